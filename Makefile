@@ -3,8 +3,8 @@
 # otherwise. Another interpreter: `make PYTHON=python3.12 test` (after `make clean` if .venv exists).
 
 PYTHON ?= python3
-# How many processes run the tests.
-WORKERS ?= 2
+# How many processes run the tests: one more than two cores, because tests also wait for servers.
+WORKERS ?= 3
 # Where tests write. Each commit of a test waits for the disk; in memory, where there is room, the
 # tests take two thirds of the time.
 SCRATCH := $(shell df -Pk /dev/shm 2>/dev/null | awk '$$4 > 4000000 && $$6 == "/dev/shm" { print $$6 }')
@@ -27,7 +27,7 @@ CHECKS := $(VENV)/.with-check
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help install test run check lint types layers wheel smoke bench soak coverage format clean \
-	web webcheck
+	web webcheck bundles bundlecheck
 
 help: ## Show this list
 	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | \
@@ -54,6 +54,9 @@ $(VENV)/.with-%: pyproject.toml | $(PY)
 
 test: $(TESTS) ## Run all tests
 	$(if $(SCRATCH),TMPDIR=$(SCRATCH)) $(PY) -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
+
+test-postgres: $(TESTS) ## Run the part of the tests that PostgreSQL has to pass, on a server of their own
+	$(if $(SCRATCH),TMPDIR=$(SCRATCH)) $(PY) -m pytest -n $(WORKERS) --dist worksteal --backend postgres tests/conformance/test_conformance.py tests/unit/search/test_search.py tests/unit/search/test_search_filters.py -k "not reference" $(ARGS)
 
 run: $(RUNS) ## Serve a graph of this project; it says how to connect, Ctrl-C stops it
 	@mkdir -p $(GRAPH)
@@ -97,6 +100,13 @@ format: $(CHECKS) ## Format the code and fix what can be fixed safely
 	$(PY) -m ruff check --fix .
 	$(PY) -m ruff format .
 
+bundles: $(RUNS) ## Write the plugins and bundles for clients (plugins/, server.json, links)
+	$(PY) tools/bundles.py
+
+bundlecheck: $(RUNS) ## Check them with the clients' own tools, where those are installed
+	$(PY) tools/bundles.py --check
+	$(PY) tools/bundle_check.py
+
 web/node_modules: web/package-lock.json
 	cd web && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
 	@touch $@
@@ -104,8 +114,8 @@ web/node_modules: web/package-lock.json
 web: web/node_modules ## Build the explorer's bundle from web/ (needs Node 20; the bundle is committed)
 	cd web && node build.mjs
 
-webcheck: web/node_modules ## Check the types of web/, and that the committed bundle is what it gives
-	cd web && npx --no-install tsc --noEmit && node build.mjs --check
+webcheck: web/node_modules ## Check style, imports, types and tests of web/, and that its bundle is the committed one
+	cd web && npm run --silent check
 
 clean: ## Remove .venv, caches and built files
 	rm -rf $(VENV) web/node_modules build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache \

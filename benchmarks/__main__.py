@@ -19,6 +19,7 @@ from benchmarks import (
     engines,
     explorer,
     history,
+    imports,
     mirror,
     proofs,
     reads,
@@ -31,6 +32,7 @@ from benchmarks.compat import latencies, official
 from benchmarks.databases import Databases
 from benchmarks.graphs import NODES
 from benchmarks.http import loads as http_loads
+from benchmarks.http import submissions
 from benchmarks.kip import capsules, finds, language, others, sweeps
 from benchmarks.mcp import calls
 from benchmarks.recall import recall
@@ -64,10 +66,12 @@ MEASURES: Final[dict[str, Callable[[Databases], Iterable[Line]]]] = {
     "start": startup.measure,
     "mcp": calls.measure,
     "http": http_loads.measure,
+    "submission": submissions.measure,
     "explorer": explorer.measure,
     "bootstrap": bootstrap_runs.measure,
     "history": history.measure,
     "mirror": mirror.measure,
+    "import": imports.measure,
     "recall": recall.measure,
     "verify": checks.measure_verify,
 }

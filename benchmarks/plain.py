@@ -18,8 +18,8 @@ import orjson
 
 from benchmarks.graphs import PREDICATES, TYPES, Link, Node
 from mycel.model import ids
+from mycel.store.backend.sqlite.location import DatabaseLocation
 from mycel.store.file import layout
-from mycel.store.file.connections import DatabaseLocation
 
 TYPE_NUMBERS: Final = {n: at for at, n in enumerate(TYPES, layout.FIRST_TYPE_NUMBER)}
 PREDICATE_NUMBERS: Final = {n: at for at, n in enumerate(PREDICATES, layout.FIRST_PREDICATE_NUMBER)}

@@ -163,7 +163,8 @@ def _of(pair: Pair) -> Iterator[Line]:
 
 def _meanwhile(pair: Pair, db: mycel.Graph, starts: Sequence[int]) -> Measure:
     """Calls while arrays are made, which they are from the first one on; then they are there."""
-    db._adjacency = Adjacency(db._store, rent_min=0)
+    db._adjacency = Adjacency(db._store)
+    db._adjacency.rent_min = 0
     db._adjacency._rent = 1 << 40
     took: list[int] = []
     while not db._adjacency.is_made:

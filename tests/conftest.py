@@ -13,11 +13,12 @@ from tests.case_selection import (  # noqa: F401
     pytest_runtest_logreport,
     pytest_sessionfinish,
 )
+from tests.postgres_server import serving
 
 # `ci` is what `make test` uses everywhere: the same examples each time, so that a failure is the
 # change's own. `make soak` asks for `soak` and passes a fresh seed. A test that needs more or fewer
 # examples than others takes a multiple of `settings.default.max_examples`, so that soak raises it.
-settings.register_profile("ci", max_examples=30, derandomize=True, deadline=None, database=None)
+settings.register_profile("ci", max_examples=16, derandomize=True, deadline=None, database=None)
 settings.register_profile("soak", max_examples=2_000, deadline=None, print_blob=True)
 settings.load_profile("ci")
 
@@ -36,11 +37,24 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="rewrite golden files and tests/public_api.txt instead of comparing with them",
     )
     group.addoption(
+        "--backend",
+        choices=("sqlite", "postgres"),
+        default="sqlite",
+        help="the database of prepared graphs; for postgres the tests start a server of their own",
+    )
+    group.addoption(
         "--seed",
         type=int,
         default=0,
         help="the seed of randomised tests (default: 0; `make soak` passes a fresh one)",
     )
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _backend(pytestconfig: pytest.Config) -> Iterator[None]:
+    """Start the database in which graphs of tests are."""
+    with serving(pytestconfig.getoption("--backend")):
+        yield
 
 
 @pytest.fixture(scope="session")
@@ -61,5 +75,7 @@ def _empty_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     home = str(tmp_path_factory.mktemp("home"))
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HOME", home)
+        # No process of a test outlives it.
+        patch.setenv("MYCEL_HOOK_KEEP", "off")
         patch.setenv("USERPROFILE", home)
         yield

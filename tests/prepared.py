@@ -13,6 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import mycel
+from tests.postgres_server import SERVER
 
 
 class Prepared:
@@ -22,7 +23,7 @@ class Prepared:
         self._prepare = prepare
 
     @cached_property
-    def content(self) -> bytes:
+    def _content(self) -> bytes:
         """The file of the closed graph."""
         with TemporaryDirectory() as folder:
             path = Path(folder) / "graph.db"
@@ -30,12 +31,31 @@ class Prepared:
                 self._prepare(db)
             return path.read_bytes()
 
+    @cached_property
+    def _database(self) -> str:
+        """The name of a database of the server of this session that holds the graph."""
+        name = SERVER[0].new_database()
+        with mycel.open(SERVER[0].url("prepared", name)) as db:
+            self._prepare(db)
+        return name
+
+    def put(self, path: Path) -> None:
+        """Make a copy of the graph that is opened under this path."""
+        if SERVER:
+            SERVER[0].put(path, self._database)
+        else:
+            path.write_bytes(self._content)
+
     @contextmanager
     def opened(self) -> Iterator[mycel.Graph]:
         """A copy of the graph, for as long as this lasts."""
+        if SERVER:
+            with SERVER[0].copy_of(self._database) as url, mycel.open(url) as db:
+                yield db
+            return
         with TemporaryDirectory() as folder:
             path = Path(folder) / "graph.db"
-            path.write_bytes(self.content)
+            self.put(path)
             with mycel.open(path, durability="off") as db:
                 yield db
 

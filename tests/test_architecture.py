@@ -277,7 +277,8 @@ SQLITE_WORDS = re.compile(
 
 def test_what_only_sqlite_spells_so_stands_in_one_module() -> None:
     """A compiler for another database is then one more module like it."""
-    others = [path for path in (PACKAGE / "sql").glob("*.py") if path.name != "sqlite.py"]
+    dialects = ("sqlite.py", "postgres.py")
+    others = [path for path in (PACKAGE / "sql").glob("*.py") if path.name not in dialects]
     found = []
     for path in others:
         tree = parse(path)
@@ -400,14 +401,14 @@ def test_a_server_is_ready_without_the_sdk_of_mcp(tmp_path: Path) -> None:
     code = (
         "import sys, mycel\n"
         "from pathlib import Path\n"
-        "from mycel.cli.commands.serve import _application\n"
+        "from mycel.cli.commands.serving import graph_application\n"
         "from mycel.api.open_branches import OpenBranches\n"
         "from mycel.http.policy import Policy\n"
         "import mycel.http.server\n"
         "given = 'shop', Path(), None\n"
         "with mycel.open(sys.argv[1]) as db:\n"
         "    branches = OpenBranches(db)\n"
-        "    _application(db, branches, Policy(), *given, sampling=False, opens_page=False)\n"
+        "    graph_application(db, branches, Policy(), *given, sampling=False, opens_page=False)\n"
         "    branches.close()\n"
         "print(*sys.modules)"
     )
@@ -452,3 +453,50 @@ def test_docstrings_name_the_thing_first() -> None:
         and QUESTION_WORDS.match(text.value.value.strip())
     ]
     assert questions == []
+
+
+_LIBRARY = """
+import sys
+
+class Absent:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in sys.argv[2].split():
+            raise ModuleNotFoundError(f"{name} is no part of the library")
+
+sys.meta_path.insert(0, Absent())
+import mycel
+
+with mycel.open(sys.argv[1]) as db:
+    with db.transaction() as tx:
+        tx.define_type("Drug")
+        tx.define_predicate("near")
+        one, two = (tx.put_concept("Drug", name, {"note": "white"}) for name in "ab")
+        tx.add_edge(one, "near", two)
+    assert db.execute('FIND(?d.name) WHERE { ?d {type: "Drug"} }').rows == [("a",), ("b",)]
+    assert db.search("white")
+    assert len(db.traverse(one)) == 2
+    db.schema.apply("node Plant { name: String @key }", allow_removals=True)
+    db.branches.create("draft")
+    assert db.merge("draft").status == "up_to_date"
+    knowledge = mycel.Knowledge(db, workspace="shop")
+    knowledge.add("login", content="Users log in.")
+    assert knowledge.get("login").content == "Users log in."
+    assert db.verify(replay=True).ok
+"""
+
+
+def test_the_library_runs_on_the_five_packages_that_are_named_for_it(tmp_path: Path) -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    needed = {re.split("[<>=]", each)[0] for each in project["dependencies"]}
+    library = {"apsw", "cbor2", "google-re2", "numpy", "orjson"}
+    assert library < needed
+    absent = {"click", "pydantic", "rich", "yaml"} | {
+        name.replace("-", "_") for name in needed - library
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", _LIBRARY, str(tmp_path / "graph.db"), " ".join(absent)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr

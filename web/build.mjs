@@ -55,7 +55,7 @@ async function licences() {
     const text = file ? (await readFile(join(folder, file), 'utf8')).trim() : ''
     texts.push(`${name} ${version} (${license})\n\n${text}\n`)
   }
-  return texts.join('\n' + '-'.repeat(80) + '\n\n')
+  return texts.join(`\n${'-'.repeat(80)}\n\n`)
 }
 
 /** All files of the assets folder, by name. */
@@ -80,7 +80,7 @@ async function make() {
   files.set('app.html', Buffer.from(single))
   files.set('licenses.txt', Buffer.from(await licences()))
   const firstLoad = ['index.html', ...loadedAtOnce(page.metafile), layout, named(page.files, 'style-', '.css')]
-  files.set('manifest.json', Buffer.from(JSON.stringify(manifest(hashedFiles), null, 2) + '\n'))
+  files.set('manifest.json', Buffer.from(`${JSON.stringify(manifest(hashedFiles), null, 2)}\n`))
   return { files, firstLoad: [...new Set(firstLoad)] }
 }
 

@@ -38,7 +38,7 @@ HOURS: Final = (
 )
 
 
-class _Server(NamedTuple):
+class RunningServer(NamedTuple):
     process: subprocess.Popen[bytes]
     port: int
 
@@ -62,7 +62,7 @@ def measure(databases: Databases) -> Iterator[Line]:
 
 
 def _alone(pair: Pair, cache: str, cores: set[int]) -> Iterator[Line]:
-    with _serving(pair.ours, cache, cores) as server:
+    with serving(pair.ours, cache, cores) as server:
         took_s, cpu_s, count = _loaded(server)
     each = Summary.of([SECONDS / each for each in count])
     rate = f"{count[0] / SECONDS:.0f} to {max(count) / SECONDS:.0f} requests/s"
@@ -75,7 +75,7 @@ def _alone(pair: Pair, cache: str, cores: set[int]) -> Iterator[Line]:
 
 
 def _beside_heavy(pair: Pair, cache: str, cores: set[int]) -> Iterator[Line]:
-    with _serving(pair.ours, cache, cores) as server, ExitStack() as stack:
+    with serving(pair.ours, cache, cores) as server, ExitStack() as stack:
         for _ in range(HEAVY):
             heavy = stack.enter_context(socket.create_connection(("127.0.0.1", server.port)))
             heavy.sendall(request(HOURS))
@@ -85,38 +85,41 @@ def _beside_heavy(pair: Pair, cache: str, cores: set[int]) -> Iterator[Line]:
 
 
 def _two_processes(pair: Pair, cache: str, cores: set[int]) -> Line:
-    with _serving(pair.ours, cache, cores, "--workers", "2") as server:
+    with serving(pair.ours, cache, cores, "--workers", "2") as server:
         _, _, count = _loaded(server)
     note = f"--workers 2; clients on the same cores; {max(count) / SECONDS:.0f} requests/s"
     times = Summary.of([SECONDS / each for each in count])
     return Measure("http FIND, two processes", pair.size, "s", times, note=note)
 
 
-def _loaded(server: _Server) -> tuple[list[list[float]], list[float], list[int]]:
+def _loaded(server: RunningServer) -> tuple[list[list[float]], list[float], list[int]]:
     """For each pass the times of requests, the processor time of one, and their number."""
     took_s, cpu_s = [], []
     load(server.port, request(POINT), connections=CONNECTIONS, seconds=0.5)
     for _ in range(PASSES):
-        before = _processor_s(server.process.pid)
+        before = processor_s(server.process.pid)
         took_s.append(load(server.port, request(POINT), connections=CONNECTIONS, seconds=SECONDS))
-        cpu_s.append((_processor_s(server.process.pid) - before) / len(took_s[-1]))
+        cpu_s.append((processor_s(server.process.pid) - before) / len(took_s[-1]))
     return took_s, cpu_s, [len(each) for each in took_s]
 
 
-def _processor_s(pid: int) -> float:
+def processor_s(pid: int) -> float:
     told = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
     return (int(told[11]) + int(told[12])) / os.sysconf("SC_CLK_TCK")
 
 
 @contextmanager
-def _serving(path: Path, cache: str, cores: set[int], *options: str) -> Iterator[_Server]:
+def serving(
+    path: Path, cache: str, cores: set[int] | None, *options: str
+) -> Iterator[RunningServer]:
     words = [sys.executable, "-m", "mycel", "serve", "--json", "--db", str(path), "--port", "0"]
     process = subprocess.Popen([*words, *options], env=environment(cache), stdout=subprocess.PIPE)
     try:
-        os.sched_setaffinity(process.pid, cores)
+        if cores is not None:
+            os.sched_setaffinity(process.pid, cores)
         assert process.stdout is not None
         ready = json.loads(process.stdout.readline())
-        yield _Server(process, int(ready["url"].rpartition(":")[2]))
+        yield RunningServer(process, int(ready["url"].rpartition(":")[2]))
     finally:
         process.terminate()
         process.communicate()

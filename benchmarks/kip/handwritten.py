@@ -22,7 +22,7 @@ from typing import Any, Final, NamedTuple
 import apsw
 import orjson
 
-from mycel.store.file.connections import DatabaseLocation
+from mycel.store.backend.sqlite.location import DatabaseLocation
 
 LIMIT: Final = 20
 YEAR: Final = 1990

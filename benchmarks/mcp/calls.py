@@ -36,6 +36,9 @@ ALL: Final = (
     "FIND(?p, COUNT(?l)) WHERE { ?l (?a, ?p, ?b) }",
     "FIND(?l) WHERE { ?l (?a, ?p, ?b) } LIMIT 1000",
 )
+POINT: Final = 'FIND(?c) WHERE { ?c {type: "Concept", name: :name} }'
+NAMED: Final = f'query concept_of($name: String) @description("A concept.") @tool {{ {POINT} }}'
+NAMED_RATIO: Final = 1.2
 URIS: Final = [f"concept://bench/notes/{at}" for at in range(NODES)]
 
 
@@ -64,12 +67,14 @@ def _prepare(path: Path) -> None:
                 for at, uri in enumerate(URIS)
             ],
         )
+        db.queries.add(NAMED)
 
 
 def _measure(pair: Pair, env: dict[str, str]) -> Iterator[Line]:
     yield from _ready(pair, env)
     with Connection(ours(pair.ours), env) as server, Connection(EMPTY, env) as empty:
         yield _round_trip(pair, server, empty)
+        yield _named_query(pair, server)
         server.call("search_knowledge", {"query": "note"})
         server.call("traverse_graph", {"start": URIS[0], "direction": "both"})
         yield _memory("mcp memory", pair, server, empty, "after get, search, traverse")
@@ -148,6 +153,30 @@ def _round_trip(pair: Pair, server: Connection, empty: Connection) -> Measure:
         Summary.of_ns(took[0]),
         Summary.of_ns(took[1]),
         note="beside an empty tool of the same SDK; without the client, which takes the most",
+    )
+
+
+def _named_query(pair: Pair, server: Connection) -> Measure:
+    """A named query as a tool, beside the same command as an argument."""
+    took: tuple[list[int], list[int]] = ([], [])
+    for at in range(CALLS):
+        values = {"name": URIS[at % NODES]}
+        start = perf_counter_ns()
+        server.call("concept_of", values)
+        middle = perf_counter_ns()
+        server.call("execute_kip_readonly", {"command": POINT, "parameters": values})
+        end = perf_counter_ns()
+        if at >= NODES:  # Warm.
+            took[0].append(middle - start)
+            took[1].append(end - middle)
+    return Measure(
+        "mcp named query, bare pipe",
+        pair.size,
+        "s",
+        Summary.of_ns(took[0]),
+        Summary.of_ns(took[1]),
+        bar=Bar(NAMED_RATIO),
+        note="a tool of its own, beside the same FIND through execute_kip_readonly",
     )
 
 

@@ -6,4 +6,5 @@
 - `notes/`       notes about code bases, with questions in other words; `notes` asks them
 - `repeated.jsonl`  some of these notes in other words; `similar` looks for them
 - `recall`       the measures
+- `prompts`      false alarms of the prompt hook; runs by itself
 """

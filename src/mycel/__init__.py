@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from mycel.knowledge.active_context import ActiveContext, Contexts
     from mycel.knowledge.knowledge import Knowledge
     from mycel.knowledge.node_values import NewNode, NewRelation, Node, Relation
+    from mycel.knowledge.several import SeveralWorkspaces
     from mycel.merkle.proofs import (
         ConsistencyProof,
         EntryProof,
@@ -84,6 +85,7 @@ __all__ = [
     "Retired",
     "Rollback",
     "Scrubbed",
+    "SeveralWorkspaces",
     "Snapshot",
     "StateProof",
     "Step",
@@ -113,6 +115,7 @@ _HOMES = {
     "mycel.history.rollback": ("Rollback",),
     "mycel.knowledge.active_context": ("ActiveContext", "Contexts"),
     "mycel.knowledge.knowledge": ("Knowledge",),
+    "mycel.knowledge.several": ("SeveralWorkspaces",),
     "mycel.knowledge.node_values": ("NewNode", "NewRelation", "Node", "Relation"),
     "mycel.merkle.proofs": (
         "ConsistencyProof",

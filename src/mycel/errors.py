@@ -10,7 +10,8 @@ nearest KIP code. `REGISTRY` is the table of all of them; the documentation is c
     ├── InvalidIdentifier        KIP_1002
     ├── TypeMismatch             KIP_2001   a type or predicate that is not defined
     ├── ConstraintViolation      KIP_2002
-    │   └── SelfEdgeError        KIP_2002   a link from an element to itself
+    │   ├── SelfEdgeError        KIP_2002   a link from an element to itself
+    │   └── Unsupported          KIP_2002   a task that the database of the graph cannot do yet
     ├── SchemaError              KIP_2002   a schema that breaks a rule of its language
     ├── InvalidValueType         KIP_2003
     ├── UnknownReference         KIP_3001   named ReferenceError on the wire
@@ -34,6 +35,7 @@ nearest KIP code. `REGISTRY` is the table of all of them; the documentation is c
         │   └── DatabaseClosed   KIP_4003
         ├── EmbedderFailed       KIP_4003   a model that makes vectors cannot be used
         ├── GitFailed            KIP_4003   git is not installed, or a call of it failed
+        ├── RemoteFailed         KIP_4003   another workspace is out of reach, or cannot be trusted
         └── CommitUncertain      KIP_4003   the commit failed at its last step and may be durable
 """
 
@@ -75,12 +77,14 @@ __all__ = [
     "MycelError",
     "NotADatabase",
     "NotFound",
+    "RemoteFailed",
     "ResourceExhausted",
     "SchemaApplyInProgress",
     "SchemaError",
     "SelfEdgeError",
     "TypeMismatch",
     "UnknownReference",
+    "Unsupported",
     "VersionConflict",
 ]
 
@@ -202,6 +206,13 @@ class SelfEdgeError(ConstraintViolation):
 
     name = "SelfEdgeError"
     default_hint = "Source and target of a link must be two different elements."
+
+
+class Unsupported(ConstraintViolation):
+    """A task that the database of the graph cannot do yet."""
+
+    name = "Unsupported"
+    default_hint = "Use a graph in a file for it; `mycel export` and `mycel load` move knowledge."
 
 
 class SchemaError(MycelError):
@@ -385,6 +396,13 @@ class GitFailed(InternalError):
 
     name = "GitFailed"
     default_hint = "Check the repository with git, then run `mycel mirror status`."
+
+
+class RemoteFailed(InternalError):
+    """Another workspace cannot be reached, or its answer cannot be trusted; nothing was changed."""
+
+    name = "RemoteFailed"
+    default_hint = "Check its address with `mycel remote list`, and try again later."
 
 
 class CommitUncertain(InternalError):

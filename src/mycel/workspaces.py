@@ -5,8 +5,11 @@ small file beside it with the path of that folder:
 
     ~/.knowledge_engine/knowledge_shop.db
     ~/.knowledge_engine/knowledge_shop.folder     the path of the folder, as UTF-8
+    ~/.knowledge_engine/knowledge_shop.inode      marks by which it is known again
 
 Below that folder the database is found as git finds a repository: the nearest folder above counts.
+A linked worktree of Git that has none uses that of the main one. A repository of Git that was moved
+or renamed on its disk keeps its database.
 The workspace has the name of the folder, followed by a hash of the path if the name is taken. It is
 also the workspace of URIs. A workspace that a user named has no such file.
 """
@@ -16,20 +19,25 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from mycel.errors import InvalidIdentifier
+from mycel.errors import DatabaseBusy, DuplicateExists, InvalidIdentifier
 from mycel.store.file.plain_files import read_bounded
-from mycel.store.file.workspace_databases import HOME_FOLDER, database_of
+from mycel.store.file.workspace_databases import HOME_FOLDER, database_of, is_address
 
 OWNER_BYTES_MAX: Final = 1 << 16
 """The size of a file that names the folder of a workspace, at most."""
 
+GLOBAL: Final = "global"
+"""The workspace for what concerns every project."""
+
+_INODE_BYTES_MAX: Final = 100
 _SUFFIX = ".folder"
+_INODE_SUFFIX: Final = ".inode"
 _WORKSPACE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,99}", re.ASCII)
 
 
@@ -44,6 +52,13 @@ class WorkspaceLocation:
     """The option or variable that named it, or words for people."""
     folder: Path | None = None
     """The folder that the database belongs to, if that is known."""
+    url: str | None = None
+    """The URL of a graph that is in no file; then the path is empty."""
+
+    @property
+    def opened(self) -> str | Path:
+        """The argument of `mycel.open`."""
+        return self.path if self.url is None else self.url
 
     @property
     def is_default(self) -> bool:
@@ -53,18 +68,20 @@ class WorkspaceLocation:
     @property
     def creation(self) -> str:
         """The command that creates this database."""
-        named = {"--db": str(self.path), "--workspace": self.workspace}.get(self.chosen_by)
+        named = {"--db": str(self.opened), "--workspace": self.workspace}.get(self.chosen_by)
         return f"mycel init {self.chosen_by} {shlex.quote(named)}" if named else "mycel init"
 
 
 def file_location(path: str, chosen_by: str) -> WorkspaceLocation:
-    """The location of a file that was named; a leading `~` is the home directory.
+    """The location of a file or URL that was named; a leading `~` is the home directory.
 
     Raises:
         InvalidIdentifier: it names a graph in memory.
     """
     if path == ":memory:":
         raise InvalidIdentifier("A database in memory would be gone when the command ends.")
+    if is_address(path):
+        return WorkspaceLocation(Path(), None, chosen_by, url=path)
     with suppress(RuntimeError):  # There is no such user: `~name` is a name like any other.
         return WorkspaceLocation(Path(path).expanduser(), None, chosen_by)
     return WorkspaceLocation(Path(path), None, chosen_by)
@@ -108,14 +125,64 @@ def owner_of(home: Path, workspace: str) -> Owner | None:
 
 
 def found_from(home: Path, folder: Path, *, above: bool = True) -> Owner | None:
-    """The workspace of a folder or, with `above`, of the nearest folder above that has one."""
+    """The workspace of a folder or, with `above`, of the nearest folder above that has one.
+
+    A linked worktree of Git has that of its main one, if it has none of its own.
+    """
     known = {owner.folder: owner for owner in owners(home)}
+    moved = _moved(home, known.values())
     for parent in (folder, *folder.parents) if above else (folder,):
         if parent in known:
             return known[parent]
+        if moved and (owner := moved.get(_identity(parent))) is not None:
+            claim(home, Owner(owner.workspace, parent))
+            return Owner(owner.workspace, parent)
         old = hashed_name(parent)
         if database_of(home, old).exists():
             return Owner(old, parent)
+    main = _main_worktree(folder) if above else None
+    return None if main is None or main == folder else found_from(home, main)
+
+
+def _identity(folder: Path) -> str:
+    """The marks by which a repository of Git is known again; empty for any other folder.
+
+    An inode alone is given to a new folder once the old one is gone. The time at which Git made the
+    repository is not.
+    """
+    try:
+        status = folder.stat()
+        made = (folder / ".git" / "description").stat()
+    except OSError:
+        return ""
+    return f"{status.st_dev}:{status.st_ino}:{made.st_mtime_ns}"
+
+
+def _moved(home: Path, known: Iterable[Owner]) -> dict[str, Owner]:
+    """The owners whose folder is not at its path any more, by its identity."""
+    moved = {}
+    for owner in known:
+        with suppress(OSError):
+            identity = read_bounded(_inode_of(home, owner.workspace), _INODE_BYTES_MAX).decode()
+            if identity and identity != _identity(owner.folder) and not owner.folder.exists():
+                moved[identity] = owner
+    return moved
+
+
+def _main_worktree(folder: Path) -> Path | None:
+    """The folder in the main worktree of Git that a folder of a linked one stands for."""
+    for parent in (folder, *folder.parents):
+        mark = parent / ".git"
+        if mark.is_dir():
+            return None
+        if not mark.is_file():
+            continue
+        with suppress(OSError, ValueError):
+            head, _, place = os.fsdecode(read_bounded(mark, OWNER_BYTES_MAX)).partition(":")
+            own = Path(parent, place.strip())
+            if head == "gitdir" and own.parent.name == "worktrees":
+                return own.parent.parent.parent / folder.relative_to(parent)
+        return None
     return None
 
 
@@ -146,13 +213,73 @@ def claim(home: Path, owner: Owner) -> None:
     """Record that a workspace belongs to a folder, and that no other workspace does."""
     with suppress(OSError):  # The database is found by its name all the same.
         _note_of(home, owner.workspace).write_bytes(os.fsencode(owner.folder) + b"\n")
+        _inode_of(home, owner.workspace).write_text(_identity(owner.folder))
         for each in list(owners(home)):
             if each.folder == owner.folder and each.workspace != owner.workspace:
                 _note_of(home, each.workspace).unlink()
+                _inode_of(home, each.workspace).unlink(missing_ok=True)
 
 
 def _note_of(home: Path, workspace: str) -> Path:
     return database_of(home, workspace).with_suffix(_SUFFIX)
+
+
+def _inode_of(home: Path, workspace: str) -> Path:
+    return database_of(home, workspace).with_suffix(_INODE_SUFFIX)
+
+
+def files_of(home: Path, workspace: str) -> list[Path]:
+    """All files of a workspace: the graph, its branches, and what is kept beside them."""
+    path = database_of(home, workspace)
+    notes = _note_of(home, workspace), _inode_of(home, workspace)
+    beside = [
+        file
+        for file in path.parent.glob(f"{path.name}*")
+        if file.name == path.name or file.name[len(path.name)] in "@-."
+    ]
+    return sorted([*beside, *(note for note in notes if note.exists())])
+
+
+def check_unused(files: Iterable[Path]) -> None:
+    """Check that nobody has a workspace open: its files may be moved then.
+
+    Raises:
+        DatabaseBusy: somebody has. The log of an open file is beside it.
+    """
+    logs = [file for file in files if file.name.endswith(("-wal", "-journal"))]
+    if logs:
+        raise DatabaseBusy(
+            f"The workspace is in use: {logs[0]} is the log of somebody who writes.",
+            hint="Stop the servers and clients that have it open, then run this again.",
+        )
+
+
+def rename_files(home: Path, workspace: str, name: str) -> None:
+    """Give all files of a workspace another name.
+
+    Raises:
+        DatabaseBusy: somebody has it open.
+        DuplicateExists: there is a workspace of the new name.
+    """
+    files = files_of(home, workspace)
+    check_unused(files)
+    if files_of(home, name):
+        raise DuplicateExists(f"There is a workspace {name!r} already.")
+    old, new = (database_of(home, label).stem for label in (workspace, name))
+    for file in files:
+        file.rename(file.with_name(new + file.name.removeprefix(old)))
+
+
+def remove_files(home: Path, workspace: str) -> None:
+    """Remove a workspace with all of its branches, for good.
+
+    Raises:
+        DatabaseBusy: somebody has it open.
+    """
+    files = files_of(home, workspace)
+    check_unused(files)
+    for file in files:
+        file.unlink(missing_ok=True)
 
 
 def left_behind(home: Path, folder: Path) -> list[Owner]:

@@ -25,7 +25,6 @@ import importlib
 import json
 import os
 import runpy
-import select
 import signal
 import socket
 import subprocess
@@ -33,6 +32,7 @@ import sys
 import tempfile
 import threading
 from contextlib import suppress
+from multiprocessing.connection import wait
 from pathlib import Path
 from typing import Any
 
@@ -89,7 +89,7 @@ def wait_and_fork(listener: socket.socket) -> None:
         importlib.import_module(name)
     gc.freeze()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    while listener in select.select([listener, sys.stdin], [], [])[0]:
+    while listener in wait([listener, sys.stdin]):
         connection, _ = listener.accept()
         if os.fork() == 0:
             listener.close()

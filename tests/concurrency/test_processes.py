@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import mycel
+from tests.adapters.warm import warm_command
 from tests.concurrency.worker import FACT
 from tests.unit.store.given import add_concepts, assert_sound, entries
 
@@ -22,7 +23,7 @@ class Worker:
 
     def __init__(self, task: str, *arguments: object) -> None:
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "tests.concurrency.worker", task, *map(str, arguments)],
+            [*warm_command("tests.concurrency.worker"), task, *map(str, arguments)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

@@ -10,7 +10,7 @@ import pytest
 
 import mycel
 from mycel.errors import CommitUncertain, DatabaseBusy, DatabaseClosed, DiskFull, MycelError
-from mycel.store.file import checkpoints
+from mycel.store.backend.sqlite import checkpoints
 from mycel.testing import FaultVFS
 from tests.unit.store.given import (
     FACT,

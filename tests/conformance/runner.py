@@ -16,6 +16,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Protocol
 
+from mycel.kip import statements
+
 HERE = Path(__file__).resolve().parent
 
 EXPECTATIONS = ("result", "rows", "contains", "error")
@@ -26,12 +28,13 @@ STEP_KEYS = {
 CASE_KEYS = STEP_KEYS | {"name", "section", "graph", "setup", "needs", "then"}
 
 SECTION = re.compile(r"\d(\.\d+)*|A\d(\.\d+)*|notes: \S.*|style: \S.*|design: \S.*")
-WRITING = re.compile(r"\b(UPSERT|UPDATE|MERGE|DELETE)\b")
+WRITING = re.compile(rf"\b({'|'.join(sorted({*statements.WRITING} - {'SET'}))}|SET RETENTION)\b")
 ID = re.compile(r"C:[1-9][0-9]*|P:[1-9][0-9]*:[A-Za-z_][A-Za-z0-9_]*")
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
 
 LACKS: dict[str, dict[str, str]] = {
     "mycel": {},
+    "postgres": {},
     "reference": {
         "time travel": "it keeps no history, so it has no AS OF",
         "search": "ranking text is no matter of the graph",

@@ -10,7 +10,7 @@ LINKS = [
     (path, link)
     for path in PAGES
     for link in links_of(path.read_text(encoding="utf-8"))
-    if "://" not in link
+    if "://" not in link and not link.startswith("vscode:")
 ]
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from mycel.api.opening import open_graph
-from mycel.store.file import copy
+from mycel.store.backend.sqlite import copy
 
 WATCHED = ("open", "os.rename", "os.remove", "os.chmod", "shutil.copymode")
 

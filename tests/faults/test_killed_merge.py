@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import mycel
+from tests.adapters.warm import warm_command
 from tests.faults.merging import STEPS, count
 from tests.faults.workloads import spread
 
@@ -73,7 +74,7 @@ def kill_at_each(folder: Path, attempts_max: int | None, part: int = 0) -> None:
     if attempts_max is None:
         numbers = numbers[part::PARTS]
     done = subprocess.run(
-        [sys.executable, "-m", "tests.faults.merging", folder, *map(str, numbers)],
+        [*warm_command("tests.faults.merging"), folder, *map(str, numbers)],
         capture_output=True,
         text=True,
         check=False,

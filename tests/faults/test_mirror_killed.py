@@ -10,6 +10,7 @@ import pytest
 
 import mycel
 from mycel.errors import MycelError
+from tests.adapters.warm import warm_command
 from tests.unit.mirror.conftest import Shop
 
 EDITED = "One, by hand."
@@ -21,7 +22,7 @@ def _killed(folder: Path, points: Sequence[tuple[str, int]]) -> None:
     """Kill a process at each point; afterwards the mirror is what it would have been."""
     for work in {work for work, _ in points}:
         PREPARE[work](folder / work)
-    command = [sys.executable, "-m", "tests.faults.mirror_killing", str(folder)]
+    command = [*warm_command("tests.faults.mirror_killing"), str(folder)]
     done = subprocess.run(
         [*command, *(str(each) for point in points for each in point)],
         cwd=Path(__file__).parents[2],

@@ -190,6 +190,26 @@ def metadata() -> st.SearchStrategy[dict[str, Any]]:
     return st.dictionaries(st.sampled_from(METADATA_KEYS), scalars(), max_size=2)
 
 
+MOMENTS = ("1850-01-01", "1960-01-01T00:00:00Z", "2100-01-01", "2300-01-01T00:00:00+02:00")
+"""Times between and around those of `lifetimes`, none of them near the clock of an engine."""
+
+
+@cache
+def lifetimes() -> st.SearchStrategy[dict[str, Any]]:
+    """Metadata about the time for which an element holds; mostly none."""
+    times = st.sampled_from(("1900-01-01", "2200-06-01T12:00:00Z", "soon", None))
+    some = st.fixed_dictionaries(
+        {},
+        optional={
+            "archived_at": st.sampled_from(("2000-01-01", "once", None)),
+            "valid_from": times,
+            "valid_until": times,
+            "expires_at": times,
+        },
+    )
+    return st.one_of(st.just({}), st.just({}), some)
+
+
 # Graphs.
 
 
@@ -238,7 +258,7 @@ def graphs(draw: st.DrawFn) -> Command:
     for at, (type_name, name) in enumerate(drawn):
         handle = ast.Variable(f"c{at}")
         own = draw(keeper_attributes() if type_name == "Keeper" else attributes())
-        about = draw(metadata())
+        about = draw(metadata()) | draw(lifetimes())
         blocks.append(
             ast.ConceptBlock(
                 handle,
@@ -262,7 +282,7 @@ def graphs(draw: st.DrawFn) -> Command:
             continue
         made.add(place)
         handle = ast.Variable(f"p{at}")
-        own, about = draw(attributes()), draw(metadata())
+        own, about = draw(attributes()), draw(metadata()) | draw(lifetimes())
         blocks.append(
             ast.PropositionBlock(
                 handle,
@@ -413,6 +433,7 @@ def _path(scope: _Scope, *, sortable: bool = False) -> ast.Path:
         ("attributes",),
         *(("metadata", key) for key in METADATA_KEYS),
         ("weight",),
+        ("belief",),
         ("metadata", "_created_by"),
         ("metadata", "_updated_by"),
     ]
@@ -566,6 +587,8 @@ def finds(draw: st.DrawFn, *, depth: int = 2) -> Command:
         where,
         order_by=_order_by(scope, expressions),
         limit=scope.value(draw(st.integers(1, 6))) if scope.chance(25) else None,
+        for_time=scope.value(draw(st.sampled_from(MOMENTS))) if scope.chance(15) else None,
+        include_archived=scope.chance(20),
     )
     return Command(find, scope.parameters)
 
@@ -838,6 +861,46 @@ def merges(draw: st.DrawFn) -> Command:
     return Command(tree, scope.parameters)
 
 
+@st.composite
+def lifecycles(draw: st.DrawFn) -> Command:
+    """An ARCHIVE, a RESTORE, or a SUPERSEDE mostly of two elements."""
+    scope = _Scope(draw)
+    reason = scope.value(draw(st.sampled_from(("old", "")))) if scope.chance(30) else None
+    if scope.chance(30):
+        old, new = (ast.Variable(name) for name in ("old", "new"))
+        where = tuple(
+            ast.ConceptClause(variable, matcher(*draw(likely_identities())))
+            for variable in (old, new)
+        )
+        return Command(ast.Supersede(old, new, where, reason), scope.parameters)
+    target = ast.Variable("t")
+    where = _own_block(scope, "t", links=scope.chance(40))
+    limit = scope.value(draw(st.integers(1, 3))) if scope.chance(20) else None
+    if scope.chance(40):
+        details = draw(
+            st.fixed_dictionaries(
+                {},
+                optional={
+                    "by": st.sampled_from("ab"),
+                    "source": st.sampled_from("st"),
+                    "confidence": st.sampled_from((0, 0.1, 0.3, 0.35, 0.6, 0.7, 1)),
+                },
+            )
+        )
+        tree = ast.TakeStance(
+            draw(st.sampled_from(("supports", "challenges"))),
+            target,
+            _own_block(scope, "t", links=True) if scope.chance(90) else where,
+            ast.Literal(details) if details else None,
+            reason,
+            limit,
+        )
+        return Command(tree, scope.parameters)
+    if scope.chance(60):
+        return Command(ast.Archive(target, where, reason, limit), scope.parameters)
+    return Command(ast.Restore(target, where, limit), scope.parameters)
+
+
 def changes() -> st.SearchStrategy[Command]:
     """A command that writes."""
-    return st.one_of(upserts(), upserts(), deletes(), updates(), merges())
+    return st.one_of(upserts(), upserts(), deletes(), updates(), merges(), lifecycles())

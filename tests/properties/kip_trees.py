@@ -189,6 +189,8 @@ finds = st.builds(
     limit=st.none() | limits,
     cursor=st.none() | texts,
     as_of=st.none() | versions | texts,
+    for_time=st.none() | texts,
+    include_archived=st.booleans(),
 )
 
 set_propositions = st.builds(
@@ -258,6 +260,22 @@ updates = st.builds(
     weight=st.none() | numbers | arithmetic,
 ) | st.builds(ast.Update, target=variables, where=blocks, attributes=changes)
 merges = st.builds(ast.MergeConcept, variables, variables, blocks)
+lifecycles = st.one_of(
+    st.builds(ast.Archive, variables, blocks, st.none() | texts, st.none() | limits),
+    st.builds(ast.Restore, variables, blocks, st.none() | limits),
+    st.builds(ast.Supersede, variables, variables, blocks, st.none() | texts),
+    st.builds(
+        ast.TakeStance,
+        stance=st.sampled_from(["supports", "challenges"]),
+        target=variables,
+        where=blocks,
+        details=st.none() | maps,
+        reason=st.none() | texts,
+        limit=st.none() | limits,
+    ),
+    st.builds(ast.SetTypeRetention, values, st.sampled_from(["CONCEPT", "PROPOSITION"]), texts),
+    st.builds(ast.SetRetention, values, variables, blocks, st.none() | limits),
+)
 
 _kinds = st.sampled_from(["CONCEPT", "PROPOSITION"])
 describes = st.one_of(
@@ -290,9 +308,17 @@ searches = st.builds(
     until=st.none() | texts,
     metadata=st.none() | placeholders,
     near=st.none() | texts,
+    for_time=st.none() | texts,
+    include_archived=st.booleans(),
 )
 exports = st.builds(
-    ast.Export, variables, blocks, st.none() | limits, st.none() | texts, st.booleans()
+    ast.Export,
+    variables,
+    blocks,
+    st.none() | limits,
+    st.none() | texts,
+    st.booleans(),
+    st.booleans(),
 )
 
 _ids = st.builds(ast.ConceptMatcher, id=texts)
@@ -310,10 +336,12 @@ traversals = st.builds(
     max_tokens=st.none() | limits,
     limit=st.none() | limits,
     as_of=st.none() | versions | texts,
+    for_time=st.none() | texts,
+    include_archived=st.booleans(),
 )
 
 statements = st.one_of(
-    finds, capsules, deletes, updates, merges, describes, searches, exports, traversals
+    finds, capsules, deletes, updates, merges, lifecycles, describes, searches, exports, traversals
 )
 
 

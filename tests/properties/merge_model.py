@@ -67,6 +67,11 @@ class Branch:
     def fork(self) -> Branch:
         other = deepcopy(self)
         other.purged = {}
+        # What both branches add again is one element as long as it has one key, as if it was new.
+        other.tombstones = {}
+        # A key from before the fork may be that of another element by now.
+        for identity, element in other.elements.items():
+            other.keys_ever[identity] = {other._local_key(element.place)}
         return other
 
     def key(self, identity: int) -> Key:

@@ -12,7 +12,8 @@ from typing import Any
 from hypothesis import strategies as st
 
 from mycel.schema import Catalog, ast, format, load  # noqa: A004  The verb of the stage.
-from mycel.schema.model import NUMERIC, PropertyType
+from mycel.schema.model import PropertyType
+from mycel.schema.scalars import NUMERIC
 
 # Words.
 

@@ -15,6 +15,7 @@ from mycel.errors import InvalidIdentifier, InvalidSyntax, MycelError, ResourceE
 from mycel.kip import ast, format, is_write, parse  # noqa: A004  The verb of the stage.
 from mycel.kip.keywords import KEYWORDS
 from mycel.kip.lexer import FOLDED_CHARACTERS_MIN, KipTokens
+from mycel.kip.statements import WRITING
 from mycel.model.limits import CAPSULE_BYTES_MAX
 from mycel.syntax.tokens import END
 from tests.properties import kip_trees
@@ -77,7 +78,7 @@ def test_only_statements_that_change_something_are_writes(tree: ast.Command) -> 
     inner = tree.command if isinstance(tree, ast.Explain) else tree
     runs = not isinstance(tree, ast.Explain) or tree.analyze
     first = format(inner).split()[0]
-    assert is_write(tree) == (runs and first in {"UPSERT", "DELETE", "UPDATE", "MERGE"})
+    assert is_write(tree) == (runs and first in WRITING)
 
 
 def refusal(text: str) -> MycelError | None:

@@ -10,7 +10,7 @@ import pytest
 
 import mycel
 from mycel.model import ids
-from mycel.store.file import copy
+from mycel.store.backend.sqlite import copy
 from mycel.store.query.alignment import Alignment, touched
 from mycel.store.query.lineage import lineage
 from tests.properties.test_history import TYPES, content, random_history, said, step

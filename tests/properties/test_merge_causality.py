@@ -19,7 +19,7 @@ import orjson
 import pytest
 
 import mycel
-from mycel.store.file import copy
+from mycel.store.backend.sqlite import copy
 from tests.unit.store.given import TickingClock
 
 SIGN = "§"

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import mycel
-from mycel.store.file import copy
+from mycel.store.backend.sqlite import copy
 from tests.properties.merge_model import Branch, Prediction, predict
 from tests.properties.merge_story import Side, Story, read_model, told
 
@@ -34,6 +34,7 @@ def check_two(seed: int, folder: Path) -> None:
                 side.change(random.randrange(9))
             target, source = random.sample(sorted(story.sides), 2)
             ours, theirs = story.sides[target], story.sides[source]
+            story.log.append(f"{target} <- {source}")
             wanted = predict(story.base, ours.model, theirs.model)
             merge = ours.db.merge(source)
             check_questions(wanted, ours, theirs, merge)
@@ -151,6 +152,7 @@ def check_three(seed: int, folder: Path) -> None:
 
 def merge_three(story: Story, target: str, source: str) -> None:
     ours, theirs = story.sides[target], story.sides[source]
+    story.log.append(f"{target} <- {source}")
     story.decide(ours, ours.db.merge(source))
     assert ours.db.merge(source).status == "up_to_date"
     ours.secrets |= theirs.secrets

@@ -10,7 +10,7 @@ from typing import Final
 import pytest
 
 from mycel.errors import MycelError
-from mycel.store.file import copy
+from mycel.store.backend.sqlite import copy
 from tests.properties.merge_story import Side, Story, read_model
 
 NAMES: Final = "st"
@@ -72,7 +72,7 @@ def check_purges(seed: int, folder: Path) -> None:
             side.check()
 
 
-@pytest.mark.parametrize("seed", [6, 39, 108, 168])
+@pytest.mark.parametrize("seed", [6, 39, 108, 168, 283, 414, 435, 604])
 def test_a_purged_text_is_in_no_file_of_a_branch_that_has_merged_the_purge(
     seed: int, tmp_path: Path
 ) -> None:

@@ -20,7 +20,7 @@ import mycel
 from mycel.errors import MycelError
 from mycel.schema.builder import load
 from mycel.schema.formatter import format_declared
-from mycel.store.file import copy
+from mycel.store.backend.sqlite import copy
 from tests.unit.store.given import TickingClock
 
 TYPE_NAMES: Final = ("Doc", "Paper", "Sheet")

@@ -10,6 +10,8 @@ A block inside NOT or OPTIONAL starts from a row of the block around it, every o
 
 from __future__ import annotations
 
+from collections.abc import Set
+
 from mycel.kip import ast
 from tests.reference.conditions import Conditions
 from tests.reference.graph import Graph
@@ -21,8 +23,10 @@ from tests.reference.scopes import bound_by
 class Blocks:
     """Solves WHERE blocks over one graph."""
 
-    def __init__(self, graph: Graph, parameters: Parameters) -> None:
-        self.patterns = Patterns(graph, parameters)
+    def __init__(
+        self, graph: Graph, parameters: Parameters, without: Set[int] = frozenset()
+    ) -> None:
+        self.patterns = Patterns(graph, parameters, without)
         self.conditions = Conditions(graph, parameters)
         self._rows: dict[int, list[Row]] = {}
         """The rows of a clause, by its place in memory: they are the same whatever is around it."""

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from mycel.errors import ConstraintViolation, UnknownReference
 from mycel.kip import ast
+from mycel.model import times
 from mycel.model.aggregates import AggregateName
 from tests.reference.blocks import Blocks
 from tests.reference.conditions import Conditions
@@ -27,7 +28,10 @@ class Answer(NamedTuple):
 def answers(find: ast.Find, graph: Graph, parameters: Parameters) -> list[Answer]:
     """Every row of the result, in order, with elements in their wire form."""
     check_find(find, graph, parameters)
-    rows = Blocks(graph, parameters).solutions(find.where)
+    without = set() if find.include_archived else graph.hidden()
+    if find.for_time is not None:
+        without |= graph.outside(times.from_text(parameters.text(find.for_time)))
+    rows = Blocks(graph, parameters, without).solutions(find.where)
     look = Conditions(graph, parameters)
     keys = [key.expression for key in find.order_by]
     found = [

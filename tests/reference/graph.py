@@ -12,6 +12,7 @@ from typing import Any, Self
 
 from mycel.model import ids, times
 from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE, SYSTEM_ACTOR
+from tests.reference.evidence import status
 
 JsonObject = dict[str, Any]
 
@@ -58,6 +59,10 @@ class Link:
 Element = Concept | Link
 
 
+def _moment(value: object) -> int | None:
+    return times.from_text(value) if times.is_time(value) else None
+
+
 @dataclass(slots=True)
 class Graph:
     """Every live element, by its number."""
@@ -85,6 +90,28 @@ class Graph:
         """The link that is stored exactly so."""
         place = (subject, predicate, object_)
         return next((k for k in self.links() if (k.subject, k.predicate, k.object) == place), None)
+
+    def hidden(self) -> set[int]:
+        """Archived elements, and every link about them."""
+        archived = {
+            number
+            for number, element in self.elements.items()
+            if element.metadata.get("archived_at") is not None
+        }
+        return archived | self.links_about(archived)
+
+    def outside(self, moment: int) -> set[int]:
+        """Elements that do not hold at a time, and links with such an end."""
+        found = set()
+        for number, element in self.elements.items():
+            said = element.attributes | {
+                key: value for key, value in element.metadata.items() if value is not None
+            }
+            begins, ends = (_moment(said.get(key)) for key in ("valid_from", "valid_until"))
+            if (begins is not None and begins > moment) or (ends is not None and ends <= moment):
+                found.add(number)
+        at_them = {k.number for k in self.links() if k.subject in found or k.object in found}
+        return found | at_them
 
     def links_about(self, numbers: set[int]) -> set[int]:
         """Every link that refers to one of these elements, or to such a link, and so on."""
@@ -150,7 +177,9 @@ class Graph:
             "_created_by": element.origin.created_by,
             "_updated_by": element.origin.updated_by,
         }
-        weight = {"weight": element.weight} if isinstance(element, Link) else {}
+        weight: JsonObject = {}
+        if isinstance(element, Link):
+            weight = {"weight": element.weight, "belief": status(element.metadata)}
         return wire | weight | {"metadata": wire["metadata"] | origin}
 
     def identity(self, number: int) -> tuple[Any, ...]:

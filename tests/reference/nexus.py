@@ -20,6 +20,7 @@ from tests.reference.draft import Draft
 from tests.reference.export import export
 from tests.reference.find import answers, columns
 from tests.reference.graph import Concept, Graph, JsonObject
+from tests.reference.lifecycle import archive, restore, set_retention, supersede, take_stance
 from tests.reference.merge import merge
 from tests.reference.nearest import nearest
 from tests.reference.pages import Pages
@@ -94,7 +95,8 @@ class ReferenceNexus:
         warnings = draft.finish()
         self.graph = draft.graph
         self._writes += 1
-        where = () if isinstance(statement, ast.Capsule) else statement.where
+        has_none = (ast.Capsule, ast.SetTypeRetention)
+        where = () if isinstance(statement, has_none) else statement.where
         return _answer(result, None, [*misplaced_clauses(where), *warnings])
 
     def _now_us(self) -> int:
@@ -116,9 +118,11 @@ class ReferenceNexus:
                 return _answer(describe_type(query, self.graph, values))
             case ast.DescribeDomains():
                 return _answer(describe_domains(self.graph))
-            case ast.Export(target, where):
+            case ast.Export(target, where, include_archived=archived):
                 page, cursor = self._pages.page(
-                    query, values, lambda: targets(target, where, self.graph, values)
+                    query,
+                    values,
+                    lambda: targets(target, where, self.graph, values, include_archived=archived),
                 )
                 new = bootstrapped() if query.definitions else None
                 capsule = export(page, self.graph, new)
@@ -146,6 +150,16 @@ def _run(draft: Draft, statement: ast.Manipulation, values: Parameters) -> JsonO
             return update(draft, statement, values)
         case ast.MergeConcept():
             return merge(draft, statement, values)
+        case ast.Archive():
+            return archive(draft, statement, values)
+        case ast.Restore():
+            return restore(draft, statement, values)
+        case ast.Supersede():
+            return supersede(draft, statement, values)
+        case ast.TakeStance():
+            return take_stance(draft, statement, values)
+        case ast.SetTypeRetention() | ast.SetRetention():
+            return set_retention(draft, statement, values)
 
 
 def _answer(result: Any, cursor: str | None = None, warnings: Sequence[str] = ()) -> JsonObject:

@@ -6,7 +6,7 @@ clause knows the others. They meet in `join`, so their order cannot matter.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Set
 from typing import NamedTuple, assert_never
 
 from mycel.kip import ast
@@ -52,9 +52,13 @@ Ends = Callable[[int], list[Row]]
 class Patterns:
     """Matches clauses against one graph."""
 
-    def __init__(self, graph: Graph, parameters: Parameters) -> None:
+    def __init__(
+        self, graph: Graph, parameters: Parameters, without: Set[int] = frozenset()
+    ) -> None:
+        """`without` are the elements that only those patterns find which name them."""
         self.graph = graph
         self.parameters = parameters
+        self.without = without
 
     def rows(self, clause: ast.ConceptClause | ast.LinkClause) -> list[Row]:
         """Every row of the clause."""
@@ -84,6 +88,8 @@ class Patterns:
         if matcher.name is not None:
             name = self.parameters.text(matcher.name)
             found = [concept for concept in found if concept.name == name]
+        if matcher.id is None and None in (matcher.type, matcher.name):
+            found = [concept for concept in found if concept.number not in self.without]
         return [concept.number for concept in found]
 
     def link_by_id(self, by_id: ast.LinkById) -> list[int]:
@@ -160,7 +166,11 @@ class Patterns:
 
     def single_steps(self, predicate: str) -> list[Connection]:
         """The links of a predicate; those of a symmetric one can be gone either way."""
-        links: list[Link] = [link for link in self.graph.links() if link.predicate == predicate]
+        links: list[Link] = [
+            link
+            for link in self.graph.links()
+            if link.predicate == predicate and link.number not in self.without
+        ]
         steps = [Connection(link.subject, link.object, link.number, {}) for link in links]
         if self.graph.is_symmetric(predicate):
             steps += [Connection(link.object, link.subject, link.number, {}) for link in links]
@@ -177,7 +187,8 @@ class Patterns:
         for start in self.graph.elements:
             here = {start}
             joined: set[int] = set()
-            if minimum == 0 and isinstance(self.graph.elements[start], Concept):
+            is_concept = isinstance(self.graph.elements[start], Concept)
+            if minimum == 0 and is_concept and start not in self.without:
                 joined.add(start)
                 yield Connection(start, start, None, {})
             for length in range(1, longest + 1):

@@ -17,7 +17,7 @@ from tests.reference.graph import Graph
 from tests.reference.parameters import Parameters
 
 FIELDS = (
-    *("id", "type", "name", "subject", "predicate", "object", "weight"),
+    *("id", "type", "name", "subject", "predicate", "object", "weight", "belief"),
     *("attributes", "metadata"),
 )
 OPEN_FIELDS = ("attributes", "metadata")

@@ -12,7 +12,12 @@ from tests.reference.scopes import bound_by, check_where, predicate_variables
 
 
 def targets(
-    variable: ast.Variable, where: ast.Block, graph: Graph, parameters: Parameters
+    variable: ast.Variable,
+    where: ast.Block,
+    graph: Graph,
+    parameters: Parameters,
+    *,
+    include_archived: bool = False,
 ) -> list[int]:
     """The elements that the variable is bound to in some solution, in order of their numbers."""
     check_where(where, graph, parameters)
@@ -20,16 +25,22 @@ def targets(
         raise UnknownReference(f"No clause binds ?{variable.name}.")
     if variable.name in predicate_variables(where):
         raise ConstraintViolation(f"?{variable.name} is a predicate, and not an element.")
-    rows = Blocks(graph, parameters).solutions(where)
+    without = set() if include_archived else graph.hidden()
+    rows = Blocks(graph, parameters, without).solutions(where)
     terms = {row[variable.name] for row in rows}
     return sorted(term for term in terms if isinstance(term, int))
 
 
 def required_targets(
-    variable: ast.Variable, where: ast.Block, graph: Graph, parameters: Parameters
+    variable: ast.Variable,
+    where: ast.Block,
+    graph: Graph,
+    parameters: Parameters,
+    *,
+    include_archived: bool = False,
 ) -> list[int]:
     """The targets; raises NotFound if WHERE names one outright that does not exist."""
-    found = targets(variable, where, graph, parameters)
+    found = targets(variable, where, graph, parameters, include_archived=include_archived)
     if not found:
         _check_named(variable, where, Patterns(graph, parameters))
     return found

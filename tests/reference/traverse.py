@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from mycel.errors import ConstraintViolation, NotFound, TypeMismatch
 from mycel.kip import ast
+from mycel.model import times
 from mycel.model.limits import TRAVERSE_COST_MAX, TRAVERSE_NODES_MAX
 from mycel.model.names import PROPOSITION_TYPE
 from mycel.store.file.layout import BUILT_IN_PREDICATES, FIRST_PREDICATE_NUMBER
@@ -51,12 +52,15 @@ def traverse(
         if name not in graph.predicate_names():
             raise TypeMismatch(f"The predicate {name!r} is not defined.")
     start = _start(node, graph, Patterns(graph, values))
+    without = set() if node.include_archived else graph.hidden()
+    if node.for_time is not None:
+        without |= graph.outside(times.from_text(values.text(node.for_time)))
     reached = [_Way(0.0, 0, 0, start, 0, False, "", 0.0)]
     while True:
         seen = {way.number for way in reached}
         ways = [
             each
-            for each in _ways(reached, graph, direction, along)
+            for each in _ways(reached, graph, direction, along, without)
             if each.number not in seen and each.cost <= cost
         ]
         if not ways:
@@ -82,12 +86,16 @@ def _start(node: ast.Traverse, graph: Graph, patterns: Patterns) -> int:
 
 
 def _ways(
-    reached: list[_Way], graph: Graph, direction: str, along: set[str] | None
+    reached: list[_Way],
+    graph: Graph,
+    direction: str,
+    along: set[str] | None,
+    without: set[int],
 ) -> Iterator[_Way]:
     """Every way that goes one link on from an element that was reached."""
     for place, way in enumerate(reached):
         for link in graph.links():
-            if along is not None and link.predicate not in along:
+            if link.number in without or (along is not None and link.predicate not in along):
                 continue
             either = direction == "both" or graph.is_symmetric(link.predicate)
             number = _predicate_number(link, graph)

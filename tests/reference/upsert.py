@@ -31,7 +31,7 @@ def upsert(draft: Draft, capsule: ast.Capsule, parameters: Parameters) -> JsonOb
             run.block(block)
         concepts |= run.concepts
         links |= run.links
-        blocks += len(statement.blocks)
+        blocks += sum(1 for _ in statement.blocks)
     return {
         "blocks": blocks,
         "upsert_concept_nodes": [draft.graph.id_of(number) for number in concepts],

@@ -18,7 +18,7 @@ export function startAddress(explorer: Explorer): void {
     const view = explorer.view.value
     clearTimeout(timer)
     timer = window.setTimeout(() => {
-      const next = '#' + toFragment(view)
+      const next = `#${toFragment(view)}`
       if (next === written) return
       written = next
       const now = place(view)

@@ -1,7 +1,7 @@
 /** The explorer in one file: a snapshot that is embedded in it, or an MCP App inside a chat. */
 
-import { render } from 'preact'
 import { signal } from '@preact/signals'
+import { render } from 'preact'
 import { App } from './app'
 import { Explorer } from './explorer'
 import { SliceRunner } from './graph/layout'
@@ -11,7 +11,7 @@ import { MissingScreen } from './screens/missing'
 import { startShortcuts } from './shortcuts'
 import { Bridge } from './source/bridge'
 import { AppSource, viewOf } from './source/mcp-app'
-import { SnapshotSource, type Snapshot } from './source/snapshot'
+import { type Snapshot, SnapshotSource } from './source/snapshot'
 import type * as T from './source/types'
 import { chooseTheme, startTheme } from './theme'
 import { startTitle } from './title'
@@ -23,7 +23,14 @@ const HEIGHT = 560
 const shown = signal<Explorer | null>(null)
 const words = signal('Waiting for the graph…')
 
-const Page = () => (shown.value ? <App explorer={shown.value} screens={{ graph: GraphScreen, missing: MissingScreen }} /> : <main class="over-canvas"><Empty title={words.value} /></main>)
+const Page = () =>
+  shown.value ? (
+    <App explorer={shown.value} screens={{ graph: GraphScreen, missing: MissingScreen }} />
+  ) : (
+    <main class="over-canvas">
+      <Empty title={words.value} />
+    </main>
+  )
 
 function show(explorer: Explorer): void {
   shown.value = explorer
@@ -41,7 +48,10 @@ async function startApp(): Promise<void> {
   const bridge = new Bridge(window.parent)
   bridge.on('tool-result', (result) => {
     const view = viewOf(result)
-    if (view) show(new Explorer(new AppSource(snapshotOf(view), bridge), new SliceRunner(), { ...START, selected: view.center }, NODES_MAX))
+    if (view)
+      show(
+        new Explorer(new AppSource(snapshotOf(view), bridge), new SliceRunner(), { ...START, selected: view.center }, NODES_MAX),
+      )
     else words.value = 'This result has no graph to show.'
   })
   bridge.on('host-context-changed', (context) => follow(context as { theme?: string }))
@@ -72,8 +82,18 @@ function snapshotOf({ nodes, links }: { nodes: T.Card[]; links: T.Link[] }): Sna
     nodes: cards,
     links,
     about: {
-      name: 'mycel', version: '', position: 0, time: null, root: '', writable: false, branch: null, branches: [], workspace: null, workspaces: [],
-      counts: { nodes: cards.length, links: links.length, missing, types, relations: {} }, conflicts: 0,
+      name: 'mycel',
+      version: '',
+      position: 0,
+      time: null,
+      root: '',
+      writable: false,
+      branch: null,
+      branches: [],
+      workspace: null,
+      workspaces: [],
+      counts: { nodes: cards.length, links: links.length, missing, types, relations: {} },
+      conflicts: 0,
     },
   }
 }

@@ -8,61 +8,88 @@ import { live } from './live'
 import { announcement, dismiss, notices } from './notices'
 import { Name } from './parts/basics'
 import { CloseIcon, Mark, MoonIcon, SunIcon } from './parts/icons'
+import { SCREENS, type Screen } from './screens'
 import { HelpDialog, helpOpen } from './screens/help'
 import { SearchBox } from './screens/search-box'
 import { moment, number, plain } from './text/format'
 import { chooseTheme, theme } from './theme'
-import type { Screen } from './view'
 
 /** The screens that a page has. One in a single file has fewer than the page of a server. */
-export type Screens = Partial<Record<Screen, (props: { explorer: Explorer }) => JSX.Element>> & { graph: (props: { explorer: Explorer }) => JSX.Element }
+export type Screens = Partial<Record<Screen, (props: { explorer: Explorer }) => JSX.Element>> & {
+  graph: (props: { explorer: Explorer }) => JSX.Element
+}
 
 export function App({ explorer, screens }: { explorer: Explorer; screens: Screens }): JSX.Element {
   const Shown = screens[explorer.view.value.screen] ?? screens.graph
   return (
     <>
-      <a class="skip" href="#mirror" onClick={(event) => (event.preventDefault(), (document.getElementById('mirror') ?? document.getElementById('main'))?.focus())}>Skip to the graph</a>
+      <a
+        class="skip"
+        href="#mirror"
+        onClick={(event) => (
+          event.preventDefault(), (document.getElementById('mirror') ?? document.getElementById('main'))?.focus()
+        )}>
+        Skip to the graph
+      </a>
       <Header explorer={explorer} />
       <Shown explorer={explorer} />
       <EditDialog explorer={explorer} />
       <HelpDialog />
       <Notices />
-      <div class="announcement" aria-live="polite">{plain(announcement.value)}</div>
+      <div class="announcement" aria-live="polite">
+        {plain(announcement.value)}
+      </div>
     </>
   )
 }
 
 function Header({ explorer }: { explorer: Explorer }): JSX.Element {
-  const about = explorer.about.value
-  const { abilities } = explorer.source
   const { screen: current } = explorer.view.value
   const nav = useRef<HTMLElement>(null)
-  useEffect(() => nav.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' }), [current])
-  const entries: [Screen, string, number | null][] = [['graph', 'Graph', null]]
-  if (abilities.query) entries.push(['query', 'Query', null])
-  if (abilities.time) entries.push(['timeline', 'Timeline', null], ['compare', 'Compare', null])
-  entries.push(['missing', 'Missing', explorer.counts.value?.missing ?? null])
-  if (abilities.merges) entries.push(['branches', 'Branches', null], ['conflicts', 'Conflicts', about?.conflicts || null])
-  if (abilities.time && about && about.workspaces.length > 1) entries.push(['workspaces', 'Workspaces', null])
+  useEffect(
+    () => nav.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' }),
+    [current],
+  )
+  const entries = SCREENS.filter(([, entry]) => entry.isOffered?.(explorer) ?? true)
   return (
     <header class="top">
-      <button type="button" class="brand" aria-label="Mycel: overview" onClick={() => explorer.openGroup('')}><Mark /><span>mycel</span></button>
+      <button type="button" class="brand" aria-label="Mycel: overview" onClick={() => explorer.openGroup('')}>
+        <Mark />
+        <span>mycel</span>
+      </button>
       <SearchBox explorer={explorer} />
       <nav ref={nav} class="screens" aria-label="Screens">
-        {entries.map(([screen, label, count]) => (
-          <button key={screen} type="button" aria-current={current === screen ? 'page' : undefined} onClick={() => explorer.look({ screen })}>
-            {label}{count !== null && count > 0 && <span class={screen === 'missing' ? 'badge missing' : 'badge'}>{number(count)}</span>}
+        {entries.map(([screen, { label, count }]) => (
+          <button
+            key={screen}
+            type="button"
+            aria-current={current === screen ? 'page' : undefined}
+            onClick={() => explorer.look({ screen })}>
+            {label}
+            <Badge screen={screen} count={count?.(explorer) ?? 0} />
           </button>
         ))}
       </nav>
       <span class="gap" />
       <Status explorer={explorer} />
-      <button type="button" class="button icon-only" aria-label={theme.value === 'dark' ? 'Light theme' : 'Dark theme'} title="Theme" onClick={() => chooseTheme(theme.value === 'dark' ? 'light' : 'dark')}>
+      <button
+        type="button"
+        class="button icon-only"
+        aria-label={theme.value === 'dark' ? 'Light theme' : 'Dark theme'}
+        title="Theme"
+        onClick={() => chooseTheme(theme.value === 'dark' ? 'light' : 'dark')}>
         {theme.value === 'dark' ? <SunIcon /> : <MoonIcon />}
       </button>
-      <button type="button" class="button icon-only" aria-label="Help" title="Help (?)" onClick={() => (helpOpen.value = true)}>?</button>
+      <button type="button" class="button icon-only" aria-label="Help" title="Help (?)" onClick={() => (helpOpen.value = true)}>
+        ?
+      </button>
     </header>
   )
+}
+
+function Badge({ screen, count }: { screen: Screen; count: number }): JSX.Element | null {
+  if (count <= 0) return null
+  return <span class={screen === 'missing' ? 'badge missing' : 'badge'}>{number(count)}</span>
 }
 
 const WORDS = { off: 'offline', connecting: 'connecting', live: 'live', paused: 'paused', away: 'server away' } as const
@@ -73,11 +100,19 @@ function Status({ explorer }: { explorer: Explorer }): JSX.Element | null {
   if (!about) return null
   const branch = explorer.view.value.branch
   const more = (about.writable ? '' : ' · read-only') + (branch ? ` · branch ${branch}` : '')
-  if (at !== null) return <span class="status past" title={more}><span class="dot" /> past<span class="status-more"> · position {number(at)}</span></span>
+  if (at !== null)
+    return (
+      <span class="status past" title={more}>
+        <span class="dot" /> past<span class="status-more"> · position {number(at)}</span>
+      </span>
+    )
   if (!explorer.source.abilities.live) return <span class="status">{moment(about.time)}</span>
   return (
     <span class={`status ${live.value}`} title={`Position ${number(about.position)}, root ${about.root}`} data-testid="live">
-      <span class="dot" /> {WORDS[live.value]}<span class="status-more"><Name text={more} /></span>
+      <span class="dot" /> {WORDS[live.value]}
+      <span class="status-more">
+        <Name text={more} />
+      </span>
     </span>
   )
 }
@@ -91,8 +126,14 @@ function Notices(): JSX.Element {
             {plain(notice.text)}
             {notice.hint && <p class="note">{plain(notice.hint)}</p>}
           </div>
-          {notice.action && <button type="button" class="link" onClick={() => (notice.action!.run(), dismiss(notice.id))}>{notice.action.label}</button>}
-          <button type="button" class="button icon-only small" aria-label="Dismiss" onClick={() => dismiss(notice.id)}><CloseIcon /></button>
+          {notice.action && (
+            <button type="button" class="link" onClick={() => (notice.action!.run(), dismiss(notice.id))}>
+              {notice.action.label}
+            </button>
+          )}
+          <button type="button" class="button icon-only small" aria-label="Dismiss" onClick={() => dismiss(notice.id)}>
+            <CloseIcon />
+          </button>
         </div>
       ))}
     </div>

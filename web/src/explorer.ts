@@ -1,16 +1,16 @@
 /** The state of the page, and everything that a reader can do with the graph that is shown. */
 
-import { batch, computed, signal, type Signal } from '@preact/signals'
-import { arrange, startPlace, type Runner } from './graph/layout'
-import { Positions } from './graph/positions'
+import { batch, computed, type Signal, signal } from '@preact/signals'
+import { arrange, type Runner, startPlace } from './graph/layout'
 import { TypeColours } from './graph/palette'
+import { Positions } from './graph/positions'
 import { GROUP_PREFIX, linkKey, Scene, type SceneNode } from './graph/scene'
 import { announcement, complain, say } from './notices'
-import { costText, isWithin, readRoute, type Route, type RouteAsked } from './route'
-import type { About, Card, Grouping, Identified, LiveChange, Link, Moment, Overview, Source } from './source/types'
+import { costText, isWithin, type Route, type RouteAsked, readRoute } from './route'
+import type { About, Card, Grouping, Identified, Link, LiveChange, Moment, Overview, Source } from './source/types'
 import type { Touched } from './touched'
-import { START, type View } from './view'
 import { UndoStack } from './undo'
+import { START, type View } from './view'
 
 export const NODES_MAX = 2000
 export const EXPAND_BY = 25
@@ -97,31 +97,54 @@ export class Explorer {
    */
   async show(): Promise<void> {
     const reading = ++this.#reading
-    await this.#attempt(async () => {
-      const { branch, group, by, at, size, ids, less, route: asked } = this.view.value
-      const route = asked && (await readRoute(this.source, asked, at))
-      const overview = group === null || route ? null : withoutNeedlessGroups(await this.source.overview(by, group || null, at, size || undefined))
-      if (reading !== this.#reading) return
-      const cards = route?.nodes ?? overview?.nodes ?? []
-      const of = JSON.stringify([branch, group, by, at, size])
-      const members = this.#members.of === of ? this.#members : { of, ids: new Set(cards.map((card) => card.id)) }
-      const late = cards.map((card) => card.id).filter((id) => !route && !members.ids.has(id) && !this.#own.has(id))
-      const without = new Set([...less, ...late])
-      const base = cards.filter((card) => !without.has(card.id))
-      const wanted = [...new Set([...base.map((card) => card.id), ...ids])].slice(0, this.nodesMax)
-      const part = ids.length || less.length
-        ? await this.source.subgraph(wanted, at)
-        : { nodes: base, links: route?.links ?? overview?.edges ?? [], gone: [], moved: {}, links_cut: (route ?? overview)?.links_cut, position: 0 }
-      if (!(await this.#place(reading, part.nodes, part.links, overview, route))) return
-      this.#members = members
-      this.#wait(late.filter((id) => !less.includes(id)))
-      if (part.gone.length) say(`${count(part.gone.length, 'node')} of this view ${part.gone.length === 1 ? 'is' : 'are'} not in the graph${at === null ? ' any more' : ' at this moment'}.`)
-      if (part.links_cut) say('Not all links between the nodes shown are drawn: there are too many.')
-    }, () => reading === this.#reading)
+    await this.#attempt(
+      async () => {
+        const { branch, group, by, at, size, ids, less, route: asked } = this.view.value
+        const route = asked && (await readRoute(this.source, asked, at))
+        const overview =
+          group === null || route
+            ? null
+            : withoutNeedlessGroups(await this.source.overview(by, group || null, at, size || undefined))
+        if (reading !== this.#reading) return
+        const cards = route?.nodes ?? overview?.nodes ?? []
+        const of = JSON.stringify([branch, group, by, at, size])
+        const members = this.#members.of === of ? this.#members : { of, ids: new Set(cards.map((card) => card.id)) }
+        const late = cards.map((card) => card.id).filter((id) => !route && !members.ids.has(id) && !this.#own.has(id))
+        const without = new Set([...less, ...late])
+        const base = cards.filter((card) => !without.has(card.id))
+        const wanted = [...new Set([...base.map((card) => card.id), ...ids])].slice(0, this.nodesMax)
+        const part =
+          ids.length || less.length
+            ? await this.source.subgraph(wanted, at)
+            : {
+                nodes: base,
+                links: route?.links ?? overview?.edges ?? [],
+                gone: [],
+                moved: {},
+                links_cut: (route ?? overview)?.links_cut,
+                position: 0,
+              }
+        if (!(await this.#place(reading, part.nodes, part.links, overview, route))) return
+        this.#members = members
+        this.#wait(late.filter((id) => !less.includes(id)))
+        if (part.gone.length)
+          say(
+            `${count(part.gone.length, 'node')} of this view ${part.gone.length === 1 ? 'is' : 'are'} not in the graph${at === null ? ' any more' : ' at this moment'}.`,
+          )
+        if (part.links_cut) say('Not all links between the nodes shown are drawn: there are too many.')
+      },
+      () => reading === this.#reading,
+    )
   }
 
   /** Draws a reading, unless there is a newer one; returns true if it did. Nodes that are shown keep their places exactly. */
-  async #place(reading: number, cards: Card[], links: Link[], overview: Overview | null, route = this.route.peek()): Promise<boolean> {
+  async #place(
+    reading: number,
+    cards: Card[],
+    links: Link[],
+    overview: Overview | null,
+    route = this.route.peek(),
+  ): Promise<boolean> {
     if (reading !== this.#reading) return false
     const scene = new Scene()
     const before = this.scene.value
@@ -195,7 +218,13 @@ export class Explorer {
     if (id?.startsWith(GROUP_PREFIX)) return
     this.look({ selected: id })
     const node = id ? this.scene.value.nodes.get(id) : null
-    if (node) announcement.value = describe(node, this.scene.value, this.route.value?.costs.get(node.id), this.touched.value?.nodes.has(node.id))
+    if (node)
+      announcement.value = describe(
+        node,
+        this.scene.value,
+        this.route.value?.costs.get(node.id),
+        this.touched.value?.nodes.has(node.id),
+      )
   }
 
   /** Shows a node: selects it if it is shown, else opens it with its neighbours. */
@@ -206,7 +235,10 @@ export class Explorer {
     }
     const { group, ids, route } = this.view.value
     const keepsView = this.view.value.screen === 'graph' && group === null && (ids.length > 0 || route !== null)
-    this.#step({ group: null, ids: keepsView ? [...ids, id] : [id], less: [], route: keepsView ? route : null }, { screen: 'graph', selected: id })
+    this.#step(
+      { group: null, ids: keepsView ? [...ids, id] : [id], less: [], route: keepsView ? route : null },
+      { screen: 'graph', selected: id },
+    )
     const before = this.view.value
     const left = () => !samePlace(this.view.value, before) || !this.view.value.ids.includes(id)
     await this.#attempt(async () => {
@@ -277,7 +309,10 @@ export class Explorer {
   async expand(id: string): Promise<void> {
     if (id.startsWith(GROUP_PREFIX)) return this.openGroup(id)
     const room = this.nodesMax - this.scene.value.nodes.size
-    if (room <= 0) return say(`The canvas shows at most ${this.nodesMax.toLocaleString('en')} nodes.`, { hint: 'Hide some with Backspace, or open a node alone.' })
+    if (room <= 0)
+      return say(`The canvas shows at most ${this.nodesMax.toLocaleString('en')} nodes.`, {
+        hint: 'Hide some with Backspace, or open a node alone.',
+      })
     const before = this.view.value
     await this.#attempt(async () => {
       const near = await this.source.near(id, this.#known(), Math.min(room, EXPAND_BY), before.at)
@@ -287,7 +322,9 @@ export class Explorer {
       // A reading that is under way does not have them: it is done again.
       if (this.#drawnReading === this.#reading) await this.#add(near.nodes, near.links)
       else await this.show()
-      say(`${count(near.nodes.length, 'neighbour')} added, ${near.left ? `${near.left.toLocaleString('en')} more not shown` : 'all are shown'}.`)
+      say(
+        `${count(near.nodes.length, 'neighbour')} added, ${near.left ? `${near.left.toLocaleString('en')} more not shown` : 'all are shown'}.`,
+      )
     })
   }
 
@@ -324,7 +361,10 @@ export class Explorer {
       { ids: shown.filter((id) => !gone.has(id)), less: [...less, ...[...gone].filter((id) => own.has(id))] },
       { selected: null },
     )
-    const scene = this.scene.value.filtered((node) => !gone.has(node.id), () => true)
+    const scene = this.scene.value.filtered(
+      (node) => !gone.has(node.id),
+      () => true,
+    )
     this.scene.value = scene
     this.drawn.value++
     if (this.#drawnReading !== this.#reading) void this.show()
@@ -334,12 +374,24 @@ export class Explorer {
   /** Hides the neighbours of a node that have no other neighbour on the canvas. */
   collapse(id: string): void {
     const scene = this.scene.value
-    this.hide([...scene.neighbours(id)].filter((other) => other !== id && [...scene.neighbours(other)].every((third) => third === id || third === other)))
+    this.hide(
+      [...scene.neighbours(id)].filter(
+        (other) => other !== id && [...scene.neighbours(other)].every((third) => third === id || third === other),
+      ),
+    )
   }
 
   /** Shows nothing but a node and what is near it. */
   async only(id: string): Promise<void> {
-    this.#step({ group: null, ids: [id, ...this.scene.value.neighbours(id)].filter((each) => !each.startsWith(GROUP_PREFIX)), less: [], route: null }, { selected: id })
+    this.#step(
+      {
+        group: null,
+        ids: [id, ...this.scene.value.neighbours(id)].filter((each) => !each.startsWith(GROUP_PREFIX)),
+        less: [],
+        route: null,
+      },
+      { selected: id },
+    )
     await this.show()
     this.fitted.value++
   }
@@ -509,7 +561,9 @@ export class Explorer {
     const touched = span?.rest === 'hide' ? this.touched.value : null
     if (route?.kind !== 'reach' && !touched) return this.scene.value
     return this.scene.value.filtered(
-      (node) => (!route || isWithin(route, asked, node.id)) && (!touched || !!node.group || touched.nodes.has(node.id) || touched.ends.has(node.id)),
+      (node) =>
+        (!route || isWithin(route, asked, node.id)) &&
+        (!touched || !!node.group || touched.nodes.has(node.id) || touched.ends.has(node.id)),
       (link) => !touched || touched.links.has(linkKey(link)) || link.relation === '',
     )
   }
@@ -519,7 +573,9 @@ export class Explorer {
     const hide = new Set(this.view.value.hide)
     if (!hide.size) return scene
     return scene.filtered(
-      (node) => !(hide.has(TESTS) && isTest(node)) && (!!node.group || !hide.has(`type:${node.card.kind === 'missing' ? 'missing' : node.card.type}`)),
+      (node) =>
+        !(hide.has(TESTS) && isTest(node)) &&
+        (!!node.group || !hide.has(`type:${node.card.kind === 'missing' ? 'missing' : node.card.type}`)),
       (link) => !hide.has(`relation:${link.relation}`),
     )
   }
@@ -587,11 +643,13 @@ function strongestTies(ties: readonly Tie[]): Tie[] {
   }
   const room = new Map<string, number>()
   const left = (group: string) => room.get(group) ?? TIES_EACH
-  return [...pairs.values()].sort((a, b) => b.count - a.count).filter(({ source, target }) => {
-    if (left(source) <= 0 && left(target) <= 0) return false
-    for (const group of [source, target]) room.set(group, left(group) - 1)
-    return true
-  })
+  return [...pairs.values()]
+    .sort((a, b) => b.count - a.count)
+    .filter(({ source, target }) => {
+      if (left(source) <= 0 && left(target) <= 0) return false
+      for (const group of [source, target]) room.set(group, left(group) - 1)
+      return true
+    })
 }
 
 /** The place of a new node: beside the first of its neighbours that has one. */

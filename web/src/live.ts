@@ -75,15 +75,19 @@ export class Live {
   /** Listens until the stream ends; returns the error that ended it, if any. */
   async #listen(signal: AbortSignal): Promise<unknown> {
     try {
-      await this.explorer.source.listen(this.#position, {
-        opened: () => {
-          if (live.value === 'away') this.explorer.changed.value++
-          live.value = 'live'
-          this.#wait = FIRST_WAIT_MS
+      await this.explorer.source.listen(
+        this.#position,
+        {
+          opened: () => {
+            if (live.value === 'away') this.explorer.changed.value++
+            live.value = 'live'
+            this.#wait = FIRST_WAIT_MS
+          },
+          change: (change) => this.#hear(change),
+          gap: (position) => this.#reload(position),
         },
-        change: (change) => this.#hear(change),
-        gap: (position) => this.#reload(position),
-      }, signal)
+        signal,
+      )
       return null
     } catch (error) {
       return error

@@ -25,9 +25,15 @@ import { fromFragment } from './view'
 /** The name of the file of the layout worker, from the build. */
 declare const LAYOUT_WORKER: string
 
-const SCREENS: Screens = {
-  graph: GraphScreen, query: QueryScreen, timeline: TimelineScreen, compare: CompareScreen,
-  missing: MissingScreen, branches: BranchesScreen, conflicts: ConflictsScreen, workspaces: WorkspacesScreen,
+const COMPONENTS: Required<Screens> = {
+  graph: GraphScreen,
+  query: QueryScreen,
+  timeline: TimelineScreen,
+  compare: CompareScreen,
+  missing: MissingScreen,
+  branches: BranchesScreen,
+  conflicts: ConflictsScreen,
+  workspaces: WorkspacesScreen,
 }
 
 function startWorker(): Worker {
@@ -45,7 +51,13 @@ async function start(): Promise<void> {
     explorer.changed.value++
     void explorer.start().then(() => live.again())
   }
-  render(<><App explorer={explorer} screens={SCREENS} /><SignIn done={signedIn} /></>, document.getElementById('app')!)
+  render(
+    <>
+      <App explorer={explorer} screens={COMPONENTS} />
+      <SignIn done={signedIn} />
+    </>,
+    document.getElementById('app')!,
+  )
   startShortcuts(explorer)
   startAddress(explorer)
   startTitle(explorer)

@@ -39,7 +39,16 @@ export async function readRoute(source: Source, asked: RouteAsked, at: Moment): 
     return { kind: 'path', links, links_cut, found, complete, searched, cutOff: null, ...measured(nodes) }
   }
   const { nodes, links, links_cut, cut_off } = await source.reach(asked.from, COST_MAX, asked.most, asked.way, at)
-  return { kind: 'reach', links, links_cut, found: true, complete: true, searched: nodes.length, cutOff: cut_off, ...measured(nodes) }
+  return {
+    kind: 'reach',
+    links,
+    links_cut,
+    found: true,
+    complete: true,
+    searched: nodes.length,
+    cutOff: cut_off,
+    ...measured(nodes),
+  }
 }
 
 function measured(nodes: (Card | ReachedCard)[]): Pick<Route, 'nodes' | 'costs' | 'trail'> {

@@ -5,8 +5,8 @@ import type { JSX } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { keep, kept } from './browser-storage'
 import { Mark } from './parts/icons'
-import { redeem, type TokenStore } from './source/http'
 import { SourceError } from './source/errors'
+import { redeem, type TokenStore } from './source/http'
 
 const KEY = 'mycel:token'
 
@@ -63,14 +63,30 @@ export function SignIn({ done }: { done: () => void }): JSX.Element | null {
   return (
     <dialog ref={box} class="sign-in" aria-labelledby="sign-in-title" onCancel={(event) => event.preventDefault()} onClose={show}>
       <form onSubmit={submit}>
-        <div class="brand"><Mark /><span>mycel</span></div>
+        <div class="brand">
+          <Mark />
+          <span>mycel</span>
+        </div>
         <h1 id="sign-in-title">Token</h1>
         <p role="alert">{reason}</p>
-        <label class="field">Token of the server
-          <input name="token" type="password" autocomplete="off" required value={text} onInput={(event) => setText(event.currentTarget.value)} />
+        <label class="field">
+          Token of the server
+          <input
+            name="token"
+            type="password"
+            autocomplete="off"
+            required
+            value={text}
+            onInput={(event) => setText(event.currentTarget.value)}
+          />
         </label>
-        <p class="note">It is kept in this tab only, until it is closed. <code>mycel serve --open</code> and <code>mycel explore</code> sign in by themselves.</p>
-        <button type="submit" class="button strong">Open the graph</button>
+        <p class="note">
+          It is kept in this tab only, until it is closed. <code>mycel serve --open</code> and <code>mycel explore</code> sign in
+          by themselves.
+        </p>
+        <button type="submit" class="button strong">
+          Open the graph
+        </button>
       </form>
     </dialog>
   )

@@ -28,7 +28,8 @@ export interface Touched {
   ends: ReadonlySet<string>
 }
 
-export const isActive = (span: SpanAsked | null): span is SpanAsked => span !== null && (span.since !== '' || span.until !== '' || span.actors.length > 0)
+export const isActive = (span: SpanAsked | null): span is SpanAsked =>
+  span !== null && (span.since !== '' || span.until !== '' || span.actors.length > 0)
 
 /** The filter as the source takes it: the last minute is part of the span as a whole. */
 export const filterOf = ({ since, until, actors }: SpanAsked): SpanFilter => ({
@@ -50,10 +51,13 @@ export function startTouched(explorer: Explorer): void {
       explorer.touched.value = null
       return
     }
-    explorer.source.touched(ids, filterOf(span), at).then(({ nodes, links }) => {
-      if (mine !== turn) return
-      const ends = new Set(links.flatMap(({ source, target }) => [source, target]))
-      explorer.touched.value = { nodes: new Set(nodes), links: new Set(links.map(linkKey)), ends }
-    }, (error) => mine === turn && complain(error))
+    explorer.source.touched(ids, filterOf(span), at).then(
+      ({ nodes, links }) => {
+        if (mine !== turn) return
+        const ends = new Set(links.flatMap(({ source, target }) => [source, target]))
+        explorer.touched.value = { nodes: new Set(nodes), links: new Set(links.map(linkKey)), ends }
+      },
+      (error) => mine === turn && complain(error),
+    )
   })
 }

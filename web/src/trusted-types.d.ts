@@ -10,6 +10,9 @@ interface TrustedScriptURL {
 
 interface Window {
   readonly trustedTypes?: {
-    createPolicy(name: string, rules: { createScriptURL(text: string): string }): { createScriptURL(text: string): TrustedScriptURL }
+    createPolicy(
+      name: string,
+      rules: { createScriptURL(text: string): string },
+    ): { createScriptURL(text: string): TrustedScriptURL }
   }
 }

@@ -1,14 +1,13 @@
 /** The view: everything that the address bar says. A link to it shows the same to somebody else. */
 
-import { COST_MAX, COST_START, MOST, WAYS, type RouteAsked } from './route'
+import { COST_MAX, COST_START, MOST, type RouteAsked, WAYS } from './route'
+import { SCREENS, type Screen } from './screens'
 import type { Grouping, Moment } from './source/types'
 import type { SpanAsked } from './touched'
 
-export type Screen = 'graph' | 'query' | 'timeline' | 'compare' | 'missing' | 'branches' | 'conflicts' | 'workspaces'
-export type Tab = 'content' | 'attributes' | 'relations' | 'history' | 'proof'
-
-export const SCREENS: readonly Screen[] = ['graph', 'query', 'timeline', 'compare', 'missing', 'branches', 'conflicts', 'workspaces']
-export const TABS: readonly Tab[] = ['content', 'attributes', 'relations', 'history', 'proof']
+export const TABS = ['content', 'attributes', 'relations', 'history', 'proof'] as const
+export type Tab = (typeof TABS)[number]
+const SCREEN_NAMES: readonly Screen[] = SCREENS.map(([screen]) => screen)
 const GROUPINGS: readonly Grouping[] = ['folder', 'domain', 'type']
 
 export interface View {
@@ -41,17 +40,33 @@ export interface View {
 }
 
 export const START: View = {
-  screen: 'graph', branch: '', by: 'folder', group: '', size: 0, ids: [], less: [], hide: [], route: null, span: null, selected: null, tab: 'content', at: null,
-  table: false, from: '', to: '', query: '',
+  screen: 'graph',
+  branch: '',
+  by: 'folder',
+  group: '',
+  size: 0,
+  ids: [],
+  less: [],
+  hide: [],
+  route: null,
+  span: null,
+  selected: null,
+  tab: 'content',
+  at: null,
+  table: false,
+  from: '',
+  to: '',
+  query: '',
 }
 
 /** Nodes of a group that the server gives at once. */
 const SIZE_MAX = 2000
 
 /* URIs stay readable in the address bar: these signs need no escape inside a fragment. */
-const escape = (text: string): string => encodeURIComponent(text).replace(/%(3A|2F|40|2C)/g, (sign) => decodeURIComponent(sign))
+const escapeUri = (text: string): string =>
+  encodeURIComponent(text).replace(/%(3A|2F|40|2C)/g, (sign) => decodeURIComponent(sign))
 const BETWEEN = '*'
-const escapeItem = (text: string): string => escape(text).replaceAll(BETWEEN, '%2A')
+const escapeItem = (text: string): string => escapeUri(text).replaceAll(BETWEEN, '%2A')
 
 /** The fragment of the address of a view, without `#`. What is as at the start is left out. */
 export function toFragment(view: View): string {
@@ -60,35 +75,39 @@ export function toFragment(view: View): string {
     if (value !== null) parts.push(`${key}=${value}`)
   }
   const list = (items: readonly string[]) => (items.length ? items.map(escapeItem).join(BETWEEN) : null)
-  say('branch', view.branch ? escape(view.branch) : null)
+  say('branch', view.branch ? escapeUri(view.branch) : null)
   if (view.by !== START.by) say('by', view.by)
   if (view.group === null) say('g', '-')
-  else if (view.group !== '') say('g', escape(view.group))
+  else if (view.group !== '') say('g', escapeUri(view.group))
   if (view.size) say('size', String(view.size))
   say('n', list(view.ids))
   say('less', list(view.less))
   say('hide', list(view.hide))
   if (view.route) sayRoute(view.route, say, list)
   if (view.span) {
-    say('since', escape(view.span.since))
-    say('until', view.span.until ? escape(view.span.until) : null)
+    say('since', escapeUri(view.span.since))
+    say('until', view.span.until ? escapeUri(view.span.until) : null)
     say('who', list(view.span.actors))
     if (view.span.rest === 'hide') say('rest', 'hide')
   }
-  say('s', view.selected && escape(view.selected))
+  say('s', view.selected && escapeUri(view.selected))
   if (view.tab !== START.tab) say('tab', view.tab)
   if (view.at !== null) say('at', String(view.at))
   if (view.table) say('table', '1')
-  say('from', view.from ? escape(view.from) : null)
-  say('to', view.to ? escape(view.to) : null)
-  say('q', view.query ? escape(view.query) : null)
-  return `/${view.screen}${parts.length ? '?' + parts.join('&') : ''}`
+  say('from', view.from ? escapeUri(view.from) : null)
+  say('to', view.to ? escapeUri(view.to) : null)
+  say('q', view.query ? escapeUri(view.query) : null)
+  return `/${view.screen}${parts.length ? `?${parts.join('&')}` : ''}`
 }
 
-function sayRoute(route: RouteAsked, say: (key: string, value: string | null) => void, list: (items: string[]) => string | null): void {
+function sayRoute(
+  route: RouteAsked,
+  say: (key: string, value: string | null) => void,
+  list: (items: string[]) => string | null,
+): void {
   if (route.kind === 'path') say('path', list([route.from, route.to]))
   else {
-    say('reach', escape(route.from))
+    say('reach', escapeUri(route.from))
     say('cost', String(route.cost))
     if (route.most !== MOST[0]) say('most', String(route.most))
   }
@@ -103,8 +122,8 @@ export function fromFragment(fragment: string): View {
     const [key = '', value = ''] = splitOnce(part, '=')
     said.set(key, value)
   }
-  const text = (key: string) => (said.has(key) ? unescape(said.get(key)!) : null)
-  const list = (key: string) => (said.get(key) ? said.get(key)!.split(BETWEEN).map(unescape).filter(Boolean) : [])
+  const text = (key: string) => (said.has(key) ? unescapeUri(said.get(key)!) : null)
+  const list = (key: string) => (said.get(key) ? said.get(key)!.split(BETWEEN).map(unescapeUri).filter(Boolean) : [])
   const oneOf = <T extends string>(all: readonly T[], value: string | null, otherwise: T): T =>
     all.includes(value as T) ? (value as T) : otherwise
   const group = text('g')
@@ -114,11 +133,18 @@ export function fromFragment(fragment: string): View {
   const most = Number(said.get('most') ?? MOST[0])
   let route: RouteAsked | null = null
   if (ends.length === 2) route = { kind: 'path', from: ends[0]!, to: ends[1]!, way }
-  else if (text('reach')) route = { kind: 'reach', from: text('reach')!, way, cost: cost >= 0 && cost <= COST_MAX ? cost : COST_START, most: MOST.find((known) => known === most) ?? MOST[0] }
+  else if (text('reach'))
+    route = {
+      kind: 'reach',
+      from: text('reach')!,
+      way,
+      cost: cost >= 0 && cost <= COST_MAX ? cost : COST_START,
+      most: MOST.find((known) => known === most) ?? MOST[0],
+    }
   const at = Number(said.get('at') ?? NaN)
   const size = Number(said.get('size') ?? 0)
   return {
-    screen: oneOf(SCREENS, path.replace(/^\//, ''), START.screen),
+    screen: oneOf(SCREEN_NAMES, path.replace(/^\//, ''), START.screen),
     branch: text('branch') ?? '',
     by: oneOf(GROUPINGS, text('by'), START.by),
     group: group === '-' ? null : (group ?? ''),
@@ -148,7 +174,7 @@ function splitOnce(text: string, sign: string): [string, string] {
   return place < 0 ? [text, ''] : [text.slice(0, place), text.slice(place + 1)]
 }
 
-function unescape(text: string): string {
+function unescapeUri(text: string): string {
   try {
     return decodeURIComponent(text)
   } catch {

@@ -21,7 +21,7 @@ from mycel.engine.write_defaults import DEFAULT_ACTOR, WriteDefaults
 from mycel.errors import ConstraintViolation, InternalError, InvalidValueType
 from mycel.graph.adjacency import Adjacency
 from mycel.graph.walk import check_whole
-from mycel.history.branches import Branches, branch_path
+from mycel.history.branches import Branches, branch_place, may_write
 from mycel.history.history_api import History
 from mycel.history.merge_api import Merges
 from mycel.history.saved_views import SavedViews
@@ -34,6 +34,7 @@ from mycel.search.index.search_index import SearchIndex
 from mycel.search.modes import HYBRID, SearchMode
 from mycel.store.check import proofs
 from mycel.store.database import Store
+from mycel.store.file.use_counts import Use, UseCounts
 from mycel.store.query import commits
 from mycel.store.query.filters import Filters
 from mycel.store.query.history import Moment, entry_at, state_at
@@ -50,13 +51,19 @@ if TYPE_CHECKING:
     from mycel.engine.result import Result
     from mycel.history.backups import Backup
     from mycel.history.merge.outcome import Merge
+    from mycel.history.proposals import Proposals
+    from mycel.history.submissions import Submissions
     from mycel.migration.schema_api import SchemaApi
+    from mycel.queries.named_queries import NamedQueries
     from mycel.search.hits import ElementHit
     from mycel.search.index.embeddings import Embeddings
     from mycel.store.check.verify import Report
     from mycel.transfer.formats import Format
     from mycel.transfer.load import Loaded, Progress
     from mycel.transfer.row_writer import Mode
+    from mycel.upkeep import CycleReport
+    from mycel.upkeep.schedule import Schedule, Sleeper
+    from mycel.upkeep.tasks_api import Tasks
 
 TIMEOUT_S = 30.0
 """The default time limit of a command."""
@@ -75,21 +82,24 @@ class Graph(GraphView):
     Proofs and checks  snapshot, prove, prove_entry, prove_consistency, verify
     Branches           branch, open_branch, merge
     Copies             backup; `mycel.restore` is the way back
+    Upkeep             sleep, uses
 
     Its parts, each with methods of its own:
 
     db.history         the log, versions of elements, diff, rollback, revert, tags
     db.branches        create, list, delete and switch branches
     db.merges          open merges: conflicts, resolve, commit, abort
+    db.tasks           questions of upkeep: next, decide
+    db.submissions     changes to an earlier state, committed once, or put into db.proposals
     db.schema          the schema in force: plan and apply changes
     db.embeddings      the vectors of search by meaning
     db.saved_views     views of the explorer under names
 
-    All threads of a process may share one graph. `engine`, `reading` and the methods that end in
-    `_in` are for other packages of Mycel.
+    All threads of a process may share one graph. `engine`, `reading`, `hits_in` and its
+    siblings are for other packages of Mycel.
     """
 
-    _reopen: Callable[[Path, bool], Graph] | None = None
+    _reopen: Callable[[Path | str, bool], Graph] | None = None
     """Opens a branch in a file, with the options of this graph; `open_graph` sets it."""
 
     def __init__(
@@ -129,6 +139,13 @@ class Graph(GraphView):
         )
 
     @cached_property
+    def queries(self) -> NamedQueries:
+        """The named queries of the graph: adding, checking, running them."""
+        from mycel.queries.named_queries import NamedQueries  # noqa: PLC0415 - as above
+
+        return NamedQueries(self._store, lambda: self.engine, self._defaults)
+
+    @cached_property
     def embeddings(self) -> Embeddings:
         """The vectors of search by meaning: their state, the choice of an embedder, a rebuild."""
         from mycel.search.index.embeddings import Embeddings  # noqa: PLC0415 - as above
@@ -159,6 +176,20 @@ class Graph(GraphView):
     def merges(self) -> Merges:
         """Open merges, their conflicts and decisions, and choices of merges that are done."""
         return Merges(self._store, self._defaults, self.branches)
+
+    @cached_property
+    def submissions(self) -> Submissions:
+        """Changes to an earlier state, each committed once under a key, or proposed."""
+        from mycel.history.submissions import Submissions  # noqa: PLC0415 - not every use submits
+
+        return Submissions(self._store, self._defaults, self.branches)
+
+    @cached_property
+    def proposals(self) -> Proposals:
+        """Changes that wait for somebody to accept or reject them."""
+        from mycel.history.proposals import Proposals  # noqa: PLC0415 - as above
+
+        return Proposals(self._store, self._defaults, self.branches)
 
     @property
     def path(self) -> str:
@@ -279,6 +310,10 @@ class Graph(GraphView):
 
     # Writing.
 
+    def follow_in(self, work: Callable[[Store], None]) -> None:
+        """Let a layer above append what another copy of this graph has."""
+        work(self._store)
+
     @property
     def actor(self) -> str:
         """The author of writes that name no other: that of the graph, and the program it serves."""
@@ -381,6 +416,44 @@ class Graph(GraphView):
             purged = purging.purge(tx, ref, reason)
         return purged._replace(scrubbed=self._store.scrub())
 
+    def sleep(self, *, dry_run: bool = False, minutes: float | None = None) -> CycleReport:
+        """Run one cycle of upkeep as `$system`: do what is certain by rule, and ask about the rest.
+
+        What is due is archived, deleted or purged as its retention says; certain duplicates are
+        merged; other duplicates, and contradictions, become SleepTasks. Other writers get their
+        turn in between. After `minutes` it stops and says what is left, which the next one does.
+
+        Raises:
+            DatabaseBusy: another cycle is running.
+        """
+        from mycel.upkeep import Cycle  # noqa: PLC0415 - not every process sleeps
+
+        seconds = None if minutes is None else minutes * 60
+        return Cycle(self._store, dry_run=dry_run, seconds=seconds).run()
+
+    @property
+    def use_counts(self) -> UseCounts:
+        """Counts of what was read; counting writes nothing to the graph."""
+        return self._store.use_counts
+
+    def uses(self, ref: Ref) -> Use | None:
+        """The count of reads of an element, and the time of the last; None if there was none."""
+        with self._store.reading() as reader:
+            return self._store.use_counts.uses().get(reader.number(ref))
+
+    def sleep_on(self, schedule: Schedule) -> Sleeper:
+        """Run cycles in a thread, each at its time, until the result is closed."""
+        from mycel.upkeep.schedule import Sleeper  # noqa: PLC0415 - as above
+
+        return Sleeper(self._store, schedule)
+
+    @property
+    def tasks(self) -> Tasks:
+        """The SleepTasks that wait: the next one with its context, and decisions."""
+        from mycel.upkeep.tasks_api import Tasks  # noqa: PLC0415 - as above
+
+        return Tasks(self._store, self.write)
+
     def scrub(
         self,
         before: Moment | None = None,
@@ -474,10 +547,10 @@ class Graph(GraphView):
             InvalidIdentifier, NotFound: there is no such branch.
             NotADatabase, FormatTooNew, DatabaseError: it cannot be opened.
         """
-        path = branch_path(self._store.path, name)
+        place = branch_place(self._store.path, name)
         if self._reopen is None:
             raise InternalError("This graph was not opened with mycel.open.")
-        return self._reopen(path, self._store.location.readonly or not os.access(path, os.W_OK))
+        return self._reopen(place, self._store.location.readonly or not may_write(place))
 
     def merge(
         self,
@@ -500,7 +573,7 @@ class Graph(GraphView):
         (`merges.commit`), or until it is given up (`merges.abort`).
 
         `source` is the name of a branch, or `branch:moment`. `policy` decides about contested
-        values: "ours", "theirs" or "newest" for all, or a mapping such as
+        values: "ours", "theirs", "newest" or "ask" for all, or a mapping such as
         `{"Person.age": "max", "*": "ask"}`. `trust` names actors, the most trusted first. With the
         granularity "element", an element that both sides have changed is one conflict.
 

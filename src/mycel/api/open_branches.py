@@ -15,9 +15,11 @@ from time import monotonic
 from typing import Final
 
 from mycel.api.graph import Graph
-from mycel.errors import DatabaseClosed, DatabaseError, ResourceExhausted
+from mycel.errors import DatabaseClosed, DatabaseError, NotFound, ResourceExhausted
 from mycel.history.branches import Branch
 from mycel.model.allowance import RETRY_AFTER
+from mycel.model.names import shorten
+from mycel.model.permission import sees_branch
 
 IDLE_S: Final = 60.0
 """The time after which an unused branch is closed."""
@@ -36,6 +38,16 @@ class _Opened:
         self.graph: Final = graph
         self.users = 0
         self.unused_since = 0.0
+
+
+def check_sees(name: str) -> None:
+    """Check that whoever this thread works for may see a branch.
+
+    Raises:
+        NotFound: it may not: as if there were none.
+    """
+    if not sees_branch(name):
+        raise NotFound(f"The graph has no branch {shorten(repr(name))}.")
 
 
 class OpenBranches:
@@ -68,6 +80,7 @@ class OpenBranches:
             ResourceExhausted: too many branches are in use.
             DatabaseClosed: the server is stopping.
         """
+        check_sees(name or self._db.branch)
         if name is None or name == self._db.branch:
             yield self._db
             return
@@ -86,7 +99,7 @@ class OpenBranches:
         if opened is not None:
             try:
                 opened.graph.check_in_place()
-            except DatabaseError:  # Removed behind its back, perhaps made anew.
+            except DatabaseError:  # Another process removed the file.
                 del self._opened[name]
                 self._close_unused(opened)
                 opened = None
@@ -151,6 +164,7 @@ class OpenBranches:
                 False.
             DatabaseBusy: it is in use.
         """
+        check_sees(name)
         with self._lock:
             opened = self._opened.get(name)
             if opened is not None and not opened.users:

@@ -13,9 +13,9 @@ from mycel.embedding.embedder import Embedder
 from mycel.engine.guards import GraphGuards
 from mycel.engine.write_defaults import DEFAULT_ACTOR
 from mycel.errors import ConstraintViolation, MycelError
-from mycel.history.branches import branch_path
+from mycel.history.branches import branch_place
+from mycel.store.backend.interface import Durability, MemoryUse
 from mycel.store.database import Store, wall_clock_us
-from mycel.store.file.connections import Durability, MemoryUse
 from mycel.store.file.workspace_databases import existing_database
 from mycel.store.write.transaction import Guard
 
@@ -41,6 +41,7 @@ def open_graph(
     core_capsules: bool = True,
     timeout_s: float = TIMEOUT_S,
     embedder: Embedder | str | None = None,
+    count_uses: bool = True,
 ) -> Graph:
     """Open a graph; a new one is made if there is none, with the core capsules applied.
 
@@ -58,6 +59,8 @@ def open_graph(
     or a name of `mycel.embedding.choice` such as "static", the one inside the package. Without it,
     the one of `mycel embed use` makes them.
     The `message` stands in the journal for every transaction that is given none of its own.
+    With `count_uses`, a file beside the graph counts what is read through `Knowledge` and the MCP
+    tools, for upkeep (docs/upkeep.md); reading never writes to the graph itself.
     `memory` says how much of the file this process may keep in its own: "ample", or "modest" for
     one that serves for days beside others. `clock_us` and `vfs` are for tests.
 
@@ -74,7 +77,7 @@ def open_graph(
             )
         path = existing_database(workspace)
     if branch is not None:
-        path = branch_path(path, branch)
+        path = branch_place(path, branch)
     if isinstance(embedder, str):
         from mycel.embedding.choice import embedder_named  # noqa: PLC0415 - it brings numpy
 
@@ -90,6 +93,7 @@ def open_graph(
         vfs=vfs,
         memory=memory,
         bare=not core_capsules,
+        count_uses=count_uses,
     )
     try:
         if not readonly and store.needs_seed():
@@ -102,7 +106,7 @@ def open_graph(
             store.close()
         raise
 
-    def reopen(path: Path, readonly: bool) -> Graph:
+    def reopen(path: Path | str, readonly: bool) -> Graph:
         return open_graph(
             path,
             create=False,
@@ -118,6 +122,7 @@ def open_graph(
             strict=strict,
             timeout_s=timeout_s,
             embedder=embedder,
+            count_uses=count_uses,
         )
 
     graph._reopen = reopen

@@ -7,8 +7,25 @@
 
 Modules here import the engine, and rich, inside their functions, not at their top: loading them
 takes longer than help and the message about a typing error should. `session` is loaded as a whole.
+A hook that a warm process answers loads nothing of this.
 """
 
-from mycel.cli.app import main
+import sys
+from collections.abc import Sequence
 
 __all__ = ["main"]
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Run one command line, by default the process's own, and return its exit status."""
+    words = sys.argv[1:] if args is None else args
+    if len(words) > 1 and words[0] == "hook":
+        # Late: a hook runs at every prompt, and loads nothing else if it can.
+        from mycel.hooks.light import run
+
+        status = run([*words[1:]])
+        if status is not None:
+            return status
+    from mycel.cli.app import main as run_whole
+
+    return run_whole(args)

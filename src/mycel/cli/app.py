@@ -55,10 +55,11 @@ class Root(Group):
 
 _MODULES: Final = {
     "databases": "init doctor",
-    "backups": "backup restore",
+    "backups": "backup copy restore",
     "capsules": "capsule",
     "transfer": "load export",
-    "memory_import": "import",
+    "imports": "import",
+    "install": "install uninstall",
     "concepts": "define concept search",
     "nodes": "note show ls",
     "edges": "edge find",
@@ -68,6 +69,8 @@ _MODULES: Final = {
     "merges": "merge conflicts resolve choices",
     "differences": "diff rollback revert",
     "proofs": "prove verify",
+    "submission": "submit proposal",
+    "remotes": "remote clone pull push",
 }
 """The commands of each module that is not called after its only command."""
 
@@ -76,14 +79,18 @@ _PANELS: Final = {
         "init": "Create the database; an existing one is kept.",
         "status": "Show which graph is used here, its branch, size and last change, and who"
         " writes.",
+        "workspace": "List, show, add, rename, move and remove the graphs of this machine.",
         "doctor": "Check the installation and the database; exit status 1 if something is broken.",
         "backup": "Copy the graph to a file, or with all of its branches into a folder, and verify"
         " the copy.",
+        "copy": "Copy the graph to another place, with its whole journal, and verify the copy.",
         "restore": "Replace the graph with a backup, which is verified first.",
+        "sleep": "Run one cycle of upkeep: what is due, duplicates, contradictions.",
         "demo": "Show the main commands on a small example graph.",
     },
     "Language": {
         "kip": "Run a command of KIP, or start a session.",
+        "query": "Named queries: commands of KIP with a name, typed parameters and a description.",
         "capsule": "Apply, list and export capsules: knowledge as text, in UPSERT statements.",
     },
     "Knowledge": {
@@ -98,22 +105,34 @@ _PANELS: Final = {
         " files.",
         "load": "Load rows of JSON Lines, CSV, TSV, Parquet or Arrow: all of them, or none.",
         "export": "Export rows as JSON Lines, or each type as a table: CSV, TSV, Parquet or Arrow.",
-        "import": "Import the file of the MCP memory server: its entities, relations and"
-        " observations.",
+        "import": "Import what other programs remember: conversations, notes, memories.",
     },
     "Graph": {
         "define": "Define a type of concepts, or a predicate of edges.",
-        "concept": "Write, show and retire concepts.",
+        "concept": "Write, show, archive and retire concepts.",
         "edge": "Add, remove and show edges.",
         "find": "Find what can be reached from an element, nearest first.",
         "traverse": "Show what is near an element, nearest first: an edge costs its weight.",
         "search": "Find elements that fit a question or some words, best first.",
         "embed": "Show and choose the model that makes vectors for search, and rebuild them.",
     },
+    "Clients": {
+        "install": "Connect the clients of this machine to Mycel: server, hooks and a short skill.",
+        "uninstall": "Take back what `mycel install` wrote, and nothing else; graphs stay.",
+        "hook": "Answer the hooks of a client: memory that works without being asked for.",
+    },
     "Servers": {
         "mcp": "Serve the graph to an agent over MCP, on standard input and output.",
         "serve": "Serve the graph over HTTP until Ctrl-C or SIGTERM.",
+        "token": "Make, list and revoke the tokens of `mycel serve --workspaces`.",
         "explore": "See the graph in a browser: start a server, open it, and stop it with Ctrl-C.",
+    },
+    "Other workspaces": {
+        "remote": "Register workspaces that are elsewhere: on a server, or in a file of another"
+        " folder.",
+        "clone": "Copy a workspace exactly: the same commits, roots and history.",
+        "pull": "Bring a clone up to date with its remote; only what is missing travels.",
+        "push": "Submit what this graph has beyond its remote, as one commit there.",
     },
     "History and proofs": {
         "log": "List transactions, newest first; each is a commit.",
@@ -125,6 +144,8 @@ _PANELS: Final = {
         "resolve": "Decide a conflict: take a side, or give a value.",
         "choices": "List the values that rules have chosen in merges, newest first, each with its"
         " reason.",
+        "submit": "Commit changes that were made to an earlier state, or propose them.",
+        "proposal": "List, show, accept, reject, comment and withdraw proposed changes.",
         "diff": "Show what differs between two states of the graph.",
         "rollback": "Return the graph, or a part of it, to an earlier state.",
         "revert": "Take back what one commit changed, and keep what changed since.",

@@ -173,7 +173,8 @@ def _after(client: Client, name: str, command: Sequence[str], before: str | None
     whole = _parse(client, before)
     servers = _servers(client, whole)
     there, entry = servers.get(name), client.entry(command)
-    if isinstance(there, dict) and {key: there[key] for key in _OURS if key in there} == entry:
+    ours = {key: value for key, value in entry.items() if key in _OURS}
+    if isinstance(there, dict) and {key: there[key] for key in _OURS if key in there} == ours:
         return before
     kept = {k: v for k, v in there.items() if k not in _OURS} if isinstance(there, dict) else {}
     servers[name] = entry | kept
@@ -190,6 +191,8 @@ def _command(entry: object) -> list[str]:
     if not isinstance(entry, dict):
         return []
     command, arguments = entry.get("command"), entry.get("args", [])
+    if isinstance(command, list) and command:
+        command, arguments = command[0], command[1:]
     if not isinstance(command, str) or not isinstance(arguments, list):
         return []
     return [command, *map(str, arguments)]
@@ -234,7 +237,7 @@ def _toml_after(
     """The text with our table, added or replaced; it must parse to `wanted`."""
     header = f"[{client.key}.{name}]"
     ours = [header, *(f"{key} = {toml_value(value)}" for key, value in entry.items())]
-    lines = before.rstrip("\n").split("\n")
+    lines = before.removesuffix("\n").split("\n")
     if header in lines:
         start = lines.index(header)
         following = (at for at in range(start + 1, len(lines)) if lines[at].startswith("["))
@@ -260,6 +263,48 @@ def _refusal(client: Client, why: str) -> MycelError:
     )
 
 
+def replace_text(path: Path, text: str) -> None:
+    """Replace the text of a file atomically; a missing one is made.
+
+    Raises:
+        DatabaseError: the file cannot be written.
+        ConstraintViolation: it is elsewhere, behind a symbolic link.
+    """
+    if path.is_symlink() or path.parent.is_symlink():
+        raise ConstraintViolation(
+            f"{path} stays as it is: it is behind a symbolic link, {os.path.realpath(path)}.",
+            hint="Write the entry by hand; `mycel install --print` shows it.",
+        )
+    try:
+        _replace(path, text, keep=False)
+    except OSError as error:
+        raise DatabaseError(
+            f"{path} cannot be written: {error.strerror}.", hint="Check the permissions."
+        ) from None
+
+
+def without_entry(client: Client, name: str, text: str) -> str:
+    """The text of a client's file without an entry."""
+    if not client.is_toml:
+        with suppress(ValueError):
+            return jsonc.without_member(text, (client.key, name))
+        return text
+    header = f"[{client.key}.{name}"
+    kept_lines: list[str] = []
+    is_inside = is_open = False
+    for line in text.split("\n"):
+        if line.startswith("["):
+            is_first = not is_inside
+            is_inside = line.startswith((f"{header}]", f"{header}."))
+            if is_inside and is_first and kept_lines and not kept_lines[-1].strip():
+                kept_lines.pop()  # The empty line that was written before the table.
+            is_open = is_inside
+        # What follows the settings, comments and empty lines, is the user's.
+        if not is_inside or not (is_open and line.strip()) or line.lstrip().startswith("#"):
+            kept_lines.append(line)
+    return "\n".join(kept_lines)
+
+
 def _replace(path: Path, text: str, *, keep: bool) -> Path | None:
     """Replace a file atomically. Returns the backup of the one before."""
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -269,7 +314,7 @@ def _replace(path: Path, text: str, *, keep: bool) -> Path | None:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
-        if keep:
+        if path.exists():
             shutil.copymode(path, name)
         else:
             Path(name).chmod(0o666 & ~_umask())

@@ -24,6 +24,8 @@ class _Object(NamedTuple):
 
     members: dict[str, tuple[int, int]]
     """The start and end of each member's value."""
+    keys: dict[str, int]
+    """The start of each member."""
     close: int
     """The place of its closing bracket."""
 
@@ -63,6 +65,110 @@ def with_member(text: str, path: Sequence[str], value: Any, indent: str) -> str:
     return f"{text[:start]}{_text(value, indent, len(path))}{text[end:]}"
 
 
+def without_member(text: str, path: Sequence[str]) -> str:
+    """The text without the member at a path of keys; unchanged if there is none.
+
+    Raises:
+        ValueError: the text is no object.
+    """
+    bare = plain(text)
+    at = _after_space(bare, 0)
+    for key in path[:-1]:
+        place = _object_at(bare, at)
+        if key not in place.members:
+            return text
+        at = place.members[key][0]
+        if bare[at] != "{":
+            return text
+    place = _object_at(bare, at)
+    if path[-1] not in place.members:
+        return text
+    spans = [(start, place.members[key][1]) for key, start in place.keys.items()]
+    return _cut(text, spans, list(place.keys).index(path[-1]), at, place.close)
+
+
+def with_item(text: str, path: Sequence[str], value: Any, indent: str) -> str:
+    """The text with one more item at the end of the list at a path of keys.
+
+    Raises:
+        ValueError: there is no list.
+    """
+    bare = plain(text)
+    at, spans, close = _list_at(bare, path)
+    if not spans:
+        return f"{text[: at + 1]}{json.dumps(value, ensure_ascii=False)}{text[at + 1 :]}"
+    last_start, end = spans[-1]
+    line = text.rfind("\n", 0, last_start) + 1
+    before = text[line:last_start]
+    code = _without_comments(text)
+    comma = code.find(",", end, close)
+    if before.strip() or "\n" not in text[at:last_start]:
+        member = f" {json.dumps(value, ensure_ascii=False)}"
+    else:
+        dumped = json.dumps(value, indent=indent, ensure_ascii=False)
+        member = f"\n{before}" + dumped.replace("\n", f"\n{before}")
+    if comma >= 0:
+        return f"{text[: comma + 1]}{member},{text[comma + 1 :]}"
+    return f"{text[:end]},{member}{text[end:]}"
+
+
+def without_item(text: str, path: Sequence[str], number: int) -> str:
+    """The text without an item of the list at a path of keys.
+
+    Raises:
+        ValueError: there is no list.
+    """
+    at, spans, close = _list_at(plain(text), path)
+    return _cut(text, spans, number, at, close)
+
+
+def _list_at(bare: str, path: Sequence[str]) -> tuple[int, list[tuple[int, int]], int]:
+    """The start of a list, the places of its items, and its closing bracket."""
+    at = _after_space(bare, 0)
+    for key in path:
+        members = _object_at(bare, at).members
+        if key not in members:
+            raise ValueError(f"There is no {key!r} here.")
+        at = members[key][0]
+    if bare[at : at + 1] != "[":
+        raise ValueError("There is no list here.")
+    spans: list[tuple[int, int]] = []
+    place = _after_space(bare, at + 1)
+    while bare[place] != "]":
+        _, end = _DECODER.raw_decode(bare, place)
+        spans.append((place, end))
+        place = _after_space(bare, end)
+        if bare[place] == ",":
+            place = _after_space(bare, place + 1)
+    return at, spans, place
+
+
+def _cut(text: str, spans: Sequence[tuple[int, int]], number: int, at: int, close: int) -> str:
+    """The text without one part of an object or list, its comma and its own lines.
+
+    Comments and all other parts stay as they are.
+    """
+    (start, end), code = spans[number], _without_comments(text)
+    if len(spans) == 1 and not text[at + 1 : start].strip() and not text[end:close].strip():
+        return f"{text[: at + 1]}{text[close:]}"
+    line = text.rfind("\n", 0, start) + 1
+    has_line = line > at and not text[line:start].strip()
+    comma = code.find(",", end, spans[number + 1][0] if number + 1 < len(spans) else close)
+    if comma >= 0:
+        if has_line:
+            return f"{text[: line - 1]}{text[end:comma]}{text[comma + 1 :]}"
+        return f"{text[:start]}{text[end:comma]}{text[comma + 1 :].lstrip(' ')}"
+    if number == 0:
+        return f"{text[: line - 1 if has_line else start]}{text[end:]}"
+    comma = code.find(",", spans[number - 1][1], start)
+    between = text[comma + 1 : line - 1 if has_line else start]
+    # An object on one line was opened for this part: it is closed again.
+    was_one_line = "\n" not in text[at : spans[number - 1][1]]
+    if was_one_line and not text[end:close].strip() and not between.strip():
+        return f"{text[:comma]}{text[close:]}"
+    return f"{text[:comma]}{between if has_line or between.strip() else ''}{text[end:]}"
+
+
 def _text(value: Any, indent: str, depth: int) -> str:
     return json.dumps(value, indent=indent, ensure_ascii=False).replace("\n", f"\n{indent * depth}")
 
@@ -89,17 +195,19 @@ def _inserted(text: str, found: _Object, member: str, indent: str, depth: int) -
 def _object_at(bare: str, start: int) -> _Object:
     if bare[start : start + 1] != "{":
         raise ValueError("There is no object here.")
-    members = {}
+    members, keys = {}, {}
     at = _after_space(bare, start + 1)
     while bare[at] != "}":
         if bare[at] == ",":
             at = _after_space(bare, at + 1)
+        key_at = at
         key, at = _DECODER.raw_decode(bare, at)
+        keys[key] = key_at
         value_at = _after_space(bare, _after_space(bare, at) + 1)
         _, at = _DECODER.raw_decode(bare, value_at)
         members[key] = value_at, at
         at = _after_space(bare, at)
-    return _Object(members, at)
+    return _Object(members, keys, at)
 
 
 def _after_space(text: str, at: int) -> int:

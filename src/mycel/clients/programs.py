@@ -20,15 +20,25 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from mycel import workspaces
 from mycel.workspaces import WorkspaceLocation
 
 NAME = "mycel"
 
-ClientName = Literal["claude-code", "claude-desktop", "cursor", "vscode", "codex"]
-CLIENTS: tuple[ClientName, ...] = ("claude-code", "claude-desktop", "cursor", "vscode", "codex")
+ClientName = Literal[
+    "claude-code",
+    "claude-desktop",
+    "cursor",
+    "vscode",
+    "codex",
+    "gemini",
+    "opencode",
+    "zed",
+    "copilot",
+]
+CLIENTS: tuple[ClientName, ...] = get_args(ClientName)
 
 EntryForm = Literal["portable", "whole", "everywhere"]
 """The paths of an entry: none of this machine, whole ones, or only that of the program.
@@ -89,6 +99,8 @@ class Server:
         """The options that name the graph; none if the folder of the client finds it."""
         if form == "everywhere":
             return ()
+        if self.location.url is not None:
+            return ("--db", self.location.url)
         workspace, path = self.location.workspace, self.location.path.absolute()
         if form == "portable" and self.location.folder == self.root:
             return ()
@@ -105,6 +117,8 @@ class Server:
         if workspace_location is None:
             follows_client = self.form == "everywhere" or self.location.folder == self.root
             return "mcp" in command and follows_client
+        if workspace_location.url is not None or self.location.url is not None:
+            return workspace_location.url == self.location.url
         return workspace_location.path.absolute() == self.location.path.absolute()
 
 
@@ -114,13 +128,13 @@ def server_name(location: WorkspaceLocation) -> str:
     >>> server_name(WorkspaceLocation(Path("/home/ada/x.db"), "shop-41e20c9a", "--workspace"))
     'mycel-shop-41e20c9a'
     """
-    message = location.workspace or location.path.stem
+    message = location.workspace or (location.path.stem if location.url is None else "server")
     name = re.sub(r"[^A-Za-z0-9_-]+", "-", f"{NAME}-{message}")
     is_whole = location.workspace is not None and name == f"{NAME}-{message}"
     if is_whole and len(name) <= NAME_CHARACTERS_MAX:
         return name
     # The stem of a file and a shortened name are not unique.
-    digest = sha256(os.fsencode(location.path.absolute())).hexdigest()
+    digest = sha256(os.fsencode(location.url or location.path.absolute())).hexdigest()
     return f"{name[: NAME_CHARACTERS_MAX - 9]}-{digest[:8]}"
 
 
@@ -185,8 +199,11 @@ class Client:
 
     def entry(self, command: Sequence[str]) -> dict[str, Any]:
         """The entry of a server that is started with a command."""
-        kind = {"type": "stdio"} if self.has_type else {}
-        return {**kind, "command": command[0], "args": list(command[1:])}
+        if self.name == "opencode":
+            return {"type": "local", "command": list(command), "enabled": True}
+        kind: dict[str, Any] = {"type": "stdio"} if self.has_type else {}
+        tools = {"tools": ["*"]} if self.name == "copilot" else {}
+        return {**kind, "command": command[0], "args": list(command[1:]), **tools}
 
     def snippet(self, name: str, command: Sequence[str]) -> str:
         """The whole file with this entry alone."""
@@ -212,14 +229,14 @@ def client(name: ClientName, folder: Path, *, everywhere: bool = False) -> Clien
         case "claude-code":
             path = home / ".claude.json" if everywhere else folder / ".mcp.json"
             noted = "" if everywhere else "Claude Code asks whether to trust it."
-            found = Client(name, "Claude Code", path, "mcpServers", afterwards=noted)
+            program = Client(name, "Claude Code", path, "mcpServers", afterwards=noted)
         case "claude-desktop":
             path, noted = _claude_desktop(), "Restart Claude Desktop."
-            found = Client(
+            program = Client(
                 name, "Claude Desktop", path, "mcpServers", is_shared=True, afterwards=noted
             )
         case "cursor":
-            found = Client(
+            program = Client(
                 name,
                 "Cursor",
                 (home if everywhere else folder) / ".cursor" / "mcp.json",
@@ -229,7 +246,7 @@ def client(name: ClientName, folder: Path, *, everywhere: bool = False) -> Clien
                 afterwards="Enable it in Cursor's settings, MCP.",
             )
         case "vscode":
-            found = Client(
+            program = Client(
                 name,
                 "VS Code",
                 _settings_folder("Code") / "User" / "mcp.json"
@@ -245,7 +262,7 @@ def client(name: ClientName, folder: Path, *, everywhere: bool = False) -> Clien
             own, shared = codex_files(folder)
             is_shared = everywhere or own == shared or not own.exists()
             trusted = "" if is_shared else "Codex reads it if it trusts the project. "
-            found = Client(
+            program = Client(
                 name,
                 "Codex",
                 shared if is_shared else own,
@@ -254,7 +271,21 @@ def client(name: ClientName, folder: Path, *, everywhere: bool = False) -> Clien
                 is_toml=True,
                 afterwards=f"{trusted}Start a new session of Codex.",
             )
-    return replace(found, is_shared=True) if everywhere else found
+        case "gemini":
+            base = home if everywhere else folder
+            path = base / ".gemini" / "settings.json"
+            program = Client(name, "Gemini CLI", path, "mcpServers")
+        case "opencode":
+            base = _config_folder() / "opencode" if everywhere else folder
+            program = Client(name, "OpenCode", base / "opencode.json", "mcp", has_comments=True)
+        case "zed":
+            base = _config_folder() / "zed" if everywhere else folder / ".zed"
+            path = base / "settings.json"
+            program = Client(name, "Zed", path, "context_servers", has_comments=True)
+        case "copilot":
+            path = home / ".copilot" / "mcp-config.json"
+            program = Client(name, "Copilot CLI", path, "mcpServers", is_shared=True, has_type=True)
+    return replace(program, is_shared=True) if everywhere else program
 
 
 def codex_files(folder: Path) -> tuple[Path, Path]:
@@ -270,6 +301,11 @@ def known_clients(folder: Path) -> Iterator[Client]:
         yield found
         if not found.is_shared:
             yield client(name, folder, everywhere=True)
+
+
+def _config_folder() -> Path:
+    """The folder of settings of programs that keep theirs in the same place on every system."""
+    return Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
 
 
 def _claude_desktop() -> Path:

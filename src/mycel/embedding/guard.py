@@ -28,6 +28,8 @@ SEARCH_S: Final = 20.0
 """A search waits so long for a batch of texts that are not embedded yet, if it may."""
 BATCH_S: Final = 120.0
 RETRY_S: Final = 30.0
+STOP_S: Final = 2.0
+"""The end of a call is waited for so long when an embedder is stopped."""
 
 _Answers = SimpleQueue[Any]
 
@@ -73,6 +75,7 @@ class GuardedEmbedder:
             self._is_stopped = True
             self._answers.put(_closed())
             self._turn.notify_all()
+            self._turn.wait_for(lambda: not self._is_busy, STOP_S)
 
     def _call(self, work: Callable[[], Any], timeout_s: float, *, patient: bool = False) -> Any:
         if not patient and self._failure is not None and monotonic() - self._failure[0] < RETRY_S:
@@ -109,7 +112,7 @@ class GuardedEmbedder:
         finally:
             with self._turn:
                 self._is_busy = False
-                self._turn.notify()
+                self._turn.notify_all()
 
 
 def _closed() -> EmbedderFailed:

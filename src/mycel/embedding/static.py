@@ -52,6 +52,8 @@ TEXT_CHARACTERS_MAX: Final = 20_000
 
 _WORDS_REMEMBERED_MAX: Final = 50_000
 
+_LETTERS_MAX: Final = 3
+"""A text of at most so many single letters says nothing."""
 _KNOWN_SHARE: Final = 2 / 3
 """The share of known words from which the vector of a text is certain."""
 _STEM_LETTERS_MIN: Final = 5
@@ -115,12 +117,20 @@ class StaticModel:
         return self.embed_tokens([self.token_ids(text) for text in texts])
 
     def embed_tokens(self, texts: Sequence[Sequence[int] | NDArray[np.integer]]) -> Vectors:
-        """The vectors of texts whose pieces are known."""
+        """The vectors of texts whose pieces are known; zeros for a text of single letters.
+
+        The vector of "c" is near that of many words that begin with it.
+        """
         vectors = np.zeros((len(texts), self.dimensions), np.float32)
         for at, numbers in enumerate(texts):
-            if len(numbers):
+            if len(numbers) > _LETTERS_MAX or not all(map(self._is_letter, numbers)):
                 vectors[at] = self._scales[numbers] @ self._rows[numbers].astype(np.float32)
         return unit(vectors)
+
+    def _is_letter(self, number: int) -> bool:
+        """True for a piece of one letter or digit of ASCII."""
+        piece = self.pieces[number].removeprefix("##")
+        return len(piece) == 1 and piece.isascii()
 
     def token_ids(self, text: str) -> list[int]:
         """The numbers of the pieces of a text, in order."""

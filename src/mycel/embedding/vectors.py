@@ -6,6 +6,7 @@ vectors of 128 dimensions and more that changes a cosine by some thousandths.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -93,6 +94,8 @@ def library(module: str, extra_name: str) -> Any:
     Raises:
         EmbedderFailed: it is not installed.
     """
+    # onnxruntime would gather what it calls telemetry, and queue it in the user's cache.
+    os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
     try:
         return extra(module, extra_name)
     except NotFound as missing:

@@ -18,6 +18,10 @@ Modules, in the order in which a command passes through them:
 - `delete`               DELETE
 - `update`               UPDATE
 - `merge`                MERGE
+- `archive`              ARCHIVE and RESTORE
+- `supersede`            SUPERSEDE
+- `stance`               SUPPORT and CHALLENGE
+- `retention`            SET RETENTION
 - `metadata_warnings`    warnings about metadata that a command writes
 - `guards`               the guards of every graph, in order
 - `definition_cache`     definitions as guards use them
@@ -26,6 +30,8 @@ Modules, in the order in which a command passes through them:
 - `declaration_guard`    rules on the definitions that a schema wrote
 - `violation_list`       several violations as one error
 - `protection_guard`     the guard of the foundation of a graph
+- `archived_guard`       the guard that warns about writes to archived elements
+- `functional_guard`     the guard of predicates with one value at a time
 - `missing_concepts`     placeholders, and the guard that replaces them
 - `describe`             DESCRIBE
 - `graph_facts`          facts about types, predicates and domains

@@ -23,7 +23,8 @@ from mycel.store.write.transaction import Transaction
 from mycel.syntax.diagnostics import located
 
 _TOGETHER_MIN: Final = 8
-"""Smaller queues are put one by one: looking for existing elements first would cost more."""
+"""The least length of a queue that is put together. For fewer, looking for existing ones first
+costs more."""
 
 _Keys: TypeAlias = Mapping[str, Any] | None
 
@@ -49,8 +50,8 @@ class BlockPlace(NamedTuple):
     """The position of a block in its capsule, for errors."""
 
     statement: ast.Upsert
-    ordinal: int | None
-    """The number of the statement, if there are several."""
+    ordinal: int
+    """The number of the statement."""
     at: int
     block: Block
 
@@ -58,12 +59,9 @@ class BlockPlace(NamedTuple):
         """The error, saying which block it is about."""
         kind = "CONCEPT" if isinstance(self.block, ast.ConceptBlock) else "PROPOSITION"
         handle = "" if self.block.handle is None else f" (?{self.block.handle.name})"
-        statement = "" if self.ordinal is None else f"UPSERT {self.ordinal}: "
-        error.message = f"{statement}Block {self.at}, {kind}{handle}: {error.message}"
+        error.message = f"Block {self.at}, {kind}{handle}: {error.message}"
         error.args = (error.message,)
-        error.data["block"] = self.at
-        if self.ordinal is not None:
-            error.data["upsert"] = self.ordinal
+        error.data |= {"block": self.at, "upsert": self.ordinal}
         return located(error, self.block.span)
 
     def undefined(self, name: str) -> UnknownReference:
@@ -148,6 +146,9 @@ class Batch:
         self._links: dict[tuple[End, str, End], LinkPut] = {}
         self._queue: list[Put] = []
 
+    def __len__(self) -> int:
+        return len(self._queue)
+
     def waiting_link(self, subject: End, predicate: str, object_: End) -> LinkPut | None:
         return self._links.get((subject, predicate, object_))
 
@@ -201,10 +202,10 @@ class Batch:
             elif put.attributes or put.metadata:
                 put.put(self._tx)
         rows = [ConceptRow(put.type, put.name, put.attributes, put.metadata) for put in fresh]
-        made = self._tx.put_concepts(rows)
-        for put, each in zip(fresh, made, strict=True):
+        concepts = self._tx.put_concepts(rows)
+        for put, each in zip(fresh, concepts, strict=True):
             put.id = each
-        return set(made)
+        return set(concepts)
 
     def _write_links(self, puts: list[LinkPut], created: set[str]) -> None:
         """Write links, existing ones one by one."""

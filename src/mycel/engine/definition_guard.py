@@ -61,7 +61,7 @@ class _Scope:
     def __init__(self) -> None:
         self.incomplete: Final[dict[tuple[str, str], None]] = {}
         self.definitions: Final[dict[tuple[str, str], Concept | None]] = {}
-        """By meta-type and name, each as it was before."""
+        """Definitions as they were before, by meta-type and name."""
 
 
 class DefinitionGuard:

@@ -39,19 +39,19 @@ CHANGES_MAX: Final = 10_000
 """The most elements of DESCRIBE CHANGES."""
 
 COUNT_MAX: Final = 1_000_000
-"""Instances and links are counted up to here (about 40 ms)."""
+"""The number up to which instances and links are counted (about 40 ms)."""
 
 SAMPLED_ELEMENTS: Final = 200
-"""Instances or links of a type in a sample."""
+"""The number of instances or links of a type that a sample reads."""
 
 SAMPLED_LINKS: Final = 20
-"""Links of a sampled instance, in each direction."""
+"""The number of links of a sampled instance that are read in each direction."""
 
 SHOWN: Final = 10
-"""Instances, and relationships."""
+"""The most instances, and the most relationships, that a description shows."""
 
 TYPES_SHOWN: Final = 5
-"""Types at an end of a link, or of one attribute."""
+"""The most types that are shown at an end of a link, or of one attribute."""
 
 ATTRIBUTES_SHOWN: Final = 30
 SAMPLE_LINKS_SHOWN: Final = 5

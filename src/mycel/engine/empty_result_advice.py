@@ -38,9 +38,9 @@ ADVICE_MAX: Final = 3
 LOOKS_MAX: Final = 30
 """The most names and definitions that one command looks up."""
 INSTANCES_COMPARED: Final = 20
-"""Instances of a type that are read for an attribute."""
+"""The number of instances of a type whose values of an attribute are read."""
 LISTED_MAX: Final = 1_000
-"""Values of a list in IN whose types are compared with those of an attribute."""
+"""The most values of a list in IN whose types are compared with those of an attribute."""
 _ATTRIBUTES_SHOWN_MAX: Final = 8
 
 _Types = Mapping[str, str]

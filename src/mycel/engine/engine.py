@@ -25,9 +25,10 @@ from mycel.engine.write_defaults import WriteDefaults
 from mycel.errors import ExecutionTimeout, ImmutableTarget, InvalidSyntax, MycelError
 from mycel.graph.adjacency import Adjacency
 from mycel.kip import ast
+from mycel.kip.long_capsule import read_capsule
 from mycel.kip.parser import is_write, parse
 from mycel.model import allowance
-from mycel.model.limits import CAPSULE_BYTES_MAX, COMMAND_BYTES_MAX
+from mycel.model.limits import COMMAND_BYTES_MAX
 from mycel.model.names import kind_of
 from mycel.search.index.search_index import SearchIndex
 from mycel.store.database import Store
@@ -242,7 +243,7 @@ class Engine:
                 raise
         finally:
             given.is_brief = given.outgrew = False
-        if not isinstance(command, ast.Capsule):
+        if not isinstance(command, ast.Capsule | ast.SetTypeRetention):
             from mycel.engine.where_targets import targets  # noqa: PLC0415 - see `statements`
 
             try:
@@ -258,7 +259,7 @@ class Engine:
 
 
 def _read_capsule(text: str) -> Prepared:
-    capsule = parse(text, bytes_max=CAPSULE_BYTES_MAX)
+    capsule = read_capsule(text)
     if not isinstance(capsule, ast.Capsule):
         raise InvalidSyntax(
             "This is no capsule.", hint="A capsule is one or more UPSERT { … } statements."

@@ -18,9 +18,11 @@ from mycel.ir import query as ir
 from mycel.kip import ast
 from mycel.kip.formatter import format_command
 from mycel.kip.fragments import path_text
+from mycel.model.state import ORDINARY
 from mycel.plan.bind import BoundQuery, bind_find, bind_targets
 from mycel.plan.rewrites import PASSES
 from mycel.sql.compiler import Statement, compile_numbers, compile_query
+from mycel.sql.dialect import Dialect
 from mycel.store.query import statements
 from mycel.store.query.history import state_at
 from mycel.store.query.reader import Reader
@@ -44,7 +46,7 @@ def explain(reader: Reader, command: ast.Command, values: Values) -> dict[str, A
         if changed != query:
             payload["plan"].append({"stage": each.__name__, "query": describe_query(changed)})
         query = changed
-    statement = _compiled(command, query)
+    statement = _compiled(command, query, reader.dialect)
     payload["sql"] = statement.text
     payload["bindings"] = [_format_operand(value) for value in statement.bindings]
     payload["steps"] = statements.steps(reader, statement)
@@ -72,11 +74,20 @@ def _bound(reader: Reader, command: ast.Command, values: Values) -> BoundQuery |
             return bind_find(command, Vocabulary(then), values)
         case ast.MergeConcept(source, target, where):
             return bind_targets(where, (source, target), vocabulary, values)
+        case ast.Supersede(target, successor, where):
+            return bind_targets(where, (target, successor), vocabulary, values)
+        case ast.Restore() | ast.Export(include_archived=True):
+            return bind_targets(
+                command.where, (command.target,), vocabulary, values, include_archived=True
+            )
         case (
             ast.DeleteKeys()
             | ast.DeletePropositions()
             | ast.DeleteConcept()
             | ast.Update()
+            | ast.Archive()
+            | ast.TakeStance()
+            | ast.SetRetention()
             | ast.Export()
         ):
             return bind_targets(command.where, (command.target,), vocabulary, values)
@@ -92,17 +103,22 @@ def _traversal(reader: Reader, command: ast.Traverse, values: Values) -> dict[st
         "order": ["cost", "hops", "predicate number", "id"],
         **asdict(bounds),
     }
+    visibility = payload.pop("visibility")
+    if visibility != ORDINARY:
+        payload |= visibility._asdict()
     if not reader.state.is_live:
         payload["as_of"] = reader.state.seq
     return payload
 
 
-def _compiled(command: ast.Command, query: ir.Query) -> Statement:
+def _compiled(command: ast.Command, query: ir.Query, dialect: Dialect) -> Statement:
     if isinstance(command, ast.Find):
         past = command.as_of is not None
-        return compile_query(query, limited=command.limit is not None, past=past)
+        return compile_query(query, limited=command.limit is not None, past=past, dialect=dialect)
     return compile_numbers(
-        query, limited=isinstance(command, ast.Update) and command.limit is not None
+        query,
+        limited=isinstance(command, ast.Update) and command.limit is not None,
+        dialect=dialect,
     )
 
 

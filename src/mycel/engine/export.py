@@ -20,6 +20,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from graphlib import TopologicalSorter
 from itertools import islice
 from typing import Final
@@ -53,7 +54,7 @@ EXPORT_ELEMENTS_MAX: Final = 10_000
 
 _META: Final = {CONCEPT_TYPE: CONCEPT_TYPE_NUMBER, PROPOSITION_TYPE: PROPOSITION_TYPE_NUMBER}
 _NESTING_KEPT: Final = 8
-"""Levels of nesting that a capsule has around and inside its patterns."""
+"""The number of levels of nesting that a capsule needs around and inside its patterns."""
 
 
 def export(reader: Reader, node: ast.Export, values: Values) -> Outcome:
@@ -61,7 +62,10 @@ def export(reader: Reader, node: ast.Export, values: Values) -> Outcome:
     limit = EXPORT_ELEMENTS_MAX
     if node.limit is not None:
         limit = min(limit, values.positive(node.limit, "LIMIT"))
-    matched = sorted(targets(reader, node.where, node.target.name, values), key=_place)
+    numbers = targets(
+        reader, node.where, node.target.name, values, include_archived=node.include_archived
+    )
+    matched = sorted(numbers, key=_place)
     purpose = _purpose(node, values)
     start, given = 0, []
     cursor = None if node.cursor is None else values.cursor(node.cursor)
@@ -159,7 +163,7 @@ def _place(number: int) -> tuple[bool, int]:
 
 def _purpose(node: ast.Export, values: Values) -> str:
     """The command without its page, with its parameters: a cursor belongs to one of these."""
-    bare = ast.Export(node.target, node.where, definitions=node.definitions)
+    bare = replace(node, limit=None, cursor=None)
     given = {placeholder.name: values.value(placeholder) for placeholder in placeholders(bare)}
     return format_command(bare) + orjson.dumps(given, option=orjson.OPT_SORT_KEYS).decode()
 

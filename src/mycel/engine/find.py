@@ -11,6 +11,7 @@ ask about that position: from the live tables if nothing was written since, othe
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from time import monotonic
 from typing import Any, Final, NamedTuple
@@ -30,9 +31,10 @@ from mycel.ir.query import canonical
 from mycel.kip import ast
 from mycel.kip.formatter import format_command
 from mycel.kip.fragments import placeholders
-from mycel.model.limits import RESULT_ROWS_MAX
+from mycel.model.limits import INTEGER_MAX, RESULT_ROWS_MAX
 from mycel.model.state import LIVE, State
 from mycel.sql.compiler import Statement
+from mycel.store.backend.failures import FAILURES, translate
 from mycel.store.database import Store
 from mycel.store.query import statements
 from mycel.store.query.history import check_kept, entry_at
@@ -89,6 +91,8 @@ class Finder:
                 ask = partial(self._advice, find, parameters, empty)
             page = _Page(prepared, find, values, reader.newest)
             return self._page(reader, plan, plan.live, cells, limit, page, ask=ask)
+        except FAILURES as error:
+            raise translate(error) from error
         finally:
             self._store.give(reader)
 
@@ -172,7 +176,7 @@ class Finder:
                     ties=page.ties,
                 )
                 own = {"#moment": position, "#offset": page.offset}
-                own["#limit"] = -1 if limit is None else limit + 1
+                own["#limit"] = INTEGER_MAX if limit is None else limit + 1
                 try:
                     bindings = binder.bind(values, own)
                     cells = statements.cells(reader, statement, bindings, limit)
@@ -252,7 +256,7 @@ def _is_mended_by_planning(prepared: Prepared, plan: FindPlan, error: MycelError
 def purpose(prepared: Prepared, find: ast.Find, values: Values) -> str:
     """A query without its page, with its parameters."""
     if prepared.bare is None:
-        bare = ast.Find(find.expressions, find.where, find.order_by, as_of=find.as_of)
+        bare = replace(find, limit=None, cursor=None)
         prepared.bare = format_command(bare), tuple(placeholders(bare))
     text, nodes = prepared.bare
     given = {node.name: values.value(node) for node in nodes}

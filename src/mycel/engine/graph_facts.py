@@ -22,7 +22,7 @@ DOMAINS_READ_MAX: Final = 24
 """The most domains that the primer looks into."""
 
 MEMBERS_READ_MAX: Final = 200
-"""Members of a domain that are read for their types."""
+"""The most members of a domain that are read for their types."""
 
 KEY_MEMBERS_READ_MAX: Final = 50
 KEY_MEMBERS: Final = 5

@@ -21,16 +21,20 @@ class GraphGuards(Sequence[Guard]):
 
     @cached_property
     def _all(self) -> tuple[Guard, ...]:
+        from mycel.engine.archived_guard import ArchivedGuard  # noqa: PLC0415
         from mycel.engine.definition_guard import DefinitionGuard  # noqa: PLC0415
+        from mycel.engine.functional_guard import FunctionalGuard  # noqa: PLC0415
         from mycel.engine.missing_concepts import HealingGuard  # noqa: PLC0415
         from mycel.engine.protection_guard import ProtectionGuard  # noqa: PLC0415
         from mycel.engine.schema_guard import SchemaGuard  # noqa: PLC0415
 
         return (
+            FunctionalGuard(),
             HealingGuard(),  # Before those that look at what the transaction leaves behind.
             ProtectionGuard(),
             SchemaGuard(),
             DefinitionGuard(strict=self._strict),
+            ArchivedGuard(),
             *self._own,
         )
 

@@ -16,18 +16,18 @@ from mycel.engine.protection_guard import check_merge
 from mycel.engine.references import missing_target
 from mycel.engine.schema_guard import admits
 from mycel.engine.values import Values
-from mycel.engine.where_targets import targets
-from mycel.errors import ConstraintViolation, DuplicateExists, ImmutableTarget, MycelError, NotFound
+from mycel.engine.where_targets import only_target
+from mycel.errors import ConstraintViolation, ImmutableTarget, MycelError, NotFound
 from mycel.kip import ast
 from mycel.model import ids
 from mycel.model.elements import Concept, Proposition
 from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE, shorten
 from mycel.model.values import JsonObject
 from mycel.store.query import lookup
+from mycel.store.query.lookup import MERGED_FROM
 from mycel.store.write.transaction import Transaction
 from mycel.syntax.diagnostics import located
 
-MERGED_FROM: Final = "_merged_from"
 _ALIASES: Final = "aliases"
 
 SHOWN: Final = 3
@@ -55,11 +55,11 @@ class MergeCounts(NamedTuple):
     """The effects of a merge of two concepts."""
 
     repointed: int
-    """Links that have the target as their end now."""
+    """The number of links that were moved to the target."""
     deduplicated: int
-    """Links that were removed: the target has them, or they joined the two."""
+    """The number of links that were removed: the target has them, or they joined the two."""
     filled: int
-    """Attributes that the target took over."""
+    """The number of attributes that the target took over."""
 
 
 def merge_concepts(tx: Transaction, source: Concept, target: Concept) -> MergeCounts:
@@ -83,26 +83,17 @@ def _only(
     tx: Transaction, node: ast.MergeConcept, values: Values, variable: ast.Variable
 ) -> Concept:
     """The one concept that a variable is bound to."""
-    numbers = targets(tx.reader, node.where, variable.name, values, limit=SHOWN + 1)
-    if not numbers:
-        raise located(_unbound(tx, node, values, variable), variable.span)
-    reader = tx.reader
-    if len(numbers) > 1:
-        shown = ", ".join(map(reader.outer_id, numbers[:SHOWN]))
-        more = " and more" if len(numbers) > SHOWN else ""
-        raise DuplicateExists(
-            f"?{variable.name} is bound to several elements: {shown}{more}.",
-            hint="Narrow WHERE until it is bound to one: name it by type and name, or by id.",
-            span=variable.span,
-        )
-    concept = reader.concept(numbers[0]) if ids.is_concept(numbers[0]) else None
-    if concept is None:
+    try:
+        element = only_target(tx, node.where, values, variable)
+    except NotFound:
+        raise located(_unbound(tx, node, values, variable), variable.span) from None
+    if isinstance(element, Proposition):
         raise ConstraintViolation(
-            f"?{variable.name} is bound to the proposition {reader.outer_id(numbers[0])}.",
+            f"?{variable.name} is bound to the proposition {element.id}.",
             hint="MERGE joins two concepts. Links that fall together are joined with them.",
             span=variable.span,
         )
-    return concept
+    return element
 
 
 def _unbound(
@@ -205,7 +196,8 @@ class _LinkMover:
                 if link.id not in self._heirs:
                     self._move_link(link, old, self._heir(old))
         for loser in self._heirs:
-            if loser != source and self._is_live(loser):  # It may have gone with another one.
+            # Retiring another loser may have removed it.
+            if loser != source and self._is_live(loser):
                 self.deduplicated += self._tx.retire(loser).propositions
         self.repointed = sum(map(self._is_live, self._moved))
 

@@ -11,9 +11,7 @@ from typing import Any, Final
 
 import orjson
 
-from mycel.engine.values import Values
 from mycel.errors import InvalidSyntax
-from mycel.kip import ast
 from mycel.model import times
 from mycel.model.names import shorten
 
@@ -23,40 +21,20 @@ _CONFIDENCE: Final = "confidence"
 _TIMES: Final = frozenset(("expires_at", "created_at", "observed_at", "valid_from", "valid_until"))
 
 
-def doubtful_metadata(command: ast.Capsule | ast.Update, values: Values) -> tuple[str, ...]:
+class MetadataWarnings:
     """Warnings about the metadata that a command writes, one sentence each."""
-    found: dict[str, None] = {}
-    for metadata in _maps(command, values):
+
+    def __init__(self) -> None:
+        self._sentences: Final[dict[str, None]] = {}
+
+    def check(self, metadata: Mapping[str, Any]) -> None:
+        """Warn about the values of one map."""
         for sentence in _doubts(metadata):
-            found[sentence] = None
-            if len(found) == WARNINGS_MAX:
-                return tuple(found)
-    return tuple(found)
+            if len(self._sentences) < WARNINGS_MAX:
+                self._sentences[sentence] = None
 
-
-def _maps(command: ast.Capsule | ast.Update, values: Values) -> Iterator[Mapping[str, Any]]:
-    if isinstance(command, ast.Update):
-        changes = command.metadata
-        if isinstance(changes, ast.Placeholder):
-            yield values.mapping(changes, "METADATA")
-        elif changes is not None:
-            plain = ((key, each) for key, each in changes if not isinstance(each, ast.Arithmetic))
-            yield {key: values.value(each) for key, each in plain}
-        return
-    for node in _nodes(command):
-        yield values.mapping(node, "metadata")
-
-
-def _nodes(capsule: ast.Capsule) -> Iterator[ast.Map]:
-    for upsert in capsule.upserts:
-        if upsert.metadata is not None:
-            yield upsert.metadata
-        for block in upsert.blocks:
-            if block.metadata is not None:
-                yield block.metadata
-            for entry in (isinstance(block, ast.ConceptBlock) and block.propositions) or ():
-                if entry.metadata is not None:
-                    yield entry.metadata
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._sentences)
 
 
 def _doubts(metadata: Mapping[str, Any]) -> Iterator[str]:

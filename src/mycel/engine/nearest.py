@@ -49,7 +49,7 @@ def nearest(
             f"The THRESHOLD is {threshold}; cosines are between -1 and 1.",
             hint="1 is the same direction, 0 is at right angles.",
         )
-    passing = condition(filters_of(node, values, "NEAREST"), "concept")
+    passing = condition(reader, filters_of(node, values, "NEAREST"), "concept")
     if index is None:
         return Outcome([])
     vector = index.get().text_vectors([to])[0] if isinstance(to, str) else np.array(to, np.float32)
@@ -61,7 +61,7 @@ def nearest(
             hint="Give as many numbers as the vectors have, or declare the property in a schema as"
             f" Vector({of.dimension}).",
         )
-    allowed = np.isin(matrix.numbers, passing.numbers(reader)) if passing.others else None
+    allowed = np.isin(matrix.numbers, passing.passing(reader)) if passing.sql else None
 
     def read(numbers: Any) -> Floats:
         return columns.vectors(reader, of, numbers)

@@ -19,12 +19,14 @@ from mycel.errors import InvalidValueType, MycelError
 from mycel.ir import query as ir
 from mycel.kip import ast
 from mycel.kip.fragments import placeholders
-from mycel.model import ids
+from mycel.model import ids, times
 from mycel.model.names import is_identifier, shorten
 from mycel.model.state import LIVE, State
 from mycel.plan.bind import Role, list_kind, value_kind
 from mycel.plan.time_literals import as_moment
+from mycel.sql import sqlite
 from mycel.sql.compiler import Statement, compile_query
+from mycel.sql.dialect import Dialect
 from mycel.sql.walks import RUN
 from mycel.store.query.reader import Reader
 from mycel.syntax.diagnostics import located
@@ -34,7 +36,7 @@ COMMANDS_CACHED_MAX: Final = 512
 PLANS_PER_COMMAND_MAX: Final = 16
 
 _KEEPING: Final = Lock()
-"""Held to remember and to forget; what is remembered is looked up without it."""
+"""A lock that is held to add and to remove plans; look-ups go without it."""
 
 Shape = tuple[Any, ...]
 
@@ -50,13 +52,16 @@ class FindPlan:
     live: Statement
     binder: Binder
     outgrown_at: int
-    """The position of the journal from which on the graph is another one than was planned for."""
+    """The position of the journal from which on the graph has grown so much that it is planned
+    anew."""
     is_scalar: bool = False
-    """True if there are only totals, and so one row of them."""
+    """True if all columns are aggregates, and the result is one row."""
     attribute_columns: tuple[int, ...] = ()
     """The places of the columns that show an attribute or metadata, or a part of them."""
     is_exact: bool = False
     """True if sums may go beyond 64 bits."""
+    dialect: Dialect = sqlite
+    """The dialect of its statements."""
     others: dict[tuple[bool, tuple[str, ...]], tuple[Statement, Binder]] = field(
         default_factory=dict
     )
@@ -73,7 +78,12 @@ class FindPlan:
         other = self.others.get(key)
         if other is None:
             statement = compile_query(
-                self.query, limited=limited, past=past, ties=ties, exact=self.is_exact
+                self.query,
+                limited=limited,
+                past=past,
+                ties=ties,
+                exact=self.is_exact,
+                dialect=self.dialect,
             )
             other = self.others[key] = (statement, Binder(statement.bindings))
         return other
@@ -121,7 +131,7 @@ _IN_STRING: Final = re.compile(r":([A-Za-z_][A-Za-z0-9_]*+)")
 _WARNINGS_MAX: Final = 8
 
 _RUNS: Final = count(1)
-"""Numbers of runs of statements."""
+"""A counter that gives each run of a statement its number."""
 
 _AS_THEY_ARE: Final = ("text", "plain")
 """Conversions that leave a text as it is."""
@@ -147,6 +157,8 @@ def _converted(node: ast.Placeholder, value: Any, conversion: ir.Conversion) -> 
             return value
         case "moment":
             return as_moment(value)
+        case "microseconds":
+            return times.from_text(value)
         case "concept_number":
             return ids.parse_concept_id(value)
         case "link_number":
@@ -163,10 +175,12 @@ def at_parameter(error: MycelError, command: ast.Command) -> MycelError:
 
     A plan binds parameters by name: their places are known to the command alone.
     """
+    if "parameter" not in error.data:
+        return error
     named = (
         placeholder
         for placeholder in placeholders(command)
-        if placeholder.name == error.data.get("parameter")
+        if placeholder.name == error.data["parameter"]
     )
     return error if (placeholder := next(named, None)) is None else located(error, placeholder.span)
 
@@ -185,9 +199,10 @@ class Prepared:
     _shaping: tuple[frozenset[tuple[str, Role]], list[tuple[ast.Placeholder, str, Role]]] | None = (
         None
     )
-    """The parameters of these roles, in order."""
+    """The roles that were asked for last, and the parameters that have them, in order."""
     bare: tuple[str, tuple[ast.Placeholder, ...]] | None = None
-    """The command without its page, and what is given with it: what its cursors belong to."""
+    """The text of the command without its page, and the parameters in it. Cursors belong to
+    these."""
 
     _names: frozenset[str] | None = None
     """The names of all placeholders of the command."""

@@ -19,7 +19,7 @@ from mycel.store.query.vocabulary import Vocabulary
 
 GROWTH_MAX: Final = 1.5
 SMALL: Final = 1000
-"""Growth of the journal after which plans and statistics are renewed."""
+"""The number of entries by which the journal grows before plans and statistics are renewed."""
 
 
 class FindPlanner:
@@ -27,7 +27,8 @@ class FindPlanner:
 
     def __init__(self) -> None:
         self._known: tuple[int, Vocabulary] | None = None
-        """The vocabulary and the definitions it was read under. One value: threads share it."""
+        """The vocabulary, and the count of definitions when it was read. One value: threads share
+        it."""
         self._counts: dict[tuple[str, int], Any] = {}
         self._counted_at = 0
 
@@ -48,7 +49,9 @@ class FindPlanner:
             vocabulary = Vocabulary(reader.at(state))
         bound = bind_find(find, vocabulary, values)
         query = rewrite(bound.query, self._statistics(reader))
-        statement = compile_query(query, limited=find.limit is not None, exact=exact)
+        statement = compile_query(
+            query, limited=find.limit is not None, exact=exact, dialect=reader.dialect
+        )
         columns = tuple(map(expression, find.expressions))
         plan = FindPlan(
             query,
@@ -60,6 +63,7 @@ class FindPlanner:
             int(reader.newest * GROWTH_MAX) + SMALL,
             is_scalar=all(isinstance(output, ir.Aggregate) for output in query.outputs),
             is_exact=exact,
+            dialect=reader.dialect,
             attribute_columns=_attribute_columns(query),
         )
         return bound, plan

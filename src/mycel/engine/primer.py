@@ -17,26 +17,26 @@ from mycel.engine.outcome import Outcome
 from mycel.engine.protection_guard import MEMBERSHIP
 from mycel.kip.fragments import quoted
 from mycel.model import ids
-from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE, shorten
+from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE, SYSTEM_ACTOR, shorten
 from mycel.model.values import JsonObject, parse_object
 from mycel.store.file.layout import CONCEPT_TYPE_NUMBER, PROPOSITION_TYPE_NUMBER
-from mycel.store.query import summary
+from mycel.store.query import retention, summary
 from mycel.store.query.reader import Reader
 
 PRIMER_BYTES_MAX: Final = 16_000
-"""The primer as JSON: about 4,000 tokens."""
+"""The most bytes of the primer as JSON: about 4,000 tokens."""
 
 IDENTITY_BYTES_MAX: Final = 5_000
-"""The share of the identity of the agent."""
+"""The most bytes of the part of the primer about the agent itself."""
 
 DOMAINS_LISTED_MAX: Final = 1_000
-"""The most domains of DESCRIBE DOMAINS."""
+"""The most domains that DESCRIBE DOMAINS lists."""
 
 DOMAINS_LOOKED_INTO_MAX: Final = 100
-"""The domains whose members are read for their types."""
+"""The most domains whose members DESCRIBE DOMAINS reads for their types."""
 
 ENDS_SHOWN: Final = 3
-"""Types at each end of a predicate."""
+"""The most types that the primer shows at each end of a predicate."""
 
 NO_DOMAIN: Final = "(no domain)"
 """The heading of types and predicates that no domain claims."""
@@ -53,7 +53,7 @@ _IDENTITY_LEFT_OUT: Final = frozenset(
 
 
 _TRIMS: Final = ((12, 600), (8, 200), (4, 80))
-"""Sizes of one attribute: items of a list, characters of a text."""
+"""Ever smaller limits of one attribute: items of a list, and characters of a text."""
 
 
 class Detail(NamedTuple):
@@ -76,7 +76,7 @@ DETAILS: Final = (
     Detail(4, 2, 3, 30, 40),
     Detail(2, 1, 2, 30, 40),
 )
-"""From the most to the least; the first that fits the budget is taken."""
+"""Sizes from the largest to the smallest; the first whose primer fits the budget is taken."""
 
 
 def primer(reader: Reader) -> JsonObject:
@@ -149,8 +149,16 @@ def _primer_fields(facts: Facts, identity: JsonObject, detail: Detail) -> JsonOb
             _predicate(facts, name, detail) for name in predicates[: detail.types]
         ],
         **_more("more_proposition_types", len(predicates) - detail.types),
+        "maintenance": _maintenance(facts.reader),
         "how_to": {"use": list(_USE), "examples": _example_commands(facts, types)},
     }
+
+
+def _maintenance(reader: Reader) -> JsonObject:
+    """The time of the last cycle of upkeep, and the number of tasks that wait for a decision."""
+    system = reader.find_concept("Person", SYSTEM_ACTOR)
+    last = None if system is None else system.attributes.get("last_sleep_cycle")
+    return {"last_cycle": last, "tasks_waiting": retention.count_open_tasks(reader)}
 
 
 def _identity(reader: Reader) -> JsonObject:

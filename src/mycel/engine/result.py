@@ -49,7 +49,7 @@ class Result:
     ) -> None:
         self._columns: Final = columns
         self._cells: Final = cells
-        """A tuple for each row; the bare cells where there is one column."""
+        """A tuple for each row; the cells themselves if there is only one column."""
         self._json: Final = json_columns
         self._is_scalar: Final = is_scalar
         self._value: Any = _UNREAD

@@ -44,15 +44,15 @@ from mycel.store.write.guards import Change
 from mycel.store.write.transaction import Transaction
 
 APPLYING: Final = "mycel.engine.schema_guard.APPLYING"
-"""In the memo of a transaction: a schema is being applied, and holds rows to itself."""
+"""A key in the memo of a transaction that applies a schema, and checks rows itself."""
 
 LOADING: Final = "mycel.engine.schema_guard.LOADING"
-"""In the memo of a transaction: edges come and go in it, and are counted at its end."""
+"""A key in the memo of a transaction that loads: edges are counted only at its end."""
 
 KINDS_MAX: Final = 1 << 17
-"""The most subjects, and objects, whose types are kept."""
+"""The most subjects, and the most objects, whose types are remembered."""
 AHEAD_MAX: Final = 1024
-"""The most of them that are looked up at once."""
+"""The most concepts whose types one query looks up ahead."""
 CONFLICTS_MAX: Final = LISTED_MAX + 1
 ALL_CONFLICTS: Final = 1 << 30
 
@@ -68,13 +68,13 @@ class _Declared:
     kip_name: str
     declared: SchemaType
     rules: RowRules | None
-    """None for an interface."""
+    """The rules for attributes; None for an interface."""
     predicate: PredicateDefinition | None = None
-    """Of an edge: the types at its ends."""
+    """The types at the ends of an edge; None for a node."""
     subject_type: str = ""
     object_type: str = ""
     card: Cardinality | None = None
-    """Of an edge, if it says anything."""
+    """The cardinality of an edge; None if it has none."""
 
     @property
     def name(self) -> str:
@@ -140,11 +140,11 @@ class _Scope:
         self.objects: Final = _Kinds()
         self.incomplete: Final[dict[_Identity, None]] = {}
         self.moved: Final[dict[int, None]] = {}
-        """Concepts that have another type now."""
+        """Concepts that got another type."""
         self.gaining: Final[dict[str, dict[str, None]]] = {}
         """For each predicate with a cardinality, the sources that got edges."""
         self.losing: Final[dict[str, dict[str, None]]] = {}
-        """And the sources that lost some."""
+        """For each predicate with a cardinality, the sources that lost edges."""
         self.counted_at = -1
         """The position of the journal at the last change that counted edges."""
 

@@ -30,10 +30,10 @@ from mycel.text.kinds import AnswerKind
 SEARCH_LIMIT_MAX: Final = 1_000
 
 WORDS_COMPARED: Final = 3
-"""Words of a question without results that are compared with names, one by one."""
+"""The number of words of a question without results that are compared with names, one by one."""
 
 PREDICATES_READ: Final = 5_000
-"""Predicates whose names are compared with a question without results."""
+"""The most predicates whose names are compared with a question without results."""
 
 
 def search(
@@ -50,6 +50,10 @@ def search(
     filters = filters_of(node, values, "SEARCH")
     if node.near is not None:
         filters["near"] = values.text(node.near, "near of SEARCH")
+    if node.for_time is not None:
+        filters["for_time"] = values.text(node.for_time, "time after FOR TIME")
+    if node.include_archived:
+        filters["include_archived"] = True
     if node.as_of is not None:
         filters["as_of"] = moment_value(node.as_of, values, "AS OF")
     reader = state_reader(reader, filters)
@@ -62,11 +66,11 @@ def search(
     warnings: list[str] = []
     hits = found_by(limit=most, threshold=threshold, mode=mode, index=index, warnings=warnings)
     if not hits:
-        found = found_by(limit=1, mode=mode, index=index) if threshold else []
-        if filters and not found and found_by(limit=1, filters=None):
+        element_hits = found_by(limit=1, mode=mode, index=index) if threshold else []
+        if filters and not element_hits and found_by(limit=1, filters=None):
             warnings.append("Something fits the question, but not the filters of this SEARCH.")
         else:
-            warnings += _about_miss(reader, question, node.element, types, found, threshold)
+            warnings += _about_miss(reader, question, node.element, types, element_hits, threshold)
     elif limit > SEARCH_LIMIT_MAX and len(hits) == SEARCH_LIMIT_MAX:
         warnings.append(
             f"SEARCH gives at most {SEARCH_LIMIT_MAX} results; ask for something narrower."

@@ -47,7 +47,13 @@ def introspect(
             from mycel.engine.export import export
 
             return export(reader, command, values)
-        case _:
+        case (
+            ast.DescribePrimer()
+            | ast.DescribeDomains()
+            | ast.DescribeTypes()
+            | ast.DescribeType()
+            | ast.DescribeChanges()
+        ):
             from mycel.engine.describe import describe
 
             return describe(reader, command, values)
@@ -59,20 +65,36 @@ def manipulate(tx: Transaction, command: ast.Manipulation, values: Values) -> Ou
         case ast.Capsule():
             from mycel.engine.upsert import upsert
 
-            outcome = upsert(tx, command, values)
+            return upsert(tx, command, values)
         case ast.Update():
             from mycel.engine.update import update
 
-            outcome = update(tx, command, values)
+            return update(tx, command, values)
         case ast.MergeConcept():
             from mycel.engine.merge import merge
 
             return merge(tx, command, values)
-        case _:
+        case ast.Archive():
+            from mycel.engine.archive import archive
+
+            return archive(tx, command, values)
+        case ast.Restore():
+            from mycel.engine.archive import restore
+
+            return restore(tx, command, values)
+        case ast.SetTypeRetention() | ast.SetRetention():
+            from mycel.engine.retention import set_retention
+
+            return set_retention(tx, command, values)
+        case ast.Supersede():
+            from mycel.engine.supersede import supersede
+
+            return supersede(tx, command, values)
+        case ast.TakeStance():
+            from mycel.engine.stance import take_stance
+
+            return take_stance(tx, command, values)
+        case ast.DeleteKeys() | ast.DeletePropositions() | ast.DeleteConcept():
             from mycel.engine.delete import delete
 
             return delete(tx, command, values)
-    from mycel.engine.metadata_warnings import doubtful_metadata
-
-    tx.warnings.extend(doubtful_metadata(command, values))
-    return outcome

@@ -15,12 +15,14 @@ from mycel.engine.outcome import Outcome
 from mycel.engine.planner import FindPlanner
 from mycel.engine.references import link_with_id, matched
 from mycel.engine.values import Values
-from mycel.errors import ConstraintViolation, MycelError
+from mycel.errors import ConstraintViolation, InvalidSyntax, MycelError
 from mycel.graph import traversal
 from mycel.graph.adjacency import Adjacency
 from mycel.kip import ast
+from mycel.model import times
 from mycel.model.directions import DIRECTIONS
 from mycel.model.names import shorten
+from mycel.model.state import Visibility
 from mycel.model.values import JsonObject
 from mycel.store.query.history import state_at
 from mycel.store.query.reader import Reader
@@ -61,7 +63,7 @@ def prepared(
 
 
 def _bounds(node: ast.Traverse, values: Values, vocabulary: Vocabulary) -> traversal.Bounds:
-    given: dict[str, Any] = {}
+    given: dict[str, Any] = {"visibility": _visibility(node, values)}
     if node.max_cost is not None:
         given["max_cost"] = values.number(node.max_cost, "MAX_COST")
     if node.limit is not None:
@@ -82,6 +84,16 @@ def _bounds(node: ast.Traverse, values: Values, vocabulary: Vocabulary) -> trave
             vocabulary.predicate(name)
         given["relation_types"] = tuple(names)
     return traversal.Bounds(**given)
+
+
+def _visibility(node: ast.Traverse, values: Values) -> Visibility:
+    if node.for_time is None:
+        return Visibility(node.include_archived)
+    try:
+        time = times.from_text(values.text(node.for_time, "time after FOR TIME"))
+    except InvalidSyntax as error:
+        raise located(error, node.for_time.span) from None
+    return Visibility(node.include_archived, time)
 
 
 def _start(reader: Reader, node: ast.Traverse, values: Values, vocabulary: Vocabulary) -> int:

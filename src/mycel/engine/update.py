@@ -11,6 +11,7 @@ from collections.abc import Callable
 from math import isfinite
 from typing import Any, Final, NamedTuple, TypeAlias
 
+from mycel.engine.metadata_warnings import MetadataWarnings
 from mycel.engine.outcome import Outcome, all_or_nothing
 from mycel.engine.values import Values
 from mycel.engine.where_targets import named_targets, to_change
@@ -49,6 +50,8 @@ def update(tx: Transaction, node: ast.Update, values: Values) -> Outcome:
     attributes = _changes(node.attributes, node.target.name, values, "attributes")
     metadata = _changes(node.metadata, node.target.name, values, "metadata")
     check_metadata_keys((*metadata.same, *metadata.computed))
+    warnings = MetadataWarnings()
+    warnings.check(metadata.same)
     weight = _weight(node, values)
     limit = None if node.limit is None else values.positive(node.limit, "LIMIT")
     with all_or_nothing(tx):
@@ -62,6 +65,7 @@ def update(tx: Transaction, node: ast.Update, values: Values) -> Outcome:
             )
             for element in to_change(tx, numbers)
         )
+    tx.warnings.extend(warnings)
     return Outcome({"updated": updated, "matched": len(numbers)})
 
 

@@ -3,11 +3,14 @@
 Blocks have the meaning, and raise the errors, of being executed one after the other. Puts are
 queued in a `Batch`; a block that expects a version, is given by an id, or defines a type or
 predicate is executed at once, after the queue.
+
+Of a long capsule, some blocks at a time are read and written, so that memory holds the handles and
+ids of all blocks, and the trees of few.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple, TypeAlias, assert_never
 
 from mycel.engine.batch import (
@@ -21,6 +24,7 @@ from mycel.engine.batch import (
     settled,
     written_id,
 )
+from mycel.engine.metadata_warnings import MetadataWarnings
 from mycel.engine.outcome import Outcome, all_or_nothing
 from mycel.engine.protection_guard import FOUNDATION_LINKS, MEMBERSHIP
 from mycel.engine.references import (
@@ -32,7 +36,15 @@ from mycel.engine.references import (
     no_such_concept,
 )
 from mycel.engine.values import Values
-from mycel.errors import ConstraintViolation, DuplicateExists, MycelError, NotFound
+from mycel.errors import (
+    ConstraintViolation,
+    DiskFull,
+    DuplicateExists,
+    ExecutionTimeout,
+    InternalError,
+    MycelError,
+    NotFound,
+)
 from mycel.kip import ast
 from mycel.model.elements import Concept
 from mycel.model.names import META_TYPES, SYSTEM_ACTOR
@@ -41,6 +53,12 @@ from mycel.model.values import JsonObject
 from mycel.store.write.transaction import Transaction
 from mycel.syntax.diagnostics import located
 
+_SECTION_BLOCKS: Final = 1000
+_SECTION_CHARACTERS: Final = 1 << 18
+"""The most of a statement whose concepts are looked up together."""
+_QUEUE_PUTS: Final = 2000
+_QUEUE_CHARACTERS: Final = 1 << 18
+"""A queue that has grown beyond one of these is written at the end of a section."""
 _CREATE_IT: Final = ", or create it with a CONCEPT block before this one"
 _Metadata: TypeAlias = JsonObject | None
 
@@ -54,12 +72,31 @@ class LinkKeys(NamedTuple):
 
 
 def upsert(tx: Transaction, capsule: ast.Capsule, values: Values) -> Outcome:
-    """Execute a capsule, which is one UPSERT or several; an error names the block that failed."""
+    """Execute a capsule, which is one UPSERT or several; an error names the block that failed.
+
+    Of several errors in a long capsule, one of syntax is raised, as if it had been parsed before.
+    """
+    statements = iter(capsule.upserts)
+    run = _Run(tx, values)
+    count = 0
     with all_or_nothing(tx):
-        run = _Run(tx, values)
-        for at, each in enumerate(capsule.upserts, 1):
-            run.upsert(each, at if len(capsule.upserts) > 1 else None)
-        return run.finish()
+        try:
+            for statement in statements:
+                count += 1
+                run.upsert(statement, count)
+            return run.finish()
+        except (InternalError, DiskFull, ExecutionTimeout):
+            raise
+        except MycelError as error:
+            if "line" in error.data:
+                raise  # It is about the syntax: other errors have a span at this stage.
+            count += sum(1 for _ in statements)
+            ordinal = error.data.pop("upsert", None)
+            if ordinal is not None and count > 1:
+                error.message = f"UPSERT {ordinal}: {error.message}"
+                error.args = (error.message,)
+                error.data["upsert"] = ordinal
+            raise
 
 
 class _Run:
@@ -74,36 +111,59 @@ class _Run:
 
         Each element has one `End`: its id if it exists, and otherwise the put.
         """
+        self._warnings: Final = MetadataWarnings()
         self._defined: Final[set[str | tuple[str]]] = set()
-        """Types that are defined, and predicates as tuples of one."""
-        self._concepts: Final[list[End]] = []
-        self._links: Final[list[End]] = []
+        """Names that are known to be defined: a type as a text, a predicate as a tuple of one."""
+        self._concepts: Final = _Written()
+        self._links: Final = _Written()
         self._blocks = 0
+        self._characters = 0
+        """The length of the blocks that may not be written."""
 
-    def upsert(self, statement: ast.Upsert, ordinal: int | None) -> None:
+    def upsert(self, statement: ast.Upsert, ordinal: int) -> None:
         metadata = self._metadata(statement.metadata, None)
-        self._look_up(statement)
         handles: dict[str, End] = {}
-        for at, block in enumerate(statement.blocks, 1):
-            place = BlockPlace(statement, ordinal, at, block)
-            try:
-                self._block(block, handles, metadata, place)
-            except MycelError as error:
-                if "block" in error.data:
-                    raise  # It is about an earlier block, whose puts had to be written.
-                self._batch.write()  # If one of those fails, that came first.
-                raise place.named(error) from None
-            self._blocks += 1
+        waiting: list[str] = []
+        """Handles of elements that may not be written."""
+        at = 0
+        for section in _sections(statement.blocks):
+            self._look_up(section)
+            for block in section:
+                at += 1
+                place = BlockPlace(statement, ordinal, at, block)
+                try:
+                    self._block(block, handles, metadata, place)
+                except MycelError as error:
+                    if "block" in error.data or "line" in error.data:
+                        raise  # It is about syntax, or an earlier block that had to be written.
+                    self._batch.write()  # If one of those fails, that came first.
+                    raise place.named(error) from None
+            waiting += [block.handle.name for block in section if block.handle is not None]
+            self._characters += section[-1].span.end - section[0].span.start
+            if len(self._batch) > _QUEUE_PUTS or self._characters > _QUEUE_CHARACTERS:
+                self._write()
+                handles.update([(name, settled(handles[name])) for name in waiting])
+                waiting.clear()
+        self._blocks += at
 
     def finish(self) -> Outcome:
-        self._batch.write()
+        self._write()
+        self._tx.warnings.extend(self._warnings)
         return Outcome(
             {
                 "blocks": self._blocks,
-                "upsert_concept_nodes": list(dict.fromkeys(map(settled, self._concepts))),
-                "upsert_proposition_links": list(dict.fromkeys(map(settled, self._links))),
+                "upsert_concept_nodes": list(dict.fromkeys(self._concepts.elements)),
+                "upsert_proposition_links": list(dict.fromkeys(self._links.elements)),
             }
         )
+
+    def _write(self) -> None:
+        """Write what waits, and keep ids alone of it."""
+        self._batch.write()
+        self._characters = 0
+        self._known.clear()
+        self._concepts.settle()
+        self._links.settle()
 
     def _block(
         self, block: Block, handles: dict[str, End], metadata: _Metadata, place: BlockPlace
@@ -118,19 +178,19 @@ class _Run:
         own = self._metadata(block.metadata, metadata)
         if isinstance(block, ast.ConceptBlock):
             element = self._concept(block, own, place)
-            self._concepts.append(element)
+            self._concepts.add(element)
             for entry in block.propositions or ():
                 self._entry(element, entry, handles, own, place)
         else:
             element = self._proposition(block, handles, own, place)
-            self._links.append(element)
+            self._links.add(element)
         if handle is not None:
             handles[handle.name] = element
 
-    def _look_up(self, statement: ast.Upsert) -> None:
-        """Find all concepts that the statement names, in one look-up for each type."""
+    def _look_up(self, section: Sequence[Block]) -> None:
+        """Find all concepts that the blocks name, in one look-up for each type."""
         names: dict[str, list[str]] = {}
-        for matcher in _matchers(statement):
+        for matcher in _matchers(section):
             try:
                 key = self._identity(matcher)
             except MycelError:
@@ -200,7 +260,7 @@ class _Run:
         if entry.metadata is None and self._is_foundation(subject, predicate, target):
             own = None
         keys = LinkKeys(None, own, self._weight(entry.weight))
-        self._links.append(self._link(subject, predicate, target, keys, place))
+        self._links.add(self._link(subject, predicate, target, keys, place))
 
     # Links.
 
@@ -382,6 +442,7 @@ class _Run:
         if node is None:
             return outer
         inner = self._values.mapping(node, "metadata")
+        self._warnings.check(inner)
         return inner if not outer else outer | inner
 
     def _version(self, block: Block) -> int | None:
@@ -406,10 +467,37 @@ def _only_refers(block: Block) -> bool:
     return block.attributes is None and block.metadata is None and weight is None
 
 
-def _matchers(statement: ast.Upsert) -> Iterator[ast.ConceptMatcher]:
-    """Every matcher in a statement that may name a concept by type and name."""
+class _Written:
+    """The elements of a result: ids of those that are written, then puts that wait."""
+
+    def __init__(self) -> None:
+        self.elements: Final[list[End]] = []
+        self.add: Final = self.elements.append
+        self._settled = 0
+
+    def settle(self) -> None:
+        """Take the ids of what has been written."""
+        self.elements[self._settled :] = map(settled, self.elements[self._settled :])
+        self._settled = len(self.elements)
+
+
+def _sections(blocks: Iterable[Block]) -> Iterator[list[Block]]:
+    """The blocks of a statement in their order, some at a time."""
+    section: list[Block] = []
+    for block in blocks:
+        section.append(block)
+        length = block.span.end - section[0].span.start
+        if length > _SECTION_CHARACTERS or len(section) == _SECTION_BLOCKS:
+            yield section
+            section = []
+    if section:
+        yield section
+
+
+def _matchers(blocks: Sequence[Block]) -> Iterator[ast.ConceptMatcher]:
+    """Every matcher in some blocks that may name a concept by type and name."""
     nodes: list[ast.Endpoint] = []
-    for block in statement.blocks:
+    for block in blocks:
         if isinstance(block, ast.ConceptBlock):
             yield block.matcher
             nodes += [entry.target for entry in block.propositions or ()]

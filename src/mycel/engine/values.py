@@ -29,7 +29,7 @@ from mycel.syntax.diagnostics import located
 
 _NAMES_SHOWN_MAX: Final = 20
 TEMPLATE_VALUES_MAX: Final = 1 << 19
-"""Values of an array or object in a command, with those of its parameters."""
+"""The most values of an array or object in a command, those of its parameters included."""
 
 Error = TypeVar("Error", bound=MycelError)
 
@@ -53,7 +53,7 @@ class Values:
                 hint='Send them as {"name": value, …}, one for each :name in the command.',
             )
         self.parameters: Final[Mapping[str, Any]] = {} if parameters is None else parameters
-        """As they were given, unchecked."""
+        """The parameters as the caller gave them, unchecked."""
         self._checked: dict[str, Any] = {}
         self._sizes: dict[str, int] = {}
 
@@ -161,7 +161,7 @@ class Values:
         value = self.parameters[name]
         if value.__class__ is str and value.isascii():
             return value  # The usual case.
-        value = _with_times_as_text(value)
+        value = with_times_as_text(value)
         what = f"values of the parameter :{shorten(name)}"
         whole = value if value.__class__ is dict else {name: value}
         try:
@@ -194,7 +194,7 @@ def _count(value: Any) -> int:
     return 1 + sum(map(_count, value.values())) if value.__class__ is dict else 1
 
 
-def _with_times_as_text(value: Any, known: dict[int, Any] | None = None, depth: int = 0) -> Any:
+def with_times_as_text(value: Any, known: dict[int, Any] | None = None, depth: int = 0) -> Any:
     """The value with each `datetime` and `date` in it as ISO 8601, in UTC with a Z.
 
     One array may stand in many places: `known` are the containers that were seen, by identity.
@@ -207,7 +207,7 @@ def _with_times_as_text(value: Any, known: dict[int, Any] | None = None, depth: 
     known = {} if known is None else known
     if id(value) not in known:
         inner = value.values() if kind is dict else value
-        items = [_with_times_as_text(item, known, depth + 1) for item in inner]
+        items = [with_times_as_text(item, known, depth + 1) for item in inner]
         if all(map(is_, items, inner)):
             known[id(value)] = value
         else:

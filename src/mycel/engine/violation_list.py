@@ -17,7 +17,7 @@ LISTED_MAX: Final = 20
 SHOWN_MAX: Final = 5
 """The most of them that a message names."""
 UNLIMITED: Final = "mycel.engine.violation_list.UNLIMITED"
-"""In the memo of a transaction: all violations are gathered."""
+"""A key in the memo of a transaction of which all violations are gathered."""
 
 _TOLD: Final[tuple[str, ...]] = (
     *("file", "line", "row", "other_file", "other_line", "other_row"),

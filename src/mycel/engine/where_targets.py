@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from time import monotonic
-from typing import Final
+from typing import Final, TypeAlias
 
 from mycel.engine.plan_cache import Binder
 from mycel.engine.references import missing_target
 from mycel.engine.values import Values
+from mycel.errors import DuplicateExists, NotFound
 from mycel.kip import ast
 from mycel.model import allowance
 from mycel.model.elements import Element
@@ -21,6 +22,21 @@ from mycel.store.query.reader import Reader
 from mycel.store.query.statistics import StoreStatistics
 from mycel.store.query.vocabulary import Vocabulary
 from mycel.store.write.transaction import Transaction
+
+Targeting: TypeAlias = (
+    ast.DeleteKeys
+    | ast.DeletePropositions
+    | ast.DeleteConcept
+    | ast.Update
+    | ast.Archive
+    | ast.Restore
+    | ast.TakeStance
+    | ast.SetRetention
+)
+"""The statements that change every element which a variable is bound to."""
+
+SHOWN: Final = 3
+"""The number of elements that an error names."""
 
 CHUNK: Final = 256
 """The number of elements to change that are read together."""
@@ -37,15 +53,15 @@ def to_change(tx: Transaction, numbers: Sequence[int]) -> Iterator[Element]:
         if start:
             allowance.check_pace(monotonic() - begun, start / len(numbers))
         chunk = numbers[start : start + CHUNK]
-        found = tx.reader.elements(chunk)
-        tx.foresee(found.values())
+        elements = tx.reader.elements(chunk)
+        tx.foresee(elements.values())
         for at, number in enumerate(chunk):
-            element, before = found.get(number), tx.position
+            element, before = elements.get(number), tx.position
             if element is not None:
                 allowance.check()
                 yield element
             if tx.position > before + 1:
-                found = tx.reader.elements(chunk[at + 1 :])
+                elements = tx.reader.elements(chunk[at + 1 :])
 
 
 def paced(numbers: Sequence[int]) -> Iterator[int]:
@@ -59,26 +75,74 @@ def paced(numbers: Sequence[int]) -> Iterator[int]:
 
 def named_targets(
     tx: Transaction,
-    node: ast.DeleteKeys | ast.DeletePropositions | ast.DeleteConcept | ast.Update,
+    node: Targeting,
     values: Values,
     *,
     limit: int | None = None,
 ) -> list[int]:
     """The targets of a statement; raises NotFound if WHERE names one that does not exist."""
-    numbers = targets(tx.reader, node.where, node.target.name, values, limit=limit)
+    numbers = targets(
+        tx.reader,
+        node.where,
+        node.target.name,
+        values,
+        limit=limit,
+        include_archived=isinstance(node, ast.Restore),
+    )
     if not numbers and (error := missing_target(tx.reader, node.where, node.target.name, values)):
         raise error
     return numbers
 
 
+def only_target(
+    tx: Transaction, where: ast.Block, values: Values, variable: ast.Variable
+) -> Element:
+    """The one element that a variable is bound to.
+
+    Raises:
+        NotFound: there is none.
+        DuplicateExists: there are several.
+    """
+    reader = tx.reader
+    numbers = targets(reader, where, variable.name, values, limit=SHOWN + 1)
+    if not numbers:
+        raise missing_target(reader, where, variable.name, values) or NotFound(
+            f"WHERE binds ?{variable.name} to nothing.",
+            hint="Check with FIND what WHERE matches; each variable must be bound to one element.",
+            span=variable.span,
+        )
+    if len(numbers) > 1:
+        shown = ", ".join(map(reader.outer_id, numbers[:SHOWN]))
+        more = " and more" if len(numbers) > SHOWN else ""
+        raise DuplicateExists(
+            f"?{variable.name} is bound to several elements: {shown}{more}.",
+            hint="Narrow WHERE until it is bound to one: name it by type and name, or by id.",
+            span=variable.span,
+        )
+    return tx.get(reader.outer_id(numbers[0]))
+
+
 def targets(
-    reader: Reader, where: ast.Block, variable: str, values: Values, *, limit: int | None = None
+    reader: Reader,
+    where: ast.Block,
+    variable: str,
+    values: Values,
+    *,
+    limit: int | None = None,
+    include_archived: bool = False,
 ) -> list[int]:
     """The numbers of the distinct elements that a variable is bound to, in order."""
     # Definitions of the transaction may still be rolled back, so nothing of the plan is kept.
-    bound = bind_targets(where, [ast.Variable(variable)], Vocabulary(reader), values)
+    reader.settle()
+    bound = bind_targets(
+        where,
+        [ast.Variable(variable)],
+        Vocabulary(reader),
+        values,
+        include_archived=include_archived,
+    )
     query = rewrite(bound.query, StoreStatistics(reader, {}))
-    statement = compile_numbers(query, limited=limit is not None)
+    statement = compile_numbers(query, limited=limit is not None, dialect=reader.dialect)
     # An OPTIONAL may leave the variable null, and null comes first.
     own = {} if limit is None else {"#limit": min(limit, INTEGER_MAX - 1) + 1}
     rows = statements.numbers(reader, statement, Binder(statement.bindings).bind(values, own))

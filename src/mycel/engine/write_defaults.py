@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from mycel.model.client_names import SEPARATOR
+from mycel.model.client_names import SEPARATOR, mark_import
 from mycel.model.client_names import current as current_client
 
 DEFAULT_ACTOR: Final = "$self"
@@ -16,15 +16,15 @@ class WriteDefaults:
     def __init__(self, actor: str = DEFAULT_ACTOR, message: str = "") -> None:
         self._actor = actor
         self.message = message
-        """Empty for a count of what changed."""
+        """The message of the commit; empty for one that counts what changed."""
 
     @property
     def actor(self) -> str:
-        """The actor of the graph, and the program that it serves."""
+        """The actor of the graph, the program that it serves, and the source of an import."""
         client = current_client()
         if client and self._actor == DEFAULT_ACTOR:
-            return f"{DEFAULT_ACTOR}{SEPARATOR}{client}"
-        return self._actor
+            return mark_import(f"{DEFAULT_ACTOR}{SEPARATOR}{client}")
+        return mark_import(self._actor)
 
     @actor.setter
     def actor(self, actor: str) -> None:

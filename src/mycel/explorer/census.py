@@ -224,8 +224,8 @@ class Census:
     def _kind(self, reader: Reader, number: int) -> _Kind:
         name = reader.type_name(number)
         is_special = name in META_TYPES or name in _SPECIAL
-        found = self._kinds[number] = _Kind(name, is_special)
-        return found
+        kind = self._kinds[number] = _Kind(name, is_special)
+        return kind
 
     def _folder_number(self, folder: str) -> int:
         number = self._numbers.get(folder)
@@ -276,9 +276,9 @@ class Census:
     # Following the journal.
 
     def follow(self, reader: Reader) -> list[ConceptLine] | None:
-        """Count what changed since, up to the state of a reader of the live state.
+        """Bring the counts up to the position of a reader of the live state.
 
-        A reader that shows an older state changes nothing.
+        A reader of an older position changes nothing.
 
         Returns the nodes that are new or changed. None if the census has to be made again: after a
         purge, or where most of the graph has changed; nothing is counted then. When a graph has
@@ -357,5 +357,5 @@ def _counted(numbers: NDArray[Any]) -> dict[int, int]:
     """The numbers, each with its count."""
     import numpy as np  # noqa: PLC0415 - as above
 
-    found, counts = np.unique(numbers, return_counts=True)
-    return dict(zip(found.tolist(), counts.tolist(), strict=True))
+    ndarray, counts = np.unique(numbers, return_counts=True)
+    return dict(zip(ndarray.tolist(), counts.tolist(), strict=True))

@@ -109,13 +109,13 @@ def _answer(knowledge: Knowledge, entry: int | None, id_: str, warnings: list[st
 
 def _add(knowledge: Knowledge, given: Mapping[str, Any]) -> Work:
     uri = knowledge.uri(given["id"])
-    links = [dict(each) for each in given["relations"]]
-    for each in links:
-        each["properties"] = each.pop("attributes", each.get("properties"))
+    links = [dict(relation) for relation in given["relations"]]
+    for link in links:
+        link["properties"] = link.pop("attributes", link.get("properties"))
     relations = drafts(links, NewRelation, source=uri.text)
     ends = [
-        (uri_beside(knowledge, each.source, uri), uri_beside(knowledge, each.target, uri))
-        for each in relations
+        (uri_beside(knowledge, relation.source, uri), uri_beside(knowledge, relation.target, uri))
+        for relation in relations
     ]
 
     def work(tx: Transaction) -> tuple[str, list[str]]:
@@ -262,7 +262,7 @@ def _lead_back(
     if op == "revert":
         made = db.history.revert(moment, dry_run=given["dry_run"], message=message)
     else:
-        paths = [knowledge.uri(each).text for each in given["paths"]]
+        paths = [knowledge.uri(path).text for path in given["paths"]]
         made = db.history.rollback(moment, paths=paths, dry_run=given["dry_run"], message=message)
     with scene(knowledge, None, timeout_s=10) as seen:
         commit = None

@@ -85,7 +85,7 @@ def overview(scene: Scene, census: Census, by: By, group: str | None, limit: int
     most = len(groups) if len(groups) <= limits.GROUPS_MAX else limits.GROUPS_MAX - 1
     shown, rest = groups[:most], groups[most:]
     rest_id = f"{REST}{start + most}"
-    place = {each.id: each.id for each in shown} | {each.id: rest_id for each in rest}
+    place = {group.id: group.id for group in shown} | {group.id: rest_id for group in rest}
     links, inner = _linked(parts.links, place)
     members = parts.members
     if group is None and census.types.nodes.total() <= limits.SMALL_GRAPH_NODES:
@@ -94,7 +94,7 @@ def overview(scene: Scene, census: Census, by: By, group: str | None, limit: int
     answer: dict[str, Any] = {
         "by": by,
         "group": group,
-        "groups": [_group_fields(each, inner[each.id]) for each in shown],
+        "groups": [_group_fields(group, inner[group.id]) for group in shown],
         "links": links,
         "folded": len(rest),
         "counts": counts(scene.reader, census),
@@ -103,7 +103,7 @@ def overview(scene: Scene, census: Census, by: By, group: str | None, limit: int
         "shown": len(best),
     }
     if rest:
-        nodes, missing = sum(each.nodes for each in rest), sum(each.missing for each in rest)
+        nodes, missing = sum(group.nodes for group in rest), sum(group.missing for group in rest)
         folded = _Group(rest_id, f"{len(rest):,} others", nodes, missing)
         answer["groups"].append(_group_fields(folded, inner[rest_id]) | {"rest": True})
     most = limits.LINKS_MAX

@@ -47,10 +47,10 @@ def commits(db: Graph, limit: int, before: int | None, where: Mapping[str, Any])
     for key in ("since", "until"):
         if key in given:
             given[key] = moment_of(given[key])
-    found = list(db.history.log(limit=limit + 1, before=before, **given))
-    told: JsonObject = {"commits": [commit_of(each) for each in found[:limit]]}
-    if len(found) > limit:
-        told["next_before"] = found[limit - 1].seq
+    entries = list(db.history.log(limit=limit + 1, before=before, **given))
+    told: JsonObject = {"commits": [commit_of(entry) for entry in entries[:limit]]}
+    if len(entries) > limit:
+        told["next_before"] = entries[limit - 1].seq
     return told
 
 
@@ -73,7 +73,7 @@ def moments_to_choose(db: Graph, scene: Scene, zone: str) -> JsonObject:
     A day is one of a place with this offset from UTC, on which something was written; its `seq` is
     the position at its end.
     """
-    newest = [commit_of(each) for each in db.history.log(limit=limits.MOMENTS_COMMITS)]
+    newest = [commit_of(entry) for entry in db.history.log(limit=limits.MOMENTS_COMMITS)]
     days = _days(scene, _offset_us(zone), limits.MOMENTS_DAYS)
     return scene.answer(tags=_tags(scene), commits=newest, days=days)
 

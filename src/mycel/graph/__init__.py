@@ -8,4 +8,5 @@ Modules:
 - `arrays`     all links of one moment in memory
 - `adjacency`  sources of neighbours for a traversal: the tables, or arrays
 - `traversal`  what is near an element by the weights of links, nearest first
+- `followed`   the links by which a traversal reached its elements
 """

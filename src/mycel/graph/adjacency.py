@@ -20,6 +20,7 @@ from typing import Final, NamedTuple, Protocol
 
 from mycel.graph.arrays import NONE, Arrays, Links, LookUp, Route, read_arrays
 from mycel.graph.background import Background
+from mycel.model.state import ORDINARY, Visibility
 from mycel.store.database import Store
 from mycel.store.query.reader import Reader
 from mycel.store.query.weighted_links import (
@@ -59,9 +60,9 @@ class Neighbours(Protocol):
 class StoredNeighbours:
     """Neighbours from the tables, as a reader sees them."""
 
-    def __init__(self, reader: Reader, route: Route) -> None:
+    def __init__(self, reader: Reader, route: Route, visibility: Visibility = ORDINARY) -> None:
         self._links: Final = [
-            (against, NearLinks(reader, predicates, against=against))
+            (against, NearLinks(reader, predicates, against=against, visibility=visibility))
             for against, predicates in ((False, route.along), (True, route.against))
             if predicates != NONE
         ]

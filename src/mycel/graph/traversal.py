@@ -33,6 +33,7 @@ from mycel.model.elements import Concept, Element
 from mycel.model.ids import concept_id
 from mycel.model.limits import TRAVERSE_NODES_MAX
 from mycel.model.names import kind_of, shorten
+from mycel.model.state import ORDINARY, Visibility
 from mycel.store.query.reader import Reader
 from mycel.store.query.weighted_links import UNITS_PER_COST, symmetric_predicates
 
@@ -59,6 +60,7 @@ class Bounds:
     max_tokens: int | None = None
     direction: Direction = "out"
     relation_types: Collection[str] | None = None
+    visibility: Visibility = ORDINARY
 
     def __post_init__(self) -> None:
         """Refuse what cannot be gone."""
@@ -371,10 +373,10 @@ def _neighbours(reader: Reader, bounds: Bounds, adjacency: Adjacency | None) -> 
     wanted = None
     if bounds.relation_types is not None:
         wanted = frozenset(reader.predicate_number(name) for name in bounds.relation_types)
-    if adjacency is not None and reader.state.is_live:
+    if adjacency is not None and reader.state.is_live and bounds.visibility == ORDINARY:
         return adjacency.neighbours(reader, bounds.direction, wanted)
-    symmetric = symmetric_predicates(reader)
-    return StoredNeighbours(reader, Route.of(bounds.direction, wanted, symmetric))
+    route = Route.of(bounds.direction, wanted, symmetric_predicates(reader))
+    return StoredNeighbours(reader, route, bounds.visibility)
 
 
 def _elements(reader: Reader, numbers: Sequence[int]) -> dict[int, Element]:
@@ -383,16 +385,16 @@ def _elements(reader: Reader, numbers: Sequence[int]) -> dict[int, Element]:
     Raises:
         NotFound: the start is not there.
     """
-    found = reader.elements(numbers)
-    if numbers[0] not in found:
+    elements = reader.elements(numbers)
+    if numbers[0] not in elements:
         raise NotFound(
             f"There is no live element {reader.outer_id(numbers[0])!r} to start from.",
             hint="Find it again with SEARCH or FIND: it may have been removed.",
         )
-    if len(found) < len(numbers):
-        lost = next(number for number in numbers if number not in found)
+    if len(elements) < len(numbers):
+        lost = next(number for number in numbers if number not in elements)
         raise DatabaseCorrupt(f"A link leads to the element {lost}, which is not there.")
-    return found
+    return elements
 
 
 def _nodes(

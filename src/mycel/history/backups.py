@@ -10,17 +10,25 @@ from typing import Any, Final, NamedTuple
 
 import orjson
 
-from mycel.errors import ConstraintViolation, DatabaseCorrupt, DuplicateExists, NotADatabase
+from mycel.errors import (
+    ConstraintViolation,
+    DatabaseCorrupt,
+    DuplicateExists,
+    NotADatabase,
+)
 from mycel.history.branches import opened
+from mycel.history.copies import copy_graph
+from mycel.store.backend.sqlite.copy import check_unused, copy_whole, making_alone
 from mycel.store.check.changed import verify_changes
 from mycel.store.check.verify import verify
 from mycel.store.database import Store
 from mycel.store.file import branch_files
-from mycel.store.file.branch_files import COMPANIONS
-from mycel.store.file.copy import check_unused, copy_whole, making_alone
+from mycel.store.file.branch_files import COMPANIONS, MAIN
+from mycel.store.file.locks import set_aside
 from mycel.store.file.plain_files import read_bounded
+from mycel.store.file.workspace_databases import is_address
 from mycel.store.query.commits import commit_at
-from mycel.store.query.lineage import parting
+from mycel.store.query.lineage import Parting, parting
 
 MARK_BYTES_MAX: Final = 1 << 16
 """The size of the note beside a backup that was verified, at most."""
@@ -33,7 +41,8 @@ _MARK: Final = "@verified.json"
 class Backup(NamedTuple):
     """A checked copy of one branch of a graph."""
 
-    path: Path
+    path: Path | str
+    """The file, or the URL of a graph that was restored."""
     commit: str
     """The last commit in it."""
     entries: int
@@ -66,6 +75,8 @@ def back_up(store: Store, target: Path, *, force: bool = False, full: bool = Fal
             "A graph in memory cannot be backed up.", hint="Export it, or open one in a file."
         )
     store.check_idle("Back up after the transaction.")
+    if is_address(store.location.path):
+        return _back_up_from_server(store, target, force=force)
     graph, name = branch_files.split(Path(store.location.path))
     if not target.is_dir():
         return [_back_up(store, target, force=force, full=full)]
@@ -92,9 +103,10 @@ def restore(
         DatabaseBusy: the graph at the target is in use.
         DatabaseReadOnly, DiskFull, DatabaseError: it cannot be written.
     """
+    if is_address(os.fsdecode(target)):
+        return _restore_to_server(Path(os.fsdecode(source)), os.fsdecode(target))
     source, target = Path(os.fsdecode(source)), Path(os.fsdecode(target))
-    if not source.is_file():
-        raise NotADatabase(f"There is no backup at {str(source)!r}.")
+    _check_there(source)
     _check_other(source, target)
     if target.exists():
         if not force:
@@ -105,6 +117,68 @@ def restore(
         check_unused(target)
     with closing(opened(source)) as store:
         return _copy(store, target, is_restored=True)
+
+
+def _check_there(source: Path) -> None:
+    if not source.is_file():
+        raise NotADatabase(f"There is no backup at {str(source)!r}.")
+
+
+def _restore_to_server(source: Path, target: str) -> Backup:
+    _check_there(source)
+    with closing(opened(source)) as store:
+        copied = copy_graph(store, target)
+    return Backup(copied.place, copied.commit, copied.entries, source.stat().st_size, is_new=True)
+
+
+def _back_up_from_server(store: Store, target: Path, *, force: bool) -> list[Backup]:
+    """Copy the open branch to a file, or all branches into a folder, as files of one graph."""
+    places = store.location.branches
+    if not target.is_dir():
+        return [_copy_from_server(store, target, force=force)]
+    name = f"{store.location.name}.db"
+    backups = []
+    for branch in places.names():
+        path = target / (name if branch == MAIN else f"{name}@{branch}.db")
+        with closing(opened(places.existing(branch))) as other:
+            backups.append(_copy_from_server(other, path, force=force))
+    return backups
+
+
+def _copy_from_server(store: Store, target: Path, *, force: bool) -> Backup:
+    if target.exists():
+        apart = _parting(target, store)
+        _check_earlier(target, apart, force=force)
+        if not apart.ahead and not apart.behind:
+            with closing(opened(target)) as older:
+                _verify(older, older.path)
+                return _describe_backup(older, target, is_new=False)
+    new = target.with_name(f"{target.name}{_MAKING}-{os.getpid()}-{time.time_ns()}.db")
+    copy_graph(store, new)
+    set_aside(target)
+    new.replace(target)
+    with closing(opened(target)) as copied:
+        return _describe_backup(copied, target, is_new=True)
+
+
+def _parting(target: Path, store: Store) -> Parting:
+    """The last commit that a file and a graph share, and what each has beyond it."""
+    with closing(opened(target)) as older, older.reading() as was, store.reading() as is_now:
+        return parting(was, is_now)
+
+
+def _check_earlier(target: Path, apart: Parting, *, force: bool) -> None:
+    """Check that a file is an earlier state of a graph.
+
+    Raises:
+        ConstraintViolation: it is not, and `force` is False.
+    """
+    if apart.ahead and not force:
+        raise ConstraintViolation(
+            f"{str(target)!r} is no earlier state of this graph"
+            + (f": it has {apart.ahead} other commits." if apart.commit else "."),
+            hint="Choose another file, or say --force to replace it.",
+        )
 
 
 def _set_aside(target: Path) -> None:
@@ -122,14 +196,8 @@ def _back_up(store: Store, target: Path, *, force: bool, full: bool) -> Backup:
     verified: Path | None = None
     if target.exists():
         is_verified = _is_verified(target)
-        with closing(opened(target)) as older, older.reading() as was, store.reading() as is_now:
-            apart = parting(was, is_now)
-        if apart.ahead and not force:
-            raise ConstraintViolation(
-                f"{str(target)!r} is no earlier state of this graph"
-                + (f": it has {apart.ahead} other commits." if apart.commit else "."),
-                hint="Choose another file, or say --force to replace it.",
-            )
+        apart = _parting(target, store)
+        _check_earlier(target, apart, force=force)
         if not apart.ahead and not apart.behind:
             with closing(opened(target)) as same:
                 _verify(same, same.path)

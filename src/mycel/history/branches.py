@@ -3,43 +3,48 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from mycel.errors import (
+    AccessDenied,
     ConstraintViolation,
     DatabaseBusy,
-    DiskFull,
     NotADatabase,
     ResourceExhausted,
 )
 from mycel.merkle.proofs import ConsistencyProof
 from mycel.model import allowance, times
-from mycel.model.names import count
+from mycel.model.names import count, shorten
+from mycel.model.permission import check_reads_all, sees_branch
+from mycel.store.backend.interface import Connection
 from mycel.store.check.proofs import prove_consistency
 from mycel.store.database import Store
 from mycel.store.file import branch_files
 from mycel.store.file.branch_files import MAIN
-from mycel.store.file.copy import check_unused, create_branch, remove
+from mycel.store.file.workspace_databases import is_address
+from mycel.store.log import submissions
 from mycel.store.log.merges import forget_open_merges
+from mycel.store.opening import branches_at
 from mycel.store.query.commits import transaction_of
 from mycel.store.query.lineage import Parting, is_contained, parting
 from mycel.store.query.reader import Reader
 
+if TYPE_CHECKING:
+    from mycel.history.copies import GraphCopy
+
 BRANCHES_MAX: Final = 256
-FREE_BYTES_MIN: Final = 128 << 20
-"""Bytes of the disk that a new branch leaves for writing on."""
 
 
 class Branch(NamedTuple):
     """One branch: its file, its last commit, and how it differs from main."""
 
     name: str
-    path: Path
+    path: Path | str
+    """Its file, or its URL."""
     commit: str
     time_us: int
     parting: Parting
@@ -70,8 +75,9 @@ class Branches:
 
     def __init__(self, store: Store) -> None:
         self._store: Final = store
-        self._graph, self.open = branch_files.split(Path(store.location.path))
-        """The file of main, and the name of the branch that is open."""
+        self._places: Final = store.location.branches
+        self.open: Final = self._places.open
+        """The name of the branch that is open."""
 
     def __iter__(self) -> Iterator[Branch]:
         """All branches, main first, the others by name."""
@@ -83,7 +89,7 @@ class Branches:
     def names(self) -> list[str]:
         """The names of all branches, main first."""
         self._check_in_file()
-        return branch_files.names(self._graph)
+        return self._places.names()
 
     def get(self, name: str) -> Branch:
         """One branch.
@@ -108,9 +114,13 @@ class Branches:
                 would leave too little of the disk for writing on.
         """
         self._check_in_file()
+        self._store.check_may_write()
+        check_reads_all(self.open, "create branches")
+        if not sees_branch(name):
+            raise AccessDenied(f"The token is not for a branch {shorten(repr(name))}.")
         self._store.check_idle("Create the branch after the transaction.")
         self._check_room()
-        create_branch(self._store.location, self._graph, name, forget_open_merges)
+        self._places.create(name, _forget_unfinished)
         return self.get(name)
 
     def _check_room(self) -> None:
@@ -119,14 +129,7 @@ class Branches:
                 f"The graph has {BRANCHES_MAX} branches, which is the limit.",
                 hint="Delete some first: `mycel branch delete NAME`.",
             )
-        size = Path(self._store.location.path).stat().st_size
-        free = shutil.disk_usage(self._graph.parent).free
-        if free - size < FREE_BYTES_MIN:
-            raise DiskFull(
-                f"A copy of {size} bytes would leave less than {FREE_BYTES_MIN} bytes of the disk"
-                f" ({free} are free).",
-                hint="Delete branches that are merged (`mycel branch delete NAME`), or make room.",
-            )
+        self._places.check_room()
 
     def delete(self, name: str, *, unmerged: bool = False) -> Branch:
         """Delete a branch, for good. Returns the branch as it was.
@@ -137,10 +140,11 @@ class Branches:
                 False.
             DatabaseBusy: it is open somewhere, or is the one that `mycel` uses.
         """
+        self._store.check_may_write()
         branch = self.get(name)
         if name == MAIN:
             raise ConstraintViolation("main is the graph itself, and cannot be deleted.")
-        if branch_files.current(self._graph) == name:
+        if self._places.current == name:
             raise DatabaseBusy(
                 f"The branch {name!r} is the one that commands use.",
                 hint="Switch to another one first: `mycel branch switch main`.",
@@ -152,12 +156,24 @@ class Branches:
                 hint="They would be lost. To delete it, say unmerged=True (--yes, ?unmerged=true).",
                 data={"branch": name, "ahead": number},
             )
-        try:
-            check_unused(branch.path)
-        except DatabaseBusy as error:
-            raise DatabaseBusy(f"The branch {name!r} is in use.", hint=error.hint) from None
-        remove(branch.path)
+        self._places.remove(name)
         return branch
+
+    def copy(self, target: str | os.PathLike[str]) -> GraphCopy:
+        """Copy the branch that is open, with its whole journal, to another path or URL.
+
+        Roots, commits and proofs are the same: a graph in a file becomes one in PostgreSQL, and
+        comes back. The copy is verified. Others may write meanwhile.
+
+        Raises:
+            DuplicateExists: there is a graph at the target.
+            ConstraintViolation: this thread is in a transaction.
+            DatabaseCorrupt: the graph does not verify; no copy is left.
+            NotADatabase, DatabaseReadOnly, DiskFull, DatabaseError: the copy cannot be made.
+        """
+        from mycel.history.copies import copy_graph  # noqa: PLC0415 - verification is large
+
+        return copy_graph(self._store, target)
 
     def prove(self, name: str, other: str = MAIN) -> tuple[ConsistencyProof, ConsistencyProof]:
         """Prove where two branches part: both journals begin with the same entries.
@@ -177,7 +193,7 @@ class Branches:
     @property
     def current(self) -> str:
         """The branch that the commands of `mycel` use unless they name another one."""
-        return branch_files.current(self._graph)
+        return self._places.current
 
     def switch(self, name: str) -> None:
         """Choose the branch that the commands of `mycel` use. What is open stays as it is.
@@ -187,15 +203,16 @@ class Branches:
             DatabaseReadOnly: the folder of the graph cannot be written.
         """
         self._check_in_file()
-        branch_files.set_current(self._graph, name)
+        self._places.switch(name)
 
     def _branch(self, name: str, main: Reader) -> Branch:
         with self.reading(name) as reader:
             last = transaction_of(reader, reader.head().seq)
-            path = branch_files.file_of(self._graph, name)
             parted = parting(reader, main)
             is_merged = parted.ahead == 0 or is_contained(main, reader)
-            return Branch(name, path, last.commit, last.time_us, parted, is_merged)
+            return Branch(
+                name, self._places.place(name), last.commit, last.time_us, parted, is_merged
+            )
 
     # Reading.
 
@@ -207,12 +224,12 @@ class Branches:
             InvalidIdentifier, NotFound: there is no such branch.
         """
         self._check_in_file()
-        path = branch_files.existing(self._graph, name)
+        place = self._places.existing(name)
         if name == self.open:
             with self._store.reading() as reader:
                 yield reader
             return
-        with closing(opened(path)) as store, store.reading() as reader:
+        with closing(opened(place)) as store, store.reading() as reader:
             yield reader
 
     def _check_in_file(self) -> None:
@@ -222,8 +239,14 @@ class Branches:
             )
 
 
-def branch_path(path: str | os.PathLike[str], name: str) -> Path:
-    """The file of a branch of the graph at a path, which may be that of another branch.
+def _forget_unfinished(connection: Connection) -> None:
+    """Remove from a new branch what goes on where it was begun."""
+    forget_open_merges(connection)
+    submissions.forget_all(connection)
+
+
+def branch_place(path: str | os.PathLike[str], name: str) -> Path | str:
+    """The place of a branch of the graph at a path or URL, which may be that of another branch.
 
     Raises:
         InvalidIdentifier, NotFound: there is no such branch.
@@ -231,13 +254,20 @@ def branch_path(path: str | os.PathLike[str], name: str) -> Path:
     """
     if os.fsdecode(path) == ":memory:":
         raise ConstraintViolation("A graph in memory has no branches.", hint="Open one in a file.")
+    if is_address(os.fsdecode(path)):
+        return branches_at(os.fsdecode(path)).existing(name)
     graph, _ = branch_files.split(Path(os.fsdecode(path)).resolve())
     if branch_files.check_name(name) != MAIN and not graph.exists():
         raise NotADatabase(f"There is no database at {str(graph)!r}, so it has no branches.")
     return branch_files.existing(graph, name)
 
 
-def opened(path: Path) -> Store:
-    """The graph in a file."""
+def opened(place: Path | str) -> Store:
+    """The graph at a place."""
     # For writing where that is allowed: then closing it leaves no files beside it.
-    return Store(path, create=False, readonly=not os.access(path, os.W_OK))
+    return Store(place, create=False, readonly=not may_write(place))
+
+
+def may_write(place: Path | str) -> bool:
+    """True unless a place is a file without write permission."""
+    return is_address(str(place)) or os.access(place, os.W_OK)

@@ -39,6 +39,7 @@ class Merges:
         *,
         base: Moment,
         source: str = "import",
+        schema: str | None = None,
         policy: str | Mapping[str, str] | None = None,
         trust: Sequence[str] | None = None,
         granularity: Literal["key", "element"] = "key",
@@ -51,7 +52,8 @@ class Merges:
 
         `base` is the state that was edited. An edit names an element by its natural key there, and
         says what became of it; docs/history.md has its form. `source` names
-        the origin of the edits. Everything else is as for `merge`.
+        the origin of the edits. With `schema`, the schema is that text afterwards, in the same
+        transaction. Everything else is as for `merge`.
 
         Raises:
             ConstraintViolation, NotFound: there is no such state, or an end of a link.
@@ -60,7 +62,9 @@ class Merges:
         with self._store.reading() as reader:
             commit = commits.commit_at(reader, entry_at(reader, base))
         how = policy, trust, granularity, restore_purged
-        return self.merge_commit(source, commit, how, list(edits), by, message, dry_run=dry_run)
+        return self.merge_commit(
+            source, commit, how, list(edits), by, message, schema=schema, dry_run=dry_run
+        )
 
     def merge_commit(
         self,
@@ -71,6 +75,7 @@ class Merges:
         by: str | None,
         message: str,
         *,
+        schema: str | None = None,
         dry_run: bool,
     ) -> Merge:
         """Merge a commit of a source; `db.merge` calls this.
@@ -87,6 +92,7 @@ class Merges:
             opened=self._store.now_us(),
             by=self._defaults.actor_or(by),
             edits=edits,
+            schema=schema,
         )
         return self._merging.merge(request, dry_run=dry_run, by=request.by)
 
@@ -100,12 +106,12 @@ class Merges:
 
     def conflicts(self, element: Ref | None = None) -> list[Conflict]:
         """The conflicts of all open merges, or of one element; those that are decided, too."""
-        found = [each for merge in self for each in merge.conflicts]
+        found = [conflict for merge in self for conflict in merge.conflicts]
         if element is None:
             return found
         with self._store.reading() as reader:
             id_ = reader.outer_id(reader.number(element))
-        return [each for each in found if each.element == id_]
+        return [conflict for conflict in found if conflict.element == id_]
 
     def resolve(
         self,

@@ -46,10 +46,10 @@ class SavedViews:
             NotFound: there is none with this id.
         """
         with self._store.reading() as reader:
-            found = view_with_body(reader, id_)
-        if found is None:
+            views = view_with_body(reader, id_)
+        if views is None:
             raise _no_view(id_)
-        return found
+        return views
 
     def save(self, name: str, body: dict[str, Any], *, id_: str | None = None) -> SavedView:
         """Save a view under a name, in place of the one with the id if one is given.

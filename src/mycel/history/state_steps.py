@@ -29,7 +29,10 @@ from mycel.errors import (
 from mycel.model.elements import Concept, Element, Proposition
 from mycel.model.names import META_TYPES, first_few
 from mycel.model.values import own_metadata
+from mycel.store.query.alignment import NEW
 from mycel.store.query.diff import either
+from mycel.store.query.lookup import named
+from mycel.store.write.bulk import BATCH_ROWS, ConceptRow
 from mycel.store.write.transaction import Transaction
 
 LISTED_MAX: Final = 20
@@ -79,8 +82,8 @@ def attempt(
 ) -> ReachedState:
     """Make elements what they should be, as far as possible; nothing is raised.
 
-    `twins` has the present number of each element that has another one in its goal. Elements that
-    go do so for a `reason`. With `has_moved`, elements may have new versions since the goals were
+    `twins` has the present number of each element that has another one in its goal. `reason` is
+    written with each removal. With `has_moved`, elements may have new versions since the goals were
     made.
     """
     steps = _Steps(tx, goals, twins, reason)
@@ -149,7 +152,7 @@ class _Steps:
         self._apply_steps(coming, self._set_content)
         self._apply_steps((link for link in self._links if link.then is None), self._remove)
         self._step_aside()
-        self._apply_steps(self._concepts, self._bring_concept)
+        self._bring_concepts()
         self._bring_links([link for link in self._links if link.then is not None])
         self._apply_steps((*self._concepts, *self._links), self._set_content)
         self._apply_steps(
@@ -213,6 +216,46 @@ class _Steps:
             self.has_moved = True
             self._tx.move(goal.now.id, name=f"{goal.now.id} aside")
             self._aside.add(goal.now.number)
+
+    def _bring_concepts(self) -> None:
+        """Bring concepts: new ones together, or one by one if that is not possible."""
+        new = [goal for goal in self._concepts if goal.now is None and _is_made(goal.then)]
+        if len(new) < len(self._concepts):
+            together = {id(goal) for goal in new}
+            others = (goal for goal in self._concepts if id(goal) not in together)
+            self._apply_steps(others, self._bring_concept)
+        for start in range(0, len(new), BATCH_ROWS):
+            batch = new[start : start + BATCH_ROWS]
+            if not self._bring_together(batch):
+                self._apply_steps(batch, self._bring_concept)
+
+    def _bring_together(self, goals: Sequence[Goal]) -> bool:
+        """Bring new concepts with one call; False, and nothing is done, if one is in the way."""
+        concepts = [goal.then for goal in goals if isinstance(goal.then, Concept)]
+        keys = {(then.type, then.name) for then in concepts}
+        reader, guards = self._tx.reader, self._tx.guards
+        if any(
+            guards.goes_alone(self._tx, type_, link=False) for type_ in {key[0] for key in keys}
+        ):
+            return False  # One that is refused would keep the others from being tried.
+        there = named(reader, [then.name for then in concepts])
+        is_in_the_way = any((reader.type_name(type_), name) in keys for _, type_, name in there)
+        if is_in_the_way or len(keys) < len(concepts):
+            return False
+        rows = [
+            ConceptRow(then.type, then.name, then.attributes, own_metadata(then.metadata))
+            for then in concepts
+        ]
+        try:
+            ids_given = self._tx.put_concepts(rows)
+        except MycelError as error:
+            if not self._tx.spoiled:
+                return False
+            self._note(goals[error.data.get("row", 0)], error)
+            return True
+        for then, id_ in zip(concepts, ids_given, strict=True):
+            self.numbers[then.number] = reader.number(id_)
+        return True
 
     def _bring_concept(self, goal: Goal) -> None:
         then, tx = goal.then, self._tx
@@ -313,6 +356,11 @@ class _Steps:
                 f"{', …' if len(about) > 3 else ''}, which should stay."
             )
         self._tx.retire(live.id, reason=self._reason)
+
+
+def _is_made(then: Element | None) -> bool:
+    """True for a concept that has no number of this graph yet."""
+    return isinstance(then, Concept) and then.number >= NEW
 
 
 def _is_definition(element: Element) -> bool:

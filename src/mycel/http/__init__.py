@@ -13,11 +13,18 @@ Modules, in the order in which a request passes through them:
 - `request_body`         the body of a request, within limits of size and time
 - `token_throttle`       addresses from which too many wrong tokens came
 - `jobs`                 the limits of one request while it runs: deadline, turns, bytes
-- `app`                  the routes, and applications of other layers
+- `app`                  the routes of one graph, and applications of other layers
+- `team_app`             a server of many workspaces
+- `workspace_mounts`     its workspaces, each an application of its own
+- `metrics`              counters, in the format of Prometheus
 - `kip_endpoint`         from the body of a request to the response
 - `branch_routes`        branches, merges and their conflicts
+- `query_routes`         named queries, listed and run
+- `remote_routes`        the history and neighbourhoods of a graph, for other workspaces
+- `submission_routes`    submissions and proposals
 - `request_values`       the branch and the parameters of a request
-- `explorer_routes`      the page of the explorer, its views and writes
+- `page_routes`          the page of the explorer, and sessions of people
+- `explorer_routes`      the views and writes of the explorer
 - `live_stream`          commits as server-sent events
 - `sessions`             tickets and tokens of people in a browser
 - `worker_pool`          threads that run the synchronous engine, cheap requests first

@@ -1,7 +1,7 @@
 """The routes of the server, and applications of other layers.
 
-Other layers add applications as a `Door`: `http` does not know MCP, and `mycel serve` brings them
-together. One `Guard` is in front of all.
+Other layers add applications as a `Mount`: `http` does not know MCP, and `mycel serve` brings them
+together. One `RequestGate` is in front of all.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from starlette.routing import Route
 
 from mycel import __version__
 from mycel.api.graph import Graph
-from mycel.api.open_branches import OpenBranches
+from mycel.api.open_branches import OpenBranches, check_sees
 from mycel.errors import (
     DatabaseError,
     InvalidIdentifier,
@@ -32,12 +32,16 @@ from mycel.errors import (
 )
 from mycel.http import openapi
 from mycel.http.branch_routes import branch_routes
-from mycel.http.explorer_routes import PAGE, ExplorerRoutes, is_public, wants_page
+from mycel.http.explorer_routes import ExplorerRoutes
 from mycel.http.jobs import job_of
 from mycel.http.kip_endpoint import GONE_STATUS, METHODS, respond
+from mycel.http.page_routes import PAGE, is_public, wants_page
 from mycel.http.policy import Policy
+from mycel.http.query_routes import described, query_routes
+from mycel.http.remote_routes import REMOTE_ENDPOINTS, remote_routes
 from mycel.http.request_guard import HEALTH, RequestGate
 from mycel.http.responses import JSON, answer, failure, refusal, stopping
+from mycel.http.submission_routes import submission_routes
 from mycel.http.worker_pool import Workers
 from mycel.merkle.proofs import Snapshot
 from mycel.model.allowance import shortage
@@ -85,7 +89,48 @@ def build_app(
     policy = Policy() if policy is None else policy
     branches = OpenBranches(db) if branches is None else branches
     workers = Workers() if workers is None else workers
-    opened = [_OpenDoor(door) for door in doors]
+    app = graph_app(
+        db,
+        policy,
+        doors=doors,
+        branches=branches,
+        workspace=workspace,
+        root=root,
+        workers=workers,
+        opens_page=opens_page,
+        load_after_s=LOAD_AFTER_S,
+    )
+
+    @asynccontextmanager
+    async def lifespan(_app: Starlette) -> AsyncIterator[None]:
+        async with AsyncExitStack() as stack:
+            stack.push_async_callback(workers.close)
+            await stack.enter_async_context(app_lifespan(app))
+            yield
+
+    app_lifespan, app.router.lifespan_context = app.router.lifespan_context, lifespan
+    return RequestGate(
+        app, policy, workers, {door.path: door.body_bytes_max for door in doors}, is_public
+    )
+
+
+def graph_app(
+    db: Graph,
+    policy: Policy,
+    *,
+    doors: Sequence[Mount],
+    branches: OpenBranches,
+    workspace: str,
+    root: Path | None,
+    workers: Workers,
+    opens_page: bool = False,
+    load_after_s: float | None = None,
+) -> Starlette:
+    """The routes of one graph, without a gate, for the server of one graph or of many.
+
+    With `load_after_s`, doors are loaded by then, even if nobody has used them.
+    """
+    opened = [_OpenDoor(door, load_after_s) for door in doors]
     pages = _Pages(db, policy, opened, branches, workers)
     explorer = ExplorerRoutes(
         db, policy, branches, workers, workspace, root if policy.files else None
@@ -104,8 +149,11 @@ def build_app(
             Route("/kip", pages.kip, methods=["POST"]),
             Route(HEALTH, pages.health, methods=["GET"]),
             Route("/openapi.json", pages.description, methods=["GET"]),
-            *(Route(each.door.path, each) for each in opened),
+            *(Route(door.door.path, door) for door in opened),
             *branch_routes(policy, branches, workers),
+            *query_routes(policy, branches, workers),
+            *remote_routes(branches, workers, workspace),
+            *submission_routes(policy, branches, workers, workspace),
             *explorer.routes(),
         ],
         exception_handlers={HTTPException: pages.refuse, Exception: pages.fail},
@@ -113,8 +161,7 @@ def build_app(
     )
     # A path with one more slash is another path: a POST is not redirected.
     app.router.redirect_slashes = False
-    limits = {door.path: door.body_bytes_max for door in doors}
-    return RequestGate(app, policy, workers, limits, is_public)
+    return app
 
 
 class _OpenDoor:
@@ -123,8 +170,9 @@ class _OpenDoor:
     If that fails, it is tried again for the next request.
     """
 
-    def __init__(self, door: Mount) -> None:
+    def __init__(self, door: Mount, load_after_s: float | None) -> None:
         self.door: Final = door
+        self._load_after_s: Final = load_after_s
         self._wanted: Final = asyncio.Event()
         self._closing: Final = asyncio.Event()
 
@@ -148,7 +196,7 @@ class _OpenDoor:
 
     async def _run(self) -> None:
         with suppress(TimeoutError):
-            async with asyncio.timeout(LOAD_AFTER_S):
+            async with asyncio.timeout(self._load_after_s):
                 await self._wanted.wait()
         while not self._closing.is_set():
             try:
@@ -190,14 +238,13 @@ class _Pages:
         self._description = openapi.document(
             version=__version__,
             body_bytes_max=policy.body_bytes_max,
-            wants_token=policy.token is not None,
+            wants_token=policy.wants_token,
             doors={door.door.path: door.door.name for door in doors},
         )
 
     @asynccontextmanager
     async def lifespan(self, _app: Starlette) -> AsyncIterator[None]:
         async with AsyncExitStack() as stack:
-            stack.push_async_callback(self._workers.close)
             for door in self._doors:
                 await stack.enter_async_context(door.lifespan())
             yield
@@ -205,7 +252,7 @@ class _Pages:
     async def information(self, request: Request) -> Response:
         """`GET /`; browsers are sent to the explorer."""
         if wants_page(request.headers.get("accept", "")):
-            return RedirectResponse(PAGE, 307, {"vary": "accept"})
+            return RedirectResponse(request.scope["root_path"] + PAGE, 307, {"vary": "accept"})
         branch = request.query_params.get("branch")
         try:
             snapshot = await self._look(branch)
@@ -213,9 +260,12 @@ class _Pages:
             return refusal(error)
         except MycelError as error:
             return refusal(error, GONE_STATUS)
-        base = f"{request.url.scheme}://{request.headers['host']}"
+        server = f"{request.url.scheme}://{request.headers['host']}"
+        base = server + request.scope["root_path"]
         endpoints = {"kip": "/kip", "health": HEALTH, "openapi": "/openapi.json"}
         endpoints |= {"branches": "/branches", "merges": "/merges", "explorer": PAGE}
+        endpoints |= {"queries": "/queries", "submit": "/submit", "proposals": "/proposals"}
+        endpoints |= {endpoint.path[1:]: endpoint.path for endpoint in REMOTE_ENDPOINTS}
         endpoints |= {door.door.name: door.door.path for door in self._doors}
         payload: dict[str, Any] = {
             "name": "mycel",
@@ -269,7 +319,7 @@ class _Pages:
         try:
             await self._look()
         except MycelError as error:
-            if self._policy.token is None:
+            if not self._policy.wants_token:
                 return refusal(error, GONE_STATUS)
             # The caller may have no token: the path of the file is left out.
             database_error = DatabaseError(
@@ -279,9 +329,21 @@ class _Pages:
             return refusal(database_error, GONE_STATUS)
         return answer({"status": "ok"})
 
-    async def description(self, _request: Request) -> Response:
-        """`GET /openapi.json`."""
-        return answer(self._description)
+    async def description(self, request: Request) -> Response:
+        """`GET /openapi.json`: with an operation for each named query."""
+        branch = request.query_params.get("branch")
+
+        def operations() -> dict[str, Any]:
+            with self._branches.using(branch) as db:
+                return openapi.query_paths(described(db, readonly=self._policy.readonly))
+
+        try:
+            paths = await self._workers.run(request.scope, operations)
+        except MycelError as error:
+            return refusal(error)
+        servers = [{"url": request.scope["root_path"] or "/"}]
+        paths = self._description["paths"] | paths
+        return answer(self._description | {"servers": servers, "paths": paths})
 
     async def refuse(self, request: Request, error: Exception) -> Response:
         """The response for an unknown path, or a method that a path does not have."""
@@ -308,6 +370,7 @@ class _Pages:
         All who ask about a branch at the same time share one look: they may have no token.
         """
         self._db.check_in_place()
+        check_sees(self._db.branch if branch is None else branch)  # The look is shared.
         looking = self._looking.get(branch)
         if looking is None:
 

@@ -1,12 +1,18 @@
-"""The part of the OpenAPI description about branches and merges, made from the endpoints."""
+"""The part of the OpenAPI description that is made from tables of endpoints.
+
+These are branches and merges, and the protocol between workspaces.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
-from mycel.http.branch_routes import ENDPOINTS, BranchEndpoint
+from mycel.explorer.parameters import Parameters
+from mycel.http.branch_routes import ENDPOINTS
 from mycel.http.explorer_openapi import query_of, schema_of
+from mycel.http.remote_routes import REMOTE_ENDPOINTS
+from mycel.http.submission_routes import SUBMISSION_ENDPOINTS
 
 Schema = dict[str, Any]
 Refused = Callable[..., dict[str, Any]]
@@ -15,17 +21,32 @@ _BODY: Schema = {"type": "object"}
 
 
 def paths(refused: Refused, branch: Schema) -> dict[str, Any]:
-    """The paths of branches and merges; `refused` makes the responses that are errors."""
+    """The paths of all endpoints; `refused` makes the responses that are errors."""
     payload: dict[str, Any] = {}
     errors = refused(400, 404, 409, 413, 429, 503, 504)
-    for branch_endpoint in ENDPOINTS:
-        payload.setdefault(branch_endpoint.path, {})[branch_endpoint.method.lower()] = _operation(
-            branch_endpoint, errors, branch
-        )
+    described: list[_Endpoint] = [*ENDPOINTS, *REMOTE_ENDPOINTS, *SUBMISSION_ENDPOINTS]
+    for endpoint in described:
+        operation = _operation(endpoint, errors, branch)
+        payload.setdefault(endpoint.path, {})[endpoint.method.lower()] = operation
     return payload
 
 
-def _operation(endpoint: BranchEndpoint, errors: Schema, branch: Schema) -> Schema:
+class _Endpoint(Protocol):
+    """One method of one path."""
+
+    @property
+    def method(self) -> str: ...
+    @property
+    def path(self) -> str: ...
+    @property
+    def summary(self) -> str: ...
+    @property
+    def parameters(self) -> Parameters: ...
+    @property
+    def statuses(self) -> tuple[int, ...]: ...
+
+
+def _operation(endpoint: _Endpoint, errors: Schema, branch: Schema) -> Schema:
     parameters = [branch]
     if "{name}" in endpoint.path:
         required = {"name": "name", "in": "path", "required": True}

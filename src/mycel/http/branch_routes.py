@@ -61,7 +61,7 @@ class BranchEndpoint:
 
 
 def _list_branches(call: _Call) -> Told:
-    return 200, {"branches": [_branch(call, each) for each in call.db.branches]}
+    return 200, {"branches": [_branch(call, branch) for branch in call.db.branches]}
 
 
 def _create_branch(call: _Call) -> Told:
@@ -80,7 +80,7 @@ def _branch(call: _Call, branch: Branch) -> dict[str, Any]:
 
 
 def _list_merges(call: _Call) -> Told:
-    return 200, {"merges": [each.to_dict() for each in call.db.merges]}
+    return 200, {"merges": [merge.to_dict() for merge in call.db.merges]}
 
 
 def _merge(call: _Call) -> Told:
@@ -88,7 +88,7 @@ def _merge(call: _Call) -> Told:
 
 
 def _open_merge(call: _Call) -> Merge:
-    found = next((each for each in call.db.merges if each.id == call.name), None)
+    found = next((merge for merge in call.db.merges if merge.id == call.name), None)
     if found is None:
         raise NotFound(
             f"No merge {call.name!r} into {call.db.branch} is open.",
@@ -206,6 +206,6 @@ def branch_routes(policy: Policy, branches: OpenBranches, workers: Workers) -> l
         return Response(told, status, media_type=JSON)
 
     by_path: dict[str, dict[str, BranchEndpoint]] = {}
-    for each in ENDPOINTS:
-        by_path.setdefault(each.path, {})[each.method] = each
+    for branch_endpoint in ENDPOINTS:
+        by_path.setdefault(branch_endpoint.path, {})[branch_endpoint.method] = branch_endpoint
     return [Route(path, serve, methods=list(methods)) for path, methods in by_path.items()]

@@ -223,7 +223,7 @@ class _Connection(asyncio.Protocol):
             "http_version": request.http_version.decode("ascii"),
             "server": server,
             "client": client,
-            "scheme": "http",
+            "scheme": self.rules.scheme,
             "method": request.method.decode("ascii"),
             "root_path": "",
             "path": unquote(raw_path.decode("ascii")),

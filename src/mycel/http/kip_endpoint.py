@@ -157,10 +157,10 @@ def list_logs(db: Graph, params: Mapping[str, Any]) -> dict[str, Any]:
     where = {key: params[key] for key in LOG_FILTERS if params.get(key) is not None}
     limit = _limit(params.get("limit"))
     # One more than the limit shows that there is another page.
-    found = list(db.history.log(limit=limit + 1, before=_before(params.get("cursor")), **where))
-    told: dict[str, Any] = {"result": [entry.to_dict() for entry in found[:limit]]}
-    if len(found) > limit:
-        told["next_cursor"] = f"log-{found[limit - 1].seq}"
+    entries = list(db.history.log(limit=limit + 1, before=_before(params.get("cursor")), **where))
+    told: dict[str, Any] = {"result": [entry.to_dict() for entry in entries[:limit]]}
+    if len(entries) > limit:
+        told["next_cursor"] = f"log-{entries[limit - 1].seq}"
     return told
 
 

@@ -12,6 +12,7 @@ from typing import Any, Final
 from mycel.errors import REGISTRY
 from mycel.http import branch_openapi, explorer_openapi
 from mycel.http.policy import LOG_PAGE, LOG_PAGE_MAX
+from mycel.http.query_routes import query_operations
 from mycel.model.limits import BATCH_COMMANDS_MAX
 
 Schema = dict[str, Any]
@@ -56,6 +57,7 @@ def document(
         }
         | {path: _door(name) for path, name in doors.items()}
         | branch_openapi.paths(_refused, _BRANCH)
+        | {"/queries": {"get": _QUERIES}, "/queries/{name}": {"post": _QUERY}}
         | explorer_openapi.paths(_refused, _BRANCH),
         "components": {"schemas": _SCHEMAS, "responses": _RESPONSES},
     }
@@ -65,6 +67,25 @@ def document(
         }
         payload["security"] = [{"token": []}]
     return payload
+
+
+def team_document(
+    *, version: str, body_bytes_max: int, wants_token: bool, doors: Mapping[str, str]
+) -> dict[str, Any]:
+    """The description of a server of many workspaces: the paths of each are below `/ws/NAME`."""
+    payload = document(
+        version=version, body_bytes_max=body_bytes_max, wants_token=wants_token, doors=doors
+    )
+    inside = {
+        f"/ws/{{workspace}}{path}": operations | {"parameters": [_WORKSPACE]}
+        for path, operations in payload["paths"].items()
+    }
+    return payload | {"paths": _TEAM_PATHS | inside}
+
+
+def query_paths(queries: list[dict[str, Any]]) -> dict[str, Any]:
+    """An operation for each named query."""
+    return query_operations(queries, _refused(*_QUERY_ERRORS), _BRANCH)
 
 
 def _ref(name: str) -> Schema:
@@ -358,3 +379,98 @@ def _door(name: str) -> dict[str, Any]:
         "responses": {"default": {"description": f"As {name.upper()} has it"}},
     }
     return {method: payload | {"operationId": f"{name}_{method}"} for method in ("get", "post")}
+
+
+_WORKSPACE: Final = {
+    "name": "workspace",
+    "in": "path",
+    "required": True,
+    "schema": {"type": "string"},
+}
+
+
+def _server_operation(summary: str, name: str, *statuses: int, **more: Any) -> dict[str, Any]:
+    success = {"description": "Done", "content": _json({"type": "object"})}
+    return {
+        "operationId": f"server_{name}",
+        "summary": summary,
+        "responses": {"200": success, **_refused(*statuses)},
+        **more,
+    }
+
+
+def _number(name: str, description: str) -> dict[str, Any]:
+    schema = {"type": "integer", "minimum": 1}
+    return {"name": name, "in": "query", "description": description, "schema": schema}
+
+
+_TEAM_PATHS: Final = {
+    "/": {"get": _server_operation("The server, and its paths", "information")},
+    "/ws": {
+        "get": _server_operation("List the workspaces that the token may see", "workspaces"),
+        "post": _server_operation(
+            "Create a workspace",
+            "create_workspace",
+            400,
+            409,
+            requestBody={
+                "required": True,
+                "content": _json(
+                    {
+                        "type": "object",
+                        "properties": {"name": {"type": "string"}},
+                        "required": ["name"],
+                    }
+                ),
+            },
+        ),
+    },
+    "/audit": {
+        "get": _server_operation(
+            "The audit log, newest records first",
+            "audit",
+            400,
+            parameters=[_number("before", "A record"), _number("limit", "The most records")],
+        )
+    },
+    "/metrics": {
+        "get": {
+            "operationId": "server_metrics",
+            "summary": "Counters, in the text format of Prometheus",
+            "responses": {
+                "200": {
+                    "description": "Them",
+                    "content": {"text/plain": {"schema": {"type": "string"}}},
+                },
+                **_refused(),
+            },
+        }
+    },
+    "/healthz": {"get": _HEALTH | {"operationId": "server_health"}},
+    "/openapi.json": {"get": _DESCRIPTION | {"operationId": "server_description"}},
+}
+
+_QUERY_ERRORS: Final = (400, 404, 413, 429, 503, 504)
+_OBJECT: Final = {"type": "object"}
+_QUERIES: Final = {
+    "operationId": "get_queries",
+    "summary": "List the named queries, with their parameters and results",
+    "parameters": [_BRANCH],
+    "responses": {
+        "200": {"description": "The queries by name", "content": _json(_OBJECT)},
+        **_refused(404, 429, 503, 504),
+    },
+}
+_QUERY: Final = {
+    "operationId": "post_queries_name",
+    "summary": "Run a named query; the body has the values of its parameters",
+    "parameters": [
+        {"name": "name", "in": "path", "required": True, "schema": {"type": "string"}},
+        _BRANCH,
+    ],
+    "requestBody": {"required": True, "content": _json(_OBJECT)},
+    "responses": {
+        "200": {"description": "Rows and their columns, or a result", "content": _json(_OBJECT)},
+        **_refused(*_QUERY_ERRORS),
+    },
+}

@@ -14,11 +14,18 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from hashlib import sha256
-from typing import Final
-from urllib.parse import urlsplit
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+from urllib.parse import quote, urlsplit
 
+from mycel.engine.write_defaults import DEFAULT_ACTOR
 from mycel.errors import ConstraintViolation
 from mycel.http.sessions import Sessions
+from mycel.sharing.scopes import Grant, everything
+from mycel.sharing.tokens import TokenBook
+
+if TYPE_CHECKING:
+    from mycel.sharing.oauth import TrustedIssuers
 
 BODY_BYTES_MAX: Final = 4 << 20
 """The body of one request."""
@@ -77,11 +84,17 @@ QUICK_WORKERS: Final = 8
 LOG_PAGE: Final = 100
 LOG_PAGE_MAX: Final = 1000
 TOKEN_CHARACTERS_MIN: Final = 16
+RESOURCE_METADATA: Final = "/.well-known/oauth-protected-resource"
+"""The path at which a server says who issues tokens for it (RFC 9728)."""
 
 _TOKEN: Final = re.compile(r"[A-Za-z0-9._~+/-]+=*", re.ASCII)
 """The form of a token after `Bearer` (RFC 6750)."""
 _HOST: Final = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^\[\]:/@?#\s]+)(?::[0-9]{0,5})?")
 _LOOPBACK: Final = frozenset(("localhost", "127.0.0.1", "::1"))
+
+
+_OWNER: Final = everything(DEFAULT_ACTOR)
+"""The rights of the one who has started the server."""
 
 
 class Token:
@@ -119,6 +132,10 @@ class Policy:
     origins: frozenset[str] = frozenset()
     """Origins beside its own whose pages may ask."""
     token: Token | None = None
+    tokens: TokenBook | None = None
+    """The tokens with scopes, on a server of many workspaces."""
+    issuers: TrustedIssuers | None = None
+    """The issuers whose tokens count, on a server of many workspaces."""
     sessions: Sessions = field(default_factory=Sessions)
     """Sessions in browsers, whose tokens count like that of the server."""
     readonly: bool = False
@@ -133,8 +150,15 @@ class Policy:
     answers_bytes_max: int = ANSWERS_BYTES_MAX
     streams_max: int = STREAMS_MAX
     stream_s: float = STREAM_S
+    certificate: tuple[Path, Path] | None = None
+    """The files of a certificate and its key, if the server itself speaks TLS."""
     processes: int = 1
     """Processes that serve the graph together; the other limits are those of each."""
+
+    @property
+    def scheme(self) -> str:
+        """The scheme of the server's URLs."""
+        return "http" if self.certificate is None else "https"
 
     @property
     def head_timeout_s(self) -> float:
@@ -144,11 +168,44 @@ class Policy:
     def stalled_s(self) -> float:
         return min(STALLED_S, self.timeout_s)
 
+    @property
+    def wants_token(self) -> bool:
+        """True if requests need a token."""
+        is_used = self.tokens is not None and self.tokens.is_used
+        return self.token is not None or self.issuers is not None or is_used
+
+    def grant(self, authorization: str | None) -> Grant | None:
+        """The rights of a request with this header; None if it does not open this server."""
+        if not self.wants_token:
+            return _OWNER
+        if self.token is not None and self.token.opens(authorization):
+            return _OWNER
+        if self.sessions.opens(authorization):
+            return _OWNER
+        scheme, _, sent = (authorization or "").partition(" ")
+        if scheme.lower() != "bearer":
+            return None
+        grant = None if self.tokens is None else self.tokens.grant(sent.strip())
+        if grant is None and self.issuers is not None:
+            grant = self.issuers.grant(sent.strip())
+        return grant
+
+    def challenge(self, path: str, error: str = "") -> str:
+        """The value of `WWW-Authenticate` for a request to a path (RFC 6750, RFC 9728)."""
+        parts = ['realm="mycel"'] + ([f'error="{error}"'] if error else [])
+        if self.issuers is not None:
+            settings = self.issuers.settings
+            base = urlsplit(settings.resource)
+            suffix = base.path + (quote(path) if path.startswith("/ws/") else "")
+            address = f"{base.scheme}://{base.netloc}{RESOURCE_METADATA}{suffix}"
+            parts.append(f'resource_metadata="{address}"')
+            if settings.scopes:
+                parts.append(f'scope="{" ".join(settings.scopes)}"')
+        return f"Bearer {', '.join(parts)}"
+
     def admits(self, authorization: str | None) -> bool:
         """True if the header of a request opens this server."""
-        if self.token is None or self.token.opens(authorization):
-            return True
-        return self.sessions.opens(authorization)
+        return self.grant(authorization) is not None
 
     def knows_host(self, header: str | None, reached: str | None) -> bool:
         """True if a request may name this host; `reached` is the address it was sent to.

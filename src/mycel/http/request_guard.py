@@ -15,7 +15,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Final
+from typing import Final, Protocol
 
 import anyio
 from starlette.datastructures import Headers, MutableHeaders
@@ -41,6 +41,8 @@ from mycel.http.token_throttle import DELAY_S, WINDOW_S, Throttle
 from mycel.http.worker_pool import Workers
 
 HEALTH: Final = "/healthz"
+GRANT: Final = "mycel.grant"
+"""The key of a scope for the rights of its request."""
 
 _WITHOUT_BODY: Final = frozenset(("GET", "HEAD", "OPTIONS"))
 _METHODS: Final = "GET, HEAD, POST, DELETE"
@@ -48,6 +50,14 @@ _CORS_MAX_AGE_S: Final = 600
 
 _log = logging.getLogger("mycel.http.requests")
 _failures = logging.getLogger(__name__)
+
+
+class RequestObserver(Protocol):
+    """Is told of every request that has ended, with the body of an error."""
+
+    def __call__(
+        self, scope: Scope, client: str, status: int, took_s: float, refusal: bytes, /
+    ) -> None: ...
 
 
 class RequestGate:
@@ -60,14 +70,21 @@ class RequestGate:
         workers: Workers,
         body_limits: Mapping[str, int] | None = None,
         is_public: Callable[[str, str, str], bool] = lambda _method, _path, _accept: False,
+        *,
+        local_path: Callable[[str], str] = lambda path: path,
+        observer: RequestObserver | None = None,
     ) -> None:
         """Take the application; `body_limits` are those of paths that have limits of their own.
 
-        `is_public` says of method, path and `Accept` whether a request needs no token.
+        `is_public` says of method, path and `Accept` whether a request needs no token. Both are
+        asked about the `local_path` of a path, which is the one inside a workspace. The `observer`
+        is told of every request that has ended.
         """
         self.app = app
         self.workers = workers
         self._is_public = is_public
+        self._local_path = local_path
+        self._observer = observer
         self._policy = policy
         self._body_limits = body_limits or {}
         self._bodies = Bodies()
@@ -106,7 +123,8 @@ class RequestGate:
                 job.close()
 
     async def _answer(self, scope: Scope, receive: Receive, send: _Reply) -> None:
-        limit = self._body_limits.get(scope["path"], self._policy.body_bytes_max)
+        path = self._local_path(scope["path"])
+        limit = self._body_limits.get(path, self._policy.body_bytes_max)
         body = RequestBody(receive, self._bodies, limit, self._policy.timeout_s)
         try:
             is_public = self._check(scope, send.headers)
@@ -135,6 +153,8 @@ class RequestGate:
             body.release()
             await send.finish()
             send.log()
+            if self._observer is not None:
+                self._observer(scope, send.client, send.status, send.took_s, send.refusal)
 
     # Who may ask.
 
@@ -164,9 +184,11 @@ class RequestGate:
             if scope["method"] not in ("GET", "HEAD"):
                 raise _misused(scope)
             return True
-        if self._is_public(scope["method"], scope["path"], headers.get("accept", "")):
+        path = self._local_path(scope["path"])
+        if self._is_public(scope["method"], path, headers.get("accept", "")):
             return True
-        if not self._policy.admits(headers.get("authorization")):
+        grant = scope[GRANT] = self._policy.grant(headers.get("authorization"))
+        if grant is None:
             if self._throttle.fail(str((scope.get("client") or ("-",))[0])):
                 error = ResourceExhausted(
                     "Too many requests with a wrong token came from this address.",
@@ -178,7 +200,9 @@ class RequestGate:
                 "This server needs a token, and the request has none or a wrong one.",
                 "Send the header `Authorization: Bearer TOKEN`.",
                 status=401,
-                headers={"www-authenticate": 'Bearer realm="mycel"'},
+                headers={
+                    "www-authenticate": self._policy.challenge(scope["path"], _error_of(headers))
+                },
             )
         return False
 
@@ -320,6 +344,8 @@ class _Reply:
         self._is_refusal = False
         self._is_stream = False
         self._status = 0
+        self.refusal = b""
+        """The body of an error."""
         self._begun_at = time.perf_counter()
 
     async def __call__(self, message: Message) -> None:
@@ -340,9 +366,15 @@ class _Reply:
             self._status = message["status"]
             headers.setdefault("cache-control", "no-store")
             headers["x-content-type-options"] = "nosniff"
+            if self._status == 403 and self._policy.issuers is not None:
+                # Which scopes there are: a client may ask its issuer for more.
+                challenge = self._policy.challenge(self._scope["path"], "insufficient_scope")
+                headers.setdefault("www-authenticate", challenge)
             self._allow_origin(headers)
         elif message["type"] == "http.response.body":
             self._ended = not message.get("more_body", False)
+            if self._status >= 400:
+                self.refusal = message.get("body", b"")
         await self._send(message)
 
     def _count_bytes(self, headers: MutableHeaders) -> Response | None:
@@ -367,6 +399,16 @@ class _Reply:
         lasts_s = 0.0 if self._scope["method"] == "HEAD" else self._policy.stream_s
         lifetime.deadline = anyio.current_time() + lasts_s
         return None
+
+    @property
+    def status(self) -> int:
+        """The status of the answer; 0 if there was none."""
+        return self._status
+
+    @property
+    def took_s(self) -> float:
+        """The time since the request began."""
+        return time.perf_counter() - self._begun_at
 
     def close_stream(self) -> None:
         if self._is_stream:
@@ -400,6 +442,11 @@ class _Reply:
         path = self._scope.get("raw_path", b"").decode("ascii", "replace")
         method, status = self._scope["method"], self._status
         _log.info("%s %s %s %d %.1f ms", self.client, method, path, status, took_ms)
+
+
+def _error_of(headers: Headers) -> str:
+    """The error of a request whose token does not count; empty if it has none."""
+    return "invalid_token" if "authorization" in headers else ""
 
 
 async def _nothing() -> Message:

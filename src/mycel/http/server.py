@@ -21,10 +21,12 @@ import logging
 import os
 import signal
 import socket
+import ssl
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from queue import SimpleQueue
 from types import FrameType
 from typing import Any, Final, NamedTuple
@@ -155,7 +157,9 @@ def _cannot_listen(host: str, port: int, error: OSError) -> MycelError:
     return InternalError(message, hint=f"{another}.")
 
 
-def url_of(bound: socket.socket, host: str, allowed: Sequence[str] = ()) -> str:
+def url_of(
+    bound: socket.socket, host: str, allowed: Sequence[str] = (), scheme: str = "http"
+) -> str:
     """The URL of the server: for other machines, with the first allowed name.
 
     On loopback an allowed name is that of a proxy, whose port is unknown.
@@ -169,7 +173,23 @@ def url_of(bound: socket.socket, host: str, allowed: Sequence[str] = ()) -> str:
         name = "127.0.0.1" if bound.family == socket.AF_INET else "::1"
     else:
         name = host or address
-    return f"http://[{name}]:{port}" if ":" in name else f"http://{name}:{port}"
+    return f"{scheme}://[{name}]:{port}" if ":" in name else f"{scheme}://{name}:{port}"
+
+
+def check_certificate(certificate: Path, key: Path) -> None:
+    """Check that a certificate and its key can be used.
+
+    Raises:
+        ConstraintViolation: they cannot.
+    """
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key, password="")
+    except (OSError, ValueError) as error:
+        raise ConstraintViolation(
+            f"The certificate {certificate} and the key {key} cannot be used: {error}",
+            hint="Give PEM files of a certificate with its chain, and of its key without a"
+            " password.",
+        ) from None
 
 
 def run(
@@ -189,6 +209,7 @@ def run(
     """
     threading.stack_size(_STACK_BYTES)
     share_pools()
+    certificate, key = policy.certificate or (None, None)
     config = uvicorn.Config(
         app,
         http=protocol_for(policy),
@@ -200,6 +221,8 @@ def run(
         server_header=False,
         proxy_headers=False,
         backlog=_BACKLOG,
+        ssl_certfile=certificate,
+        ssl_keyfile=key,
     )
     # uvicorn's type says whole seconds, but any number will do.
     config.timeout_graceful_shutdown = _CANCELLING * grace_s  # type: ignore[assignment]

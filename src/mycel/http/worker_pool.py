@@ -29,6 +29,7 @@ from mycel.http.jobs import Job, ResponseBudget, Scheduler, job_of
 from mycel.http.policy import ANSWER_MARGIN_S, QUICK_WORKERS
 from mycel.model.allowance import using
 from mycel.model.client_names import client_name, working_for
+from mycel.model.permission import permitted
 from mycel.service.malloc_trim import MemoryTrim
 
 QUICK_S: Final = 0.05
@@ -40,6 +41,9 @@ _CLOSING_STEP_S: Final = 0.01
 
 CLIENT_HEADER: Final = b"mycel-client"
 """The header in which a program names itself: `NAME/VERSION`."""
+
+PERMISSION: Final = "mycel.permission"
+"""The key of a scope for the permission of its request."""
 
 T = TypeVar("T")
 
@@ -68,7 +72,7 @@ class Workers:
         Raises:
             ExecutionTimeout: it was not done at the deadline of the request.
         """
-        return await self._run(job_of(scope), work, _client(scope))
+        return await self._run(job_of(scope), _with_permission(scope, work), _client(scope))
 
     async def run_apart(self, work: Callable[[], T], *, timeout_s: float) -> T:
         """The same for work that belongs to no request. It is not interrupted."""
@@ -231,6 +235,8 @@ class _Run(Generic[T]):
             self.result.set_result(result)
         elif isinstance(error, WorkStopped):
             self.result.set_exception(_late())
+        elif isinstance(error, StopIteration):  # No future takes it.
+            self.result.set_exception(RuntimeError(repr(error)))
         else:
             self.result.set_exception(error)
 
@@ -262,6 +268,19 @@ def _late() -> ExecutionTimeout:
         hint="Check whether it has happened, or send it again: an identical write changes nothing."
         " If it reads, ask for less.",
     )
+
+
+def _with_permission(scope: MutableMapping[str, Any], work: Callable[[], T]) -> Callable[[], T]:
+    """Work that is done with the permission of a request, if it has one."""
+    permission = scope.get(PERMISSION)
+    if permission is None:
+        return work
+
+    def run() -> T:
+        with permitted(permission):
+            return work()
+
+    return run
 
 
 def _client(scope: MutableMapping[str, Any]) -> str:

@@ -49,6 +49,7 @@ Conversion = Literal[
     "link_predicate",
     "json",
     "real",
+    "microseconds",
 ]
 """The conversion of a given value to the bound one; all but `plain` check it."""
 
@@ -151,6 +152,8 @@ class ConceptAtom:
     name: Value | None = None
     number: Value | None = None
     probe: Probe | None = field(default=None, repr=False)
+    is_addressed: bool = field(default=False, repr=False)
+    """True if the command names the concept, so it is found even if it is archived."""
 
 
 @node
@@ -278,11 +281,11 @@ class Optional:
 
 @node
 class Block:
-    """Atoms joined, then attempts in order, then conditions.
+    """Atoms joined, then optional blocks in order, then conditions.
 
-    `binds` are the named variables it gives values to; `sees` those of the blocks around it that
-    it may use. In an independent block (`independent`), a branch of UNION, it sees none, and is
-    joined with what is around it over the variables that both bind.
+    `binds`: the named variables that this block gives values to. `sees`: the variables of enclosing
+    blocks that it may use. A branch of UNION is `independent`: it sees none of them, and is joined
+    with its surroundings over the variables that both bind.
     """
 
     atoms: tuple[Atom, ...]
@@ -333,6 +336,10 @@ class Query:
     """True to group by elements first, and then by their attributes."""
     cut: Literal["elements", "names"] | None = None
     """Set if a page needs only the first groups: by element, or by element and shared name."""
+    hides: bool = False
+    """True if patterns leave out what is archived."""
+    valid_at: Value | None = None
+    """A time in microseconds: what patterns find has to hold at it."""
     indexes: tuple[PropertyIndex, ...] = ()
     """Those of the types and predicates that the query names."""
 

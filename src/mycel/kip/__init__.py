@@ -4,6 +4,7 @@ Modules, in the order in which a command passes through them:
 
 - `ast`               the nodes of a command
 - `lexer`             text to tokens
+- `statements`        the statements by their first words
 - `keywords`          words and signs of other languages, and the KIP for them
 - `foreign_idioms`    the same for several tokens together
 - `syntax_errors`     the error for an unexpected token, with what to write instead
@@ -15,8 +16,10 @@ Modules, in the order in which a command passes through them:
 - `kql`               FIND
 - `upsert`            UPSERT
 - `kml`               DELETE, UPDATE, MERGE
+- `lifecycle`         ARCHIVE, RESTORE, SUPERSEDE, SET RETENTION
 - `meta`              DESCRIBE, SEARCH, NEAREST, EXPORT, TRAVERSE
 - `parser`            tokens to tree: `parse`
+- `long_capsule`      tokens to the tree of a capsule, some blocks at a time: `read_capsule`
 - `fragments`         parts of a tree to text, and the placeholders of a tree
 - `formatter`         tree to text: `format`
 """

@@ -11,7 +11,10 @@ from typing import Any
 from typing import Literal as OneOf
 
 from mycel.model.aggregates import AggregateName
-from mycel.syntax.nodes import SyntaxNode, node
+from mycel.model.evidence import Stance
+from mycel.syntax.nodes import LazyNodes, SyntaxNode, node
+
+ElementKind = OneOf["CONCEPT", "PROPOSITION"]
 
 # Values.
 
@@ -262,9 +265,10 @@ class OrderKey(SyntaxNode):
 
 @node
 class Find(SyntaxNode):
-    """`FIND(…) [AS OF moment] WHERE { … } [ORDER BY …] [LIMIT n] [CURSOR c]`.
+    """`FIND(…) [AS OF m] [FOR TIME t] [INCLUDE ARCHIVED] WHERE { … } [ORDER BY …] [LIMIT n] …`.
 
-    `as_of` is our extension: an integer is a journal position, a string a time.
+    What stands before WHERE is our extension. A moment is a journal position if it is an integer,
+    and a time if it is a string; FOR TIME leaves out what does not hold at a time.
     """
 
     expressions: tuple[Expression, ...]
@@ -273,6 +277,8 @@ class Find(SyntaxNode):
     limit: Number | None = None
     cursor: Text | None = None
     as_of: Literal | Placeholder | None = None
+    for_time: Text | None = None
+    include_archived: bool = False
 
 
 # KML.
@@ -325,7 +331,7 @@ UpsertBlock = ConceptBlock | PropositionBlock
 class Upsert(SyntaxNode):
     """One `UPSERT { … } [WITH METADATA { … }]`. Handles live within it."""
 
-    blocks: tuple[UpsertBlock, ...]
+    blocks: tuple[UpsertBlock, ...] | LazyNodes[UpsertBlock]
     metadata: Map | None = None
 
 
@@ -333,7 +339,7 @@ class Upsert(SyntaxNode):
 class Capsule(SyntaxNode):
     """One or more `UPSERT` statements that run in order, as one transaction."""
 
-    upserts: tuple[Upsert, ...]
+    upserts: tuple[Upsert, ...] | LazyNodes[Upsert]
 
 
 @node
@@ -401,6 +407,66 @@ class MergeConcept(SyntaxNode):
     where: Block
 
 
+@node
+class Archive(SyntaxNode):
+    """`ARCHIVE ?t [BECAUSE "reason"] WHERE { … } [LIMIT n]`, our extension as the two below."""
+
+    target: Variable
+    where: Block
+    reason: Text | None = None
+    limit: Number | None = None
+
+
+@node
+class Restore(SyntaxNode):
+    """`RESTORE ?t WHERE { … } [LIMIT n]`: the patterns find what is archived too."""
+
+    target: Variable
+    where: Block
+    limit: Number | None = None
+
+
+@node
+class Supersede(SyntaxNode):
+    """`SUPERSEDE ?old WITH ?new [BECAUSE "reason"] WHERE { … }`."""
+
+    target: Variable
+    successor: Variable
+    where: Block
+    reason: Text | None = None
+
+
+@node
+class TakeStance(SyntaxNode):
+    """`SUPPORT|CHALLENGE ?l [WITH {…}] [BECAUSE "reason"] WHERE { … } [LIMIT n]`."""
+
+    stance: Stance
+    target: Variable
+    where: Block
+    details: Map | None = None
+    reason: Text | None = None
+    limit: Number | None = None
+
+
+@node
+class SetTypeRetention(SyntaxNode):
+    """`SET RETENTION rule FOR CONCEPT|PROPOSITION TYPE "name"`."""
+
+    rule: Value
+    kind: ElementKind
+    name: Text
+
+
+@node
+class SetRetention(SyntaxNode):
+    """`SET RETENTION rule FOR ?t WHERE { … } [LIMIT n]`."""
+
+    rule: Value
+    target: Variable
+    where: Block
+    limit: Number | None = None
+
+
 # META.
 
 
@@ -412,9 +478,6 @@ class DescribePrimer(SyntaxNode):
 @node
 class DescribeDomains(SyntaxNode):
     """`DESCRIBE DOMAINS`."""
-
-
-ElementKind = OneOf["CONCEPT", "PROPOSITION"]
 
 
 @node
@@ -468,7 +531,7 @@ class _Filters(SyntaxNode):
 class Search(_Filters):
     """`SEARCH CONCEPT|PROPOSITION "term" [WITH TYPE "t"] [MODE "m"] [THRESHOLD x] [LIMIT n]`.
 
-    Several types, `KIND`, `NEAR` and `AS OF` are our extension.
+    Several types, `KIND`, `NEAR`, `AS OF`, `FOR TIME` and `INCLUDE ARCHIVED` are our extension.
     """
 
     element: ElementKind
@@ -478,6 +541,8 @@ class Search(_Filters):
     kind: Text | None = None
     near: Text | None = None
     as_of: Literal | Placeholder | None = None
+    for_time: Text | None = None
+    include_archived: bool = False
 
 
 @node
@@ -491,7 +556,7 @@ class Nearest(_Filters):
 
 @node
 class Export(SyntaxNode):
-    """`EXPORT ?t WHERE { … } [WITH DEFINITIONS] [LIMIT n] [CURSOR c]`."""
+    """`EXPORT ?t [INCLUDE ARCHIVED] WHERE { … } [WITH DEFINITIONS] [LIMIT n] [CURSOR c]`."""
 
     target: Variable
     where: Block
@@ -499,6 +564,7 @@ class Export(SyntaxNode):
     cursor: Text | None = None
     definitions: bool = False
     """WITH DEFINITIONS, our extension: the types and predicates that are used come first."""
+    include_archived: bool = False
 
 
 @node
@@ -515,12 +581,27 @@ class Traverse(SyntaxNode):
     max_tokens: Number | None = None
     limit: Number | None = None
     as_of: Literal | Placeholder | None = None
+    for_time: Text | None = None
+    include_archived: bool = False
 
 
 # Commands.
 
 Query = Find
-Manipulation = Capsule | DeleteKeys | DeletePropositions | DeleteConcept | Update | MergeConcept
+Manipulation = (
+    Capsule
+    | DeleteKeys
+    | DeletePropositions
+    | DeleteConcept
+    | Update
+    | MergeConcept
+    | Archive
+    | Restore
+    | Supersede
+    | TakeStance
+    | SetTypeRetention
+    | SetRetention
+)
 Introspection = Describe | Search | Nearest | Export | Traverse
 
 

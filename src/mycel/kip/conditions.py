@@ -79,7 +79,7 @@ def _unary(tokens: KipTokens, depth: int) -> ast.Condition:
         return ast.Negation(inner, span=tokens.span(first))
     if token == "(":
         return _parenthesised(tokens, depth)
-    if texts[first + 1] == "(" and token[0].isalpha():
+    if texts[first + 1] == "(" and token[0].isalpha() and token != "BELIEF":
         return _test(tokens)
     return _comparison(tokens)
 
@@ -129,7 +129,10 @@ def _operator_hint(tokens: KipTokens, first: int) -> str | None:
 
 def operand(tokens: KipTokens) -> ast.Operand:
     """A path or a value."""
-    first = tokens.tokens[tokens.at][0]
+    token = tokens.tokens[tokens.at]
+    first = token[0]
+    if token == "BELIEF":
+        return values.belief(tokens)
     if first == "?":
         return values.path(tokens)
     if first == '"':

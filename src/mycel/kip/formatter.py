@@ -57,8 +57,18 @@ def _command(command: ast.Command) -> Iterator[str]:
         case ast.MergeConcept(source, target, where):
             yield f"MERGE CONCEPT ?{source.name} INTO ?{target.name}"
             yield from _where(where)
+        case (
+            ast.Archive()
+            | ast.Restore()
+            | ast.Supersede()
+            | ast.TakeStance()
+            | ast.SetTypeRetention()
+            | ast.SetRetention()
+        ):
+            yield from _lifecycle(command)
         case ast.Export(target, where, limit, cursor, definitions):
             yield f"EXPORT ?{target.name}"
+            yield from _include_archived(command)
             yield from _where(where)
             if definitions:
                 yield "WITH DEFINITIONS"
@@ -68,7 +78,8 @@ def _command(command: ast.Command) -> Iterator[str]:
             if command.types:
                 yield f"WITH TYPE {' | '.join(map(inline, command.types))}"
             yield from _options(KIND=command.kind, MODE=command.mode, **_filters(command))
-            yield from _options(NEAR=command.near, **{"AS OF": command.as_of}, LIMIT=command.limit)
+            yield from _options(NEAR=command.near, **_moments(command), LIMIT=command.limit)
+            yield from _include_archived(command)
         case ast.Nearest():
             yield f"NEAREST CONCEPT TO {inline(command.to)}"
             yield f"WITH TYPE {inline(command.type)}"
@@ -84,7 +95,8 @@ def _command(command: ast.Command) -> Iterator[str]:
 
 def _find(find: ast.Find) -> Iterator[str]:
     yield from _bracketed("FIND(", list(map(expression, find.expressions)), ")")
-    yield from _options(**{"AS OF": find.as_of})
+    yield from _options(**_moments(find))
+    yield from _include_archived(find)
     yield from _where(find.where)
     if find.order_by:
         yield "ORDER BY " + ", ".join(
@@ -249,6 +261,49 @@ def _change(change: Any) -> str:
             return inline(change)
 
 
+def _lifecycle(
+    command: ast.Archive
+    | ast.Restore
+    | ast.Supersede
+    | ast.TakeStance
+    | ast.SetTypeRetention
+    | ast.SetRetention,
+) -> Iterator[str]:
+    match command:
+        case ast.SetTypeRetention(rule, kind, name):
+            yield from lines_of("SET RETENTION ", rule)
+            yield f"FOR {kind} TYPE {inline(name)}"
+        case ast.SetRetention():
+            yield from lines_of("SET RETENTION ", command.rule)
+            yield f"FOR ?{command.target.name}"
+            yield from _where(command.where)
+            yield from _options(LIMIT=command.limit)
+        case ast.Archive(target, where, reason, limit):
+            yield f"ARCHIVE ?{target.name}"
+            yield from _options(BECAUSE=reason)
+            yield from _where(where)
+            yield from _options(LIMIT=limit)
+        case ast.Restore(target, where, limit):
+            yield f"RESTORE ?{target.name}"
+            yield from _where(where)
+            yield from _options(LIMIT=limit)
+        case ast.TakeStance(stance, target, where, details, reason, limit):
+            start = f"{'SUPPORT' if stance == 'supports' else 'CHALLENGE'} ?{target.name}"
+            if details is None:
+                yield start
+            else:
+                yield from lines_of(f"{start} WITH ", details)
+            yield from _options(BECAUSE=reason)
+            yield from _where(where)
+            yield from _options(LIMIT=limit)
+        case ast.Supersede(target, successor, where, reason):
+            yield f"SUPERSEDE ?{target.name} WITH ?{successor.name}"
+            yield from _options(BECAUSE=reason)
+            yield from _where(where)
+        case _:
+            assert_never(command)
+
+
 # META.
 
 
@@ -268,6 +323,17 @@ def _describe(command: ast.Describe) -> Iterator[str]:
             yield from _options(LIMIT=limit, CURSOR=cursor)
         case _:
             assert_never(command)
+
+
+def _moments(command: ast.Find | ast.Search | ast.Traverse) -> dict[str, ast.Value | None]:
+    return {"AS OF": command.as_of, "FOR TIME": command.for_time}
+
+
+def _include_archived(
+    command: ast.Find | ast.Export | ast.Search | ast.Traverse,
+) -> Iterator[str]:
+    if command.include_archived:
+        yield "INCLUDE ARCHIVED"
 
 
 def _filters(command: ast.Search | ast.Nearest) -> dict[str, ast.Value | None]:
@@ -291,5 +357,6 @@ def _traverse(command: ast.Traverse) -> Iterator[str]:
         MAX_COST=command.max_cost,
         MAX_TOKENS=command.max_tokens,
         LIMIT=command.limit,
+        **_moments(command),
     )
-    yield from _options(**{"AS OF": command.as_of})
+    yield from _include_archived(command)

@@ -12,6 +12,7 @@ from typing import Any, assert_never
 
 from mycel.kip import ast
 from mycel.model.names import is_identifier
+from mycel.syntax.nodes import LazyNodes
 
 WIDTH = 88
 """The longest line before a list is broken up, without indentation."""
@@ -199,7 +200,7 @@ def placeholders(node: object) -> Iterator[ast.Placeholder]:
     """Every placeholder in a tree."""
     if isinstance(node, ast.Placeholder):
         yield node
-    elif isinstance(node, tuple):
+    elif isinstance(node, tuple | LazyNodes):
         for item in node:
             yield from placeholders(item)
     elif is_dataclass(node):

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 from typing import Final
 
-STATEMENTS: Final = frozenset(
-    """
-    FIND UPSERT DELETE UPDATE MERGE DESCRIBE SEARCH NEAREST EXPORT TRAVERSE EXPLAIN
-    """.split()  # noqa: SIM905  As below.
-)
+from mycel.kip.statements import STATEMENTS
+from mycel.model.aggregates import AGGREGATES
 
-KEYWORDS: Final = STATEMENTS | frozenset(
-    """
+KEYWORDS: Final = (
+    STATEMENTS
+    | frozenset(AGGREGATES)
+    | frozenset(
+        """
     WHERE FILTER NOT OPTIONAL UNION ORDER BY ASC DESC LIMIT CURSOR AS OF
-    COUNT SUM AVG MIN MAX DISTINCT IN IS_NULL IS_NOT_NULL CONTAINS STARTS_WITH ENDS_WITH REGEX
+    DISTINCT IN IS_NULL IS_NOT_NULL CONTAINS STARTS_WITH ENDS_WITH REGEX
     CONCEPT PROPOSITION SET ATTRIBUTES PROPOSITIONS METADATA WITH EXPECT VERSION WEIGHT
     FROM DETACH INTO ADD MUL CLAMP COALESCE
     PRIMER DOMAINS TYPES TYPE CHANGES TO UNDER MODE THRESHOLD ANALYZE DEFINITIONS
+    FOR TIME INCLUDE ARCHIVED BECAUSE RETENTION BELIEF
     ALONG DIRECTION MAX_COST MAX_TOKENS ACTOR SINCE UNTIL NEAR WORKSPACE KIND
     """.split()  # noqa: SIM905  Sixty words read better without their quotes.
+    )
 )
 
 _ASK = 'KIP asks with FIND(?x) WHERE { ?x {type: "…"} }.'
@@ -84,7 +86,7 @@ OPENINGS: Final[dict[str, str]] = {
     **_share_hint("ASK CONSTRUCT OPTIONAL UNWIND CALL LOAD WHERE", _ASK),
     **_share_hint("PREFIX BASE", "KIP has no prefixes: names stand in double quotes, as they are."),
     **_share_hint("DETACH TRUNCATE ERASE", _REMOVE),
-    **_share_hint("REPLACE WRITE ADD STORE SET ALTER", _TELL),
+    **_share_hint("REPLACE WRITE ADD STORE ALTER", _TELL),
     "HELP": f"A command starts with the keyword of its statement. {_PRIMER}",
     "HISTORY": "FIND(?x) AS OF … WHERE { … } asks a past state, by a time or a position in the "
     "journal; `mycel history` and db.history.versions(…) list the versions of an element.",

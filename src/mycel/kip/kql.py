@@ -12,13 +12,16 @@ from mycel.model.names import is_identifier, shorten
 
 
 def find(tokens: KipTokens) -> ast.Find:
-    """`FIND(…) [AS OF …] WHERE { … } [ORDER BY …] [LIMIT …] [CURSOR …]`."""
+    """`FIND(…) [AS OF …] [FOR TIME …] [INCLUDE ARCHIVED] WHERE { … } [ORDER BY …] [LIMIT …] …`."""
     texts = tokens.tokens
     first = tokens.at
     tokens.at = first + 1
     expressions = _expressions(tokens)
     moment = as_of(tokens)
-    clauses = where(tokens, "`AS OF`") if moment is None else where(tokens)
+    time = for_time(tokens)
+    archived = include_archived(tokens)
+    options = {"AS OF": moment, "FOR TIME": time, "INCLUDE ARCHIVED": archived or None}
+    clauses = where(tokens, *(f"`{word}`" for word, given in options.items() if given is None))
     order_by = _order_by(tokens) if texts[tokens.at] == "ORDER" else ()
     rows = limit(tokens)
     page = cursor(tokens)
@@ -29,6 +32,8 @@ def find(tokens: KipTokens) -> ast.Find:
         limit=rows,
         cursor=page,
         as_of=moment,
+        for_time=time,
+        include_archived=archived,
         span=tokens.span(first),
     )
 
@@ -57,6 +62,8 @@ def expression(tokens: KipTokens) -> ast.Expression:
     token = texts[first]
     if token[0] == "?":
         return values.path(tokens)
+    if token == "BELIEF":
+        return values.belief(tokens)
     if token not in AGGREGATES:
         raise unexpected(
             tokens,
@@ -115,6 +122,24 @@ def as_of(tokens: KipTokens) -> ast.Literal | ast.Placeholder | None:
     tokens.at += 1
     expect(tokens, "OF", hint="FIND has no aliases; AS OF asks for a past state.")
     return moment(tokens, "AS OF")
+
+
+def for_time(tokens: KipTokens) -> ast.Text | None:
+    """`FOR TIME "…"`, if it is there."""
+    if tokens.tokens[tokens.at] != "FOR":
+        return None
+    tokens.at += 1
+    expect(tokens, "TIME", hint='FOR TIME "2026-01-31" leaves out what does not hold at that time.')
+    return values.text(tokens, "a time")
+
+
+def include_archived(tokens: KipTokens) -> bool:
+    """`INCLUDE ARCHIVED`, if it is there."""
+    if tokens.tokens[tokens.at] != "INCLUDE":
+        return False
+    tokens.at += 1
+    expect(tokens, "ARCHIVED", hint="INCLUDE ARCHIVED finds what is archived too.")
+    return True
 
 
 def moment(tokens: KipTokens, word: str) -> ast.Literal | ast.Placeholder:

@@ -58,8 +58,13 @@ _TOKENS = r"""
     | \Z
 """
 _TOKEN = re.compile(f"{_SKIPPED}({_TOKENS})", re.VERBOSE)
+# A brace or the end, with the strings, comments and other text before it.
+_BRACE = re.compile(
+    r"""[^"/{}]*+(?>(?:"[^"\\\x00-\x1f]*+(?>(?:\\[^\x00-\x1f][^"\\\x00-\x1f]*+)*)"?"""
+    r"""|//[^\n]*+|/)[^"/{}]*+)*([{}]?)"""
+)
 
-WINDOW_CHARACTERS: Final = 1 << 18
+WINDOW_CHARACTERS: Final = 1 << 17
 """Characters of a capsule that are tokens at a time."""
 FOLDED_CHARACTERS_MIN: Final = 4096
 """In shorter commands folding saves nothing."""
@@ -101,12 +106,31 @@ class KipTokens(tokens.Tokens):
 
     __slots__ = ("names", "strings")
 
-    def __init__(self, text: str, *, folded: bool = False) -> None:
-        window = WINDOW_CHARACTERS if folded else None
-        super().__init__(text, _folding() if folded else _TOKEN, 2, window)
+    def __init__(
+        self, text: str, *, folded: bool = False, start: int = 0, window: int | None = None
+    ) -> None:
+        if folded and window is None:
+            window = WINDOW_CHARACTERS
+        super().__init__(text, _folding() if folded else _TOKEN, 2, window, start)
         self.names: dict[str, tuple[str, tuple[str, ...]]] = {}
         self.strings: dict[str, str] = {}
         """Short strings, so that equal ones of a tree are one."""
+
+
+def closing_brace(text: str, start: int) -> int:
+    """The end of the brace that closes the first one from `start` on, or of the text."""
+    depth = 0
+    for brace in _BRACE.finditer(text, start):
+        depth += 1 if brace[1] == "{" else -1
+        if depth <= 0:
+            return brace.end()
+    return len(text)
+
+
+def token_at(text: str, start: int) -> str:
+    """The first token from `start` on, empty at the end."""
+    found = _TOKEN.match(text, start)
+    return "" if found is None else found.group(2)
 
 
 def checked(text: object, bytes_max: int) -> str:
@@ -119,5 +143,4 @@ def checked(text: object, bytes_max: int) -> str:
 
 def is_capsule(text: str) -> bool:
     """True if a command starts with UPSERT."""
-    first = _TOKEN.match(text)
-    return first is not None and first.group(2) == "UPSERT"
+    return token_at(text, 0) == "UPSERT"

@@ -7,7 +7,7 @@ from typing import Any
 from mycel.errors import did_you_mean
 from mycel.kip import ast, foreign_idioms, values
 from mycel.kip.keywords import KEYWORDS
-from mycel.kip.kql import as_of, moment
+from mycel.kip.kql import as_of, for_time, include_archived, moment
 from mycel.kip.lexer import KipTokens
 from mycel.kip.patterns import link, matcher
 from mycel.kip.syntax_errors import expect, fail, separated, unexpected
@@ -19,7 +19,7 @@ SEARCH_MODES = ("keyword", "semantic", "hybrid")
 SEARCH_KINDS = ("notes", "code", "any")
 SEARCH_OPTIONS = (
     "WITH", "KIND", "MODE", "THRESHOLD", "UNDER", "WORKSPACE", "ACTOR", "SINCE", "UNTIL",
-    "METADATA", "NEAR", "AS", "LIMIT",
+    "METADATA", "NEAR", "AS", "FOR", "INCLUDE", "LIMIT",
 )  # fmt: skip
 NEAREST_OPTIONS = (
     "WITH", "BY", "THRESHOLD", "UNDER", "WORKSPACE", "ACTOR", "SINCE", "UNTIL", "METADATA", "LIMIT"
@@ -34,7 +34,17 @@ _TEXTS = {
     "NEAR": "a URI or an id",
     "BY": "a property that is a vector",
 }
-TRAVERSE_OPTIONS = ("ALONG", "DIRECTION", "MAX_COST", "MAX_TOKENS", "LIMIT", "AS")
+TRAVERSE_OPTIONS = (
+    "ALONG", "DIRECTION", "MAX_COST", "MAX_TOKENS", "LIMIT", "AS", "FOR", "INCLUDE"
+)  # fmt: skip
+_FIELDS = {
+    "WITH": "type",
+    "UNDER": "path",
+    "AS": "as_of",
+    "FOR": "for_time",
+    "INCLUDE": "include_archived",
+}
+"""The fields of the tree that are not named after their options."""
 _EXPORT_OPTION = "EXPORT … WITH DEFINITIONS adds the types and predicates that are used."
 _KINDS = 'The kinds are "notes", "code" and "any".'
 _MODES = 'The modes are "keyword", "semantic" and "hybrid".'
@@ -149,7 +159,7 @@ def _options(tokens: KipTokens, known: tuple[str, ...]) -> dict[str, Any]:
     """Options in any order, each at most once, by the field of the tree that holds them."""
     options: dict[str, Any] = {}
     while (token := tokens.tokens[tokens.at]) in known:
-        name = {"WITH": "type", "UNDER": "path", "AS": "as_of"}.get(token, token.lower())
+        name = _FIELDS.get(token, token.lower())
         if name in options:
             raise fail(tokens, f"{token} is given twice.", "Keep one of the two.")
         options[name] = _option(tokens, token)
@@ -161,6 +171,10 @@ def _option(tokens: KipTokens, option: str) -> Any:
         return limit(tokens)
     if option == "AS":
         return as_of(tokens)
+    if option == "FOR":
+        return for_time(tokens)
+    if option == "INCLUDE":
+        return include_archived(tokens)
     tokens.at += 1
     match option:
         case "THRESHOLD" | "MAX_COST":
@@ -196,7 +210,7 @@ def _choice(tokens: KipTokens, what: str, known: tuple[str, ...], hint: str) -> 
 
 
 def export(tokens: KipTokens) -> ast.Export:
-    """`EXPORT ?t WHERE { … } [WITH DEFINITIONS] [LIMIT n] [CURSOR c]`."""
+    """`EXPORT ?t [INCLUDE ARCHIVED] WHERE { … } [WITH DEFINITIONS] [LIMIT n] [CURSOR c]`."""
     first = tokens.at
     tokens.at = first + 1
     if tokens.tokens[tokens.at][0] != "?":
@@ -204,6 +218,7 @@ def export(tokens: KipTokens) -> ast.Export:
         hint = f'Name what to export: EXPORT {name} WHERE {{ {name} {{type: "…"}} }}.'
         raise unexpected(tokens, "a variable such as `?x`", hint=hint)
     target = values.variable(tokens)
+    archived = include_archived(tokens)
     clauses = where(tokens)
     definitions = tokens.tokens[tokens.at] == "WITH"
     if definitions:
@@ -212,7 +227,7 @@ def export(tokens: KipTokens) -> ast.Export:
             raise unexpected(tokens, "DEFINITIONS", hint=_EXPORT_OPTION)
         tokens.at += 2
     rows, page = limit(tokens), cursor(tokens)
-    return ast.Export(target, clauses, rows, page, definitions, span=tokens.span(first))
+    return ast.Export(target, clauses, rows, page, definitions, archived, span=tokens.span(first))
 
 
 def traverse(tokens: KipTokens) -> ast.Traverse:

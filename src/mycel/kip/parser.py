@@ -15,6 +15,7 @@ from mycel.kip.keywords import OPENINGS
 from mycel.kip.kml import delete, merge, update
 from mycel.kip.kql import find
 from mycel.kip.lexer import FOLDED_CHARACTERS_MIN, KipTokens, checked, is_capsule
+from mycel.kip.lifecycle import archive, restore, set_retention, supersede, take_stance
 from mycel.kip.meta import describe, export, nearest, search, traverse
 from mycel.kip.syntax_errors import unexpected
 from mycel.kip.trailing_clauses import trailing
@@ -29,6 +30,12 @@ _STATEMENTS: dict[str, Callable[[KipTokens], Any]] = {
     "DELETE": delete,
     "UPDATE": update,
     "MERGE": merge,
+    "ARCHIVE": archive,
+    "RESTORE": restore,
+    "SUPERSEDE": supersede,
+    "SUPPORT": take_stance,
+    "CHALLENGE": take_stance,
+    "SET": set_retention,
     "DESCRIBE": describe,
     "SEARCH": search,
     "NEAREST": nearest,

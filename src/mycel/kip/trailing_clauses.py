@@ -9,9 +9,10 @@ from mycel.errors import MycelError
 from mycel.kip import ast
 from mycel.kip.foreign_idioms import scalar
 from mycel.kip.fragments import inline
-from mycel.kip.keywords import BOUNDS, STATEMENTS, WORDS
+from mycel.kip.keywords import BOUNDS, WORDS
 from mycel.kip.lexer import KipTokens
 from mycel.kip.meta import NEAREST_OPTIONS, SEARCH_OPTIONS, TRAVERSE_OPTIONS
+from mycel.kip.statements import STATEMENTS
 from mycel.kip.syntax_errors import unexpected
 from mycel.model.names import shorten
 

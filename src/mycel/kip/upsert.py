@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from typing import TypeVar
 
 from mycel.errors import MycelError
 from mycel.kip import ast, values
@@ -12,6 +13,8 @@ from mycel.kip.patterns import endpoint, link, matcher
 from mycel.kip.syntax_errors import expect, fail, list_expected, misplaced, unexpected
 from mycel.syntax.source import END_BITS, Span
 from mycel.syntax.tokens import new_span
+
+T = TypeVar("T")
 
 _ENTRY = '("predicate", target)'
 _NO_SUBJECT = f"An entry is {_ENTRY}; the subject is the concept of the block, so it is not named."
@@ -39,26 +42,26 @@ def capsule(tokens: KipTokens) -> ast.Capsule:
     """
     start = tokens.starts[tokens.at]
     upserts = [_upsert(tokens)]
-    while _next(tokens) == "UPSERT":
+    while next_token(tokens) == "UPSERT":
         upserts.append(_upsert(tokens))
     return ast.Capsule(tuple(upserts), span=tokens.span_from(start))
 
 
-def _next(tokens: KipTokens) -> str:
+def next_token(tokens: KipTokens) -> str:
     """The next token, with enough of them after it."""
     if tokens.is_cut:
         tokens.refill(tokens.at)
     return tokens.tokens[tokens.at]
 
 
-def _block(tokens: KipTokens, read: Callable[[KipTokens], ast.UpsertBlock]) -> ast.UpsertBlock:
-    """A block that ends before the tokens do, which may be cut off at their end."""
+def _part(tokens: KipTokens, read: Callable[[KipTokens], T]) -> T:
+    """A part that ends before the tokens do, which may be cut off at their end."""
     while True:
         first = tokens.at
         try:
-            block = read(tokens)
+            part = read(tokens)
             if not tokens.is_cut:
-                return block
+                return part
         except MycelError:
             if tokens.end == len(tokens.text):
                 raise
@@ -67,19 +70,33 @@ def _block(tokens: KipTokens, read: Callable[[KipTokens], ast.UpsertBlock]) -> a
 
 def _upsert(tokens: KipTokens) -> ast.Upsert:
     start = tokens.starts[tokens.at]
+    open_upsert(tokens)
+    blocks = tuple(read_blocks(tokens))
+    metadata = close_upsert(tokens)
+    return ast.Upsert(blocks, metadata, span=tokens.span_from(start))
+
+
+def open_upsert(tokens: KipTokens) -> None:
+    """Read the keyword and the brace."""
     tokens.at += 1
     expect(tokens, "{", hint="UPSERT { CONCEPT … PROPOSITION … }.")
-    blocks: list[ast.UpsertBlock] = []
-    while (token := _next(tokens)) != "}":
+
+
+def read_blocks(tokens: KipTokens) -> Iterator[ast.UpsertBlock]:
+    """The blocks up to the closing brace of their UPSERT, each read when it is asked for."""
+    while (token := next_token(tokens)) != "}":
         if token == "CONCEPT":
-            blocks.append(_block(tokens, _concept))
+            yield _part(tokens, _concept)
         elif token == "PROPOSITION":
-            blocks.append(_block(tokens, _proposition))
+            yield _part(tokens, _proposition)
         else:
             raise unexpected(tokens, "CONCEPT", "PROPOSITION", "}", hint=_BLOCKS.get(token))
+
+
+def close_upsert(tokens: KipTokens) -> ast.Map | None:
+    """Read the closing brace and the metadata behind it."""
     tokens.at += 1
-    metadata = _metadata(tokens)
-    return ast.Upsert(tuple(blocks), metadata, span=tokens.span_from(start))
+    return _part(tokens, metadata_clause)
 
 
 def _concept(tokens: KipTokens) -> ast.ConceptBlock:
@@ -107,7 +124,7 @@ def _concept(tokens: KipTokens) -> ast.ConceptBlock:
         version,
         attributes,
         propositions,
-        _metadata(tokens),
+        metadata_clause(tokens),
         span=tokens.span(first),
     )
 
@@ -133,7 +150,7 @@ def _proposition(tokens: KipTokens) -> ast.PropositionBlock:
         raise _not_closed(tokens, _LINK_PARTS, left, is_first=version is None)
     tokens.at += 1
     return ast.PropositionBlock(
-        handle, found, version, attributes, _metadata(tokens), weight, span=tokens.span(first)
+        handle, found, version, attributes, metadata_clause(tokens), weight, span=tokens.span(first)
     )
 
 
@@ -265,11 +282,12 @@ def _entry(tokens: KipTokens) -> ast.SetProposition:
         raise unexpected(tokens, ")", hint=_NO_SUBJECT if texts[tokens.at] == "," else None)
     tokens.at += 1
     weight = _weight(tokens)
-    metadata = _metadata(tokens)
+    metadata = metadata_clause(tokens)
     return ast.SetProposition(predicate, target, metadata, weight, span=tokens.span(first))
 
 
-def _metadata(tokens: KipTokens) -> ast.Map | None:
+def metadata_clause(tokens: KipTokens) -> ast.Map | None:
+    """`WITH METADATA { … }`, if it comes next."""
     if tokens.tokens[tokens.at] != "WITH":
         return None
     tokens.at += 1

@@ -43,6 +43,8 @@ _LIMIT = (
     "LIMIT 1 gives one row. Leave LIMIT out to get everything; FIND(COUNT(?x)) counts, and a dry"
     " run only checks the command."
 )
+BELIEF: Final = "belief"
+"""The field of a link that BELIEF reads."""
 _CONSTANTS: Final[dict[str, Any]] = {"true": True, "false": False, "null": None}
 _TEMPLATES = (ast.Placeholder, ast.ArrayTemplate, ast.ObjectTemplate)
 
@@ -109,6 +111,21 @@ def path(tokens: KipTokens) -> ast.Path:
         return ast.Path(ast.Variable(name, span=span), span=span)
     head = new_span(Span, start << END_BITS | start + 1 + len(name))
     return ast.Path(ast.Variable(name, span=head), fields, span=span)
+
+
+def belief(tokens: KipTokens) -> ast.Path:
+    """`BELIEF(?l)`, where the next token is its name: the same as `?l.belief`."""
+    first = tokens.at
+    tokens.at = first + 1
+    hint = "BELIEF takes the variable of a link: BELIEF(?l)."
+    if tokens.tokens[tokens.at] != "(":
+        raise unexpected(tokens, "(", hint=hint)
+    tokens.at += 1
+    link = variable(tokens, hint=hint)
+    if tokens.tokens[tokens.at] != ")":
+        raise unexpected(tokens, ")", hint=hint)
+    tokens.at += 1
+    return ast.Path(link, (BELIEF,), span=tokens.span(first))
 
 
 def _keys(tokens: KipTokens) -> Iterator[str]:

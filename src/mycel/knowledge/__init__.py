@@ -19,11 +19,17 @@
     node_writer      adds, changes and removes nodes
     node_moves       moves nodes to other URIs
     node_merge       two nodes become one
+    several          several workspaces, searched together
     similar_notes    notes that are close to a new one
     relation_writer  relations; placeholders for missing concepts; broken links
     relation_pages   relations of a node, page by page: those of notes first
     node_traversal   results of a traversal, with URIs
+    submission       changes by URI, submitted to the graph or proposed; reviews of proposals
+    submission_changes  such changes as edits of elements
+    subgraph         the neighbourhood of nodes, as one workspace gives it to another
+    elsewhere        nodes of other workspaces that a traversal meets
     recalled_nodes   results of a search, with snippets, and with the nodes near them
+    workspace_rename  another name for a workspace, in the URIs of its nodes
     workspace_files  reads files of the workspace, and no others
     name_mentions    files that mention a name
     references       the uses of a symbol, line by line

@@ -7,5 +7,3 @@ from typing import Final
 AUTHOR: Final = {"author": "bootstrap"}
 """The metadata of its nodes and relations."""
 AUTHOR_TEXT: Final = '{"author":"bootstrap"}'
-MISSING_SINCE: Final = "missing_since"
-"""The attribute of a node whose file, symbol or section is gone."""

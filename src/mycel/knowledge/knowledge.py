@@ -92,11 +92,13 @@ class Knowledge(KnowledgeView):
             DuplicateExists: it exists with other values.
         """
         node = NewNode(uri, name, content, type, properties, metadata)
-        made = self._remember(
+        remembered = self._remember(
             (node,), drafts(relations, NewRelation, source=uri), merge=exist_ok, message=message
         )
-        changed = made.nodes[0].changed or any(relation.changed for relation in made.relations)
-        return replace(made.nodes[0], changed=changed, warnings=made.warnings)
+        changed = remembered.nodes[0].changed or any(
+            relation.changed for relation in remembered.relations
+        )
+        return replace(remembered.nodes[0], changed=changed, warnings=remembered.warnings)
 
     def update(
         self,
@@ -300,19 +302,21 @@ class Knowledge(KnowledgeView):
             )
             return Remembered(tuple(written), tuple(linked), (*lines, *more))
 
-        made, warnings = self._write(work, message)
+        remembered, warnings = self._write(work, message)
         owners = [(node.metadata, node.uri) for node in nodes]
         owners += [(r.metadata, f"{r.source} —{r.relation}→ {r.target}") for r in relations]
         doubtful = [warning for owner in owners for warning in confidence_warnings(*owner)]
-        written = {node.id: node.uri for node in made.nodes if not node.created}
+        written = {node.id: node.uri for node in remembered.nodes if not node.created}
         written |= {
             relation.id: f"{relation.source} —{relation.relation}→ {relation.target}"
-            for relation in made.relations
+            for relation in remembered.relations
             if not relation.created
         }
         contested = self._contested(written)
-        close = self._close_to_others(made)
-        return replace(made, warnings=(*made.warnings, *doubtful, *warnings, *contested, *close))
+        close = self._close_to_others(remembered)
+        return replace(
+            remembered, warnings=(*remembered.warnings, *doubtful, *warnings, *contested, *close)
+        )
 
     def _close_to_others(self, made: Remembered) -> list[str]:
         """Warnings about new nodes that may be known already, for the first of them."""
@@ -363,8 +367,8 @@ class Knowledge(KnowledgeView):
             SelfEdgeError: both ends are the same node.
         """
         draft = NewRelation(source, relation, target, weight, properties, metadata)
-        made = self._remember((), (draft,), merge=True, message=message)
-        return replace(made.relations[0], warnings=made.warnings)
+        remembered = self._remember((), (draft,), merge=True, message=message)
+        return replace(remembered.relations[0], warnings=remembered.warnings)
 
     def unlink(
         self, source: str, relation: str, target: str, *, reason: str = "", message: str = ""

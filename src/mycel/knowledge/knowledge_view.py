@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import replace
 from functools import partial
@@ -20,7 +20,8 @@ from mycel.errors import (
     MycelError,
     NotFound,
 )
-from mycel.graph.traversal import MAX_COST_DEFAULT, MAX_NODES_DEFAULT, Bounds
+from mycel.graph.followed import followed_links
+from mycel.graph.traversal import MAX_COST_DEFAULT, MAX_NODES_DEFAULT, Bounds, Reached
 from mycel.graph.walk import check_whole
 from mycel.knowledge import python_views, recalled_nodes, relation_writer, workspace_files
 from mycel.knowledge.active_context import ActiveContext, Shown
@@ -37,9 +38,15 @@ from mycel.knowledge.node_lookup import (
     element_uri,
     find,
 )
-from mycel.knowledge.node_traversal import NodeTraversal, with_uris
+from mycel.knowledge.node_traversal import (
+    NodeTraversal,
+    distant_starts,
+    find_notes_inside,
+    with_uris,
+)
 from mycel.knowledge.node_values import (
     Child,
+    DistantNode,
     Hit,
     Node,
     NodeOutcome,
@@ -55,6 +62,7 @@ from mycel.model import ids
 from mycel.model.directions import Direction
 from mycel.model.names import kind_of, shorten
 from mycel.search.modes import HYBRID, SearchMode
+from mycel.search.notes_about import ABOUT
 from mycel.search.question import Question
 from mycel.store.query.filters import Filters, state_reader
 from mycel.store.query.reader import Reader
@@ -91,12 +99,32 @@ class FileRule(Protocol):
         ...
 
 
+class OtherWorkspaces(Protocol):
+    """Reads nodes of other workspaces (`knowledge.elsewhere`)."""
+
+    def workspaces(self) -> list[str]:
+        """The names of the workspaces that are known."""
+        ...
+
+    def reach(
+        self,
+        starts: Mapping[str, float],
+        *,
+        max_cost: float,
+        max_nodes: int = 100,
+        direction: Direction = "out",
+    ) -> list[DistantNode]:
+        """The nodes near some URIs of other workspaces, each with its cost so far."""
+        ...
+
+
 class KnowledgeView:
     """Nodes, relations and files of a workspace, by URI, to read, search and traverse.
 
     A path without a scheme belongs to `workspace`. Its `file://` URIs are relative to the folder
     `root`; without one, no file can be read. With `file_rule`, only files that it allows are read.
-    Traversals load the nodes they reach into `context`.
+    Traversals load the nodes they reach into `context`, and go on in other workspaces through
+    `elsewhere`.
     """
 
     def __init__(
@@ -107,11 +135,13 @@ class KnowledgeView:
         root: str | Path | None = None,
         context: ActiveContext | None = None,
         file_rule: FileRule | None = None,
+        elsewhere: OtherWorkspaces | None = None,
     ) -> None:
         self.db: Final = db
         self.workspace: Final = check_workspace(workspace)
         self.root: Final = None if root is None else Path(root)
         self.file_rule: Final = file_rule
+        self.elsewhere: Final = elsewhere
         self.context: Final = ActiveContext() if context is None else context
         self._reader: Reader | None = None
 
@@ -169,6 +199,7 @@ class KnowledgeView:
             root=self.root,
             context=context,
             file_rule=self.file_rule,
+            elsewhere=self.elsewhere,
         )
 
     @contextmanager
@@ -253,6 +284,7 @@ class KnowledgeView:
         located = locate(reader, address)
         (node,) = with_marks(reader, [as_node(located.concept, content=content)])
         self.context.touch(node.uri)
+        self.db.use_counts.note((located.concept.number,))
         return node if located.hint is None else replace(node, hint=located.hint)
 
     def get_many(
@@ -359,13 +391,34 @@ class KnowledgeView:
         bounds = Bounds(max_cost, max_nodes, max_tokens, direction, relation_types)
         with self._reading() as reader:
             start = locate(reader, address)
-            reached = with_uris(reader, self.db.traverse_in(reader, start.concept, bounds))
-            reached = replace(reached, hint=start.hint)
+            reached_elements = self.db.traverse_in(reader, start.concept, bounds)
+            reached = with_uris(reader, reached_elements)
+            notes: tuple[tuple[Node, str], ...] = ()
+            if relation_types is None or ABOUT in relation_types:
+                uris = {node.uri for node in reached.nodes}
+                notes = find_notes_inside(reader, start.concept, uris)
+            reached = replace(reached, notes_inside=notes, hint=start.hint)
+            self._count(start.concept.number, reached_elements.nodes)
         evicted = self.context.add_all(
             ((node.uri, node.tokens, node.reason) for node in reached.nodes),
             ids={node.uri: node.node.id for node in reached.nodes},
         )
-        return replace(reached, evicted=evicted)
+        distant: list[DistantNode] = []
+        if self.elsewhere is not None and relation_types is None:
+            starts = distant_starts(reached.nodes, self.workspace)
+            left = max(1, max_nodes - len(reached.nodes) + len(starts))
+            if starts:
+                distant = self.elsewhere.reach(
+                    starts, max_cost=max_cost, max_nodes=left, direction=direction
+                )
+        return replace(reached, evicted=evicted, distant=tuple(distant))
+
+    def _count(self, start: int, nodes: Sequence[Reached]) -> None:
+        """Count what a traversal has reached, and the links that it followed."""
+        counts = self.db.use_counts
+        if counts.is_on:
+            counts.note(node.element.number for node in nodes)
+            counts.note_followed(followed_links(start, nodes))
 
     def refresh_context(self) -> Shown:
         """The active context, brought up to date with changes of the graph by any process.
@@ -468,18 +521,18 @@ class KnowledgeView:
         address = self.uri(uri)
         with self._reading() as reader:
             number = node_at(reader, address).number
-            found = reader.elements(numbers := self.db.mentions_in(reader, number, limit))
-        return tuple(element_uri(found[number]) for number in numbers if number in found)
+            elements = reader.elements(numbers := self.db.mentions_in(reader, number, limit))
+        return tuple(element_uri(elements[number]) for number in numbers if number in elements)
 
     def unlinked_mentions(self, *, limit: int = MENTIONS_DEFAULT) -> tuple[tuple[str, str], ...]:
         """Pairs of URIs: a node mentions the other by name, and no relation joins them."""
         with self._reading() as reader:
             pairs = self.db.unlinked_mentions_in(reader, limit)
-            found = reader.elements({each for pair in pairs for each in pair})
+            elements = reader.elements({each for pair in pairs for each in pair})
         return tuple(
-            (element_uri(found[one]), element_uri(found[other]))
+            (element_uri(elements[one]), element_uri(elements[other]))
             for one, other in pairs
-            if one in found and other in found
+            if one in elements and other in elements
         )
 
     def recall(
@@ -512,4 +565,6 @@ class KnowledgeView:
                 with_uris(reader, self.db.traverse_in(reader, hit.element, bounds)).nodes
                 for hit in hits
             ]
-        return recalled_nodes.gathered(Question(question), hits, around, max_tokens)
+        recalled = recalled_nodes.gathered(Question(question), hits, around, max_tokens)
+        self.db.use_counts.note(ids.parse_id(node.node.id) for node in recalled.nodes)
+        return recalled

@@ -15,12 +15,12 @@ scheme is never a short name, so it can also name what does not exist yet.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from difflib import get_close_matches
 from typing import Any, Final, NamedTuple
 
-from mycel.engine.merge import MERGED_FROM
 from mycel.engine.missing_concepts import MISSING, MISSING_ENTITY, is_placeholder
-from mycel.errors import AmbiguousName, InvalidId, NotFound
+from mycel.errors import AmbiguousName, InvalidId, NotFound, Unsupported
 from mycel.knowledge.node_lookup import element_uri, find, find_all
 from mycel.knowledge.short_names import ShortNames, is_elsewhere, several_nodes
 from mycel.knowledge.uris import Uri, build, kip_identity, parse
@@ -267,7 +267,7 @@ def _formers(reader: Reader, uris: Sequence[Uri]) -> dict[Uri, Resolved]:
         for name, each in former.items()
         if each.is_removed
     }
-    heirs = lookup.heirs(reader, MERGED_FROM, removed)
+    heirs = lookup.heirs(reader, lookup.MERGED_FROM, removed)
     resolved = {}
     for uri, (type_name, name) in names.items():
         former_name = former.get(name)
@@ -360,9 +360,12 @@ def _named_alike(reader: Reader, uri: Uri) -> Iterator[str]:
     from mycel.search.search import find as find_words  # noqa: PLC0415
 
     path = uri.path
-    for hit in find_words(reader, path, "CONCEPT", limit=SUGGESTIONS_MAX, threshold=NAMED_SCORE):
-        if not is_placeholder(hit.element):
-            yield element_uri(hit.element)
+    with suppress(Unsupported):  # A database without search has no such suggestions.
+        for hit in find_words(
+            reader, path, "CONCEPT", limit=SUGGESTIONS_MAX, threshold=NAMED_SCORE
+        ):
+            if not is_placeholder(hit.element):
+                yield element_uri(hit.element)
 
 
 def _namesakes(reader: Reader, uri: Uri) -> list[str]:

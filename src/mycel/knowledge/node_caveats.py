@@ -11,17 +11,18 @@ from mycel.knowledge.node_lookup import element_uri
 from mycel.knowledge.node_values import Node, Relation
 from mycel.model import ids
 from mycel.search.caveats import ElementValues, find_caveats
+from mycel.search.validity import MISSING_SINCE
 from mycel.store.query.reader import Reader
 
 ElementT = TypeVar("ElementT", Node, Relation, Node | Relation)
 
 
 def with_caveats(reader: Reader, found: Sequence[ElementT]) -> list[ElementT]:
-    """Nodes and relations, each with its caveats; what a bootstrap wrote has none."""
+    """Nodes and relations, each with its caveats; of what a bootstrap wrote, only what is gone."""
     values = {
         ids.parse_id(each.id): ElementValues(each.metadata, each.properties)
         for each in found
-        if each.metadata != AUTHOR
+        if each.metadata != AUTHOR or MISSING_SINCE in each.properties
     }
     caveats = find_caveats(reader, values, element_uri)
     return [

@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from collections.abc import Collection, Iterable
+from dataclasses import asdict, dataclass, replace
+from typing import Final
 
 from mycel.graph import traversal as graph
-from mycel.knowledge.node_caveats import with_caveats
-from mycel.knowledge.node_conflicts import with_conflicts
 from mycel.knowledge.node_lookup import as_node, as_relation, element_uri, uri_at
-from mycel.knowledge.node_values import Node, Relation
+from mycel.knowledge.node_values import DistantNode, Node, Relation
+from mycel.knowledge.stale_notes import with_marks
+from mycel.knowledge.uris import parse
 from mycel.model import ids
 from mycel.model.directions import Way
 from mycel.model.elements import Concept
+from mycel.model.evidence import doubt_of
 from mycel.model.values import JsonObject
+from mycel.search.notes_about import ABOUT
+from mycel.store.query import lookup
+from mycel.store.query.bulk import prefixes
 from mycel.store.query.reader import Reader
+
+SYMBOL: Final = "Symbol"
+INSIDE_MAX: Final = 1_000
+"""The number of members of a class that are looked at."""
+NOTES_INSIDE_MAX: Final = 10
+"""The number of notes that are shown about what is inside."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,15 +77,53 @@ class NodeTraversal:
     """Each with the URI of the nearest node left out."""
     evicted: tuple[str, ...] = ()
     """URIs evicted from the active context to make room."""
+    notes_inside: tuple[tuple[Node, str], ...] = ()
+    """Notes about what is inside of the file or class at the start, each with what it is about."""
     hint: str | None = None
     """A sentence with the URI of the start if it was asked for by another name."""
+    distant: tuple[DistantNode, ...] = ()
+    """Nodes of other workspaces, to which links lead from here."""
 
     def to_dict(self) -> JsonObject:
         return {
             "nodes": [node.to_dict() for node in self.nodes],
             "cut_off": [cut_off.to_dict() for cut_off in self.cut_off],
             "evicted": list(self.evicted),
-        } | ({} if self.hint is None else {"hint": self.hint})
+            **({} if self.hint is None else {"hint": self.hint}),
+            **({"distant": [node.to_dict() for node in self.distant]} if self.distant else {}),
+        }
+
+
+DOUBTS_MAX: Final = 100
+"""The number of reached nodes, nearest first, whose last link is looked at for doubts."""
+
+
+def find_notes_inside(
+    reader: Reader, start: Concept, without: Collection[str]
+) -> tuple[tuple[Node, str], ...]:
+    """Notes about symbols and sections of a file, or members of a class, `without` some of them."""
+    about = reader.find_predicate(ABOUT)
+    if about is None:
+        return ()
+    if start.name.startswith("file://"):
+        path = start.name.replace("file://", "concept://", 1)
+        inside = [number for _, number in prefixes.numbers_below(reader, [path])]
+    elif start.type == SYMBOL:
+        inside = lookup.named_from(reader, f"{start.name}.", INSIDE_MAX)
+    else:
+        return ()
+    links = prefixes.links_at(reader, "object", inside, [about])
+    elements = reader.elements({end for link in links for end in (link.subject, link.object)})
+    notes: dict[str, tuple[Node, str]] = {}
+    for link in links:
+        note, target = elements.get(link.subject), elements.get(link.object)
+        if isinstance(note, Concept) and target is not None:
+            uri = element_uri(note)
+            if uri not in without:
+                notes.setdefault(uri, (as_node(note), element_uri(target)))
+    few = list(notes.values())[:NOTES_INSIDE_MAX]
+    marked = with_marks(reader, [node for node, _ in few])
+    return tuple((node, target) for node, (_, target) in zip(marked, few, strict=True))
 
 
 def with_uris(reader: Reader, found: graph.Traversal) -> NodeTraversal:
@@ -87,15 +137,49 @@ def with_uris(reader: Reader, found: graph.Traversal) -> NodeTraversal:
         for node in found.nodes
     ]
     nodes = []
-    marked = with_caveats(reader, with_conflicts(reader, shown))
+    marked = with_marks(reader, shown)
     for each, node in zip(found.nodes, marked, strict=True):
         path = tuple(
             RelationStep(s.relation, s.weight, s.direction, uris[s.node]) for s in each.path
         )
         uri = uris[each.element.id]
         nodes.append(ReachedNode(uri, node, each.cost, each.hops, path, each.reason, each.tokens))
+    nodes = _with_doubts(reader, found, nodes)
     nearest = [uri_at(reader, ids.parse_id(cut.nearest)) for cut in found.cut_off]
     cut_off = [
         cut._replace(nearest=uri, name=uri) for cut, uri in zip(found.cut_off, nearest, strict=True)
     ]
     return NodeTraversal(tuple(nodes), tuple(cut_off))
+
+
+def _with_doubts(
+    reader: Reader, found: graph.Traversal, nodes: list[ReachedNode]
+) -> list[ReachedNode]:
+    """The reached nodes; the reason of one that was reached over a doubted link says so."""
+    numbers = {reached.element.id: reached.element.number for reached in found.nodes}
+    start = found.nodes[0].element.number
+    marked = []
+    for reached, node in zip(found.nodes[:DOUBTS_MAX], nodes, strict=False):
+        doubt = ""
+        if reached.path:
+            *before, step = reached.path
+            ends = numbers[before[-1].node] if before else start, reached.element.number
+            subject, object_ = ends if step.direction == "out" else ends[::-1]
+            link = reader.find_link(subject, step.relation, object_) or reader.find_link(
+                object_, step.relation, subject
+            )
+            doubt = "" if link is None else doubt_of(link.metadata)
+        marked.append(replace(node, reason=f"{node.reason}; {doubt}") if doubt else node)
+    return [*marked, *nodes[DOUBTS_MAX:]]
+
+
+def distant_starts(nodes: Iterable[ReachedNode], workspace: str) -> dict[str, float]:
+    """The placeholders of concepts of other workspaces among reached nodes, with their costs."""
+    return {
+        node.uri: node.cost
+        for node in nodes
+        if isinstance(node.node, Node)
+        and node.node.node_type == "missing"
+        and node.uri.startswith("concept://")
+        and parse(node.uri, workspace).workspace != workspace
+    }

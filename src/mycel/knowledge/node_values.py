@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any, Generic, Literal, TypeVar, overload
 
+from mycel.engine.values import with_times_as_text
 from mycel.errors import MycelError
 from mycel.model.values import JsonObject
 
@@ -168,6 +169,37 @@ class ResourceContent(_Value):
     base64: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class DistantNode:
+    """A node of another workspace, or why there is none."""
+
+    uri: str
+    state: str
+    """`fetched`, `unchanged` (the answer before is still valid), or the reason for no node:
+    `removed`, `moved`, `unknown`, `forbidden`, `unreachable`, `not registered`, `untrusted`."""
+    cost: float
+    workspace: str
+    origin: str = ""
+    """The address that it came from."""
+    commit: str = ""
+    """The commit at which it was so."""
+    type: str = ""
+    name: str | None = None
+    content: str = ""
+    author: str = ""
+    is_proven: bool = False
+    """True if its record was proven against the root of the remote."""
+    advice: str = ""
+    """The next step, if there is no node."""
+
+    @property
+    def is_there(self) -> bool:
+        return self.state in ("fetched", "unchanged")
+
+    def to_dict(self) -> JsonObject:
+        return {key: value for key, value in asdict(self).items() if value not in ("", None)}
+
+
 # Input of writes.
 
 
@@ -182,6 +214,9 @@ class NewNode:
     properties: Mapping[str, Any] | None = None
     metadata: Mapping[str, Any] | None = None
 
+    def __post_init__(self) -> None:
+        _write_times(self)
+
 
 @dataclass(frozen=True, slots=True)
 class NewRelation:
@@ -193,6 +228,15 @@ class NewRelation:
     weight: float | None = None
     properties: Mapping[str, Any] | None = None
     metadata: Mapping[str, Any] | None = None
+
+    def __post_init__(self) -> None:
+        _write_times(self)
+
+
+def _write_times(draft: NewNode | NewRelation) -> None:
+    """Turn each `datetime` and `date` of a draft into a text of ISO 8601."""
+    for field in ("properties", "metadata"):
+        object.__setattr__(draft, field, with_times_as_text(getattr(draft, field)))
 
 
 # Results of writes.

@@ -195,8 +195,8 @@ def _check_files(reader: Reader, drafts: Sequence[_Draft]) -> None:
         for draft in drafts
         if draft.uri.is_bare and draft.uri.is_concept and draft.uri.path
     }
-    for text, found in find_all(reader, files).items():
-        file = reader.concept(found.number)
+    for text, match in find_all(reader, files).items():
+        file = reader.concept(match.number)
         if file is not None and STAMP in file.attributes:
             draft = next(each for uri, each in files.items() if uri.text == text)
             raise _read_before(text, file.attributes, draft)
@@ -336,28 +336,28 @@ def delete_node(tx: Transaction, uri: Uri, *, reason: str) -> tuple[Removed, str
     Returns the result, and the URI of the node.
     """
     reader, hints = tx.reader, []
-    found = find(reader, uri)
-    if found is None and uri.is_bare:  # Perhaps the path of a file.
-        found = find(reader, build("file", uri.workspace, uri.path))
-    if found is None:
+    match = find(reader, uri)
+    if match is None and uri.is_bare:  # Perhaps the path of a file.
+        match = find(reader, build("file", uri.workspace, uri.path))
+    if match is None:
         if _was_ever(reader, uri):
             return Removed(0, 0, (_describe_removed(reader, uri),)), uri.text
         resolved = resolve_all(reader, (uri,), at_home=True).get(uri)
         if resolved is not None and resolved.is_merged:
             return Removed(0, 0, (_describe_removed(reader, uri),)), uri.text
-        found = None if resolved is None else find(reader, resolved.uri)
-        if resolved is None or found is None:
+        match = None if resolved is None else find(reader, resolved.uri)
+        if resolved is None or match is None:
             raise not_found(reader, uri)
         hints = name_line({uri: resolved})
-    links = tx.links_about(reader.outer_id(found.number))
-    outer, called = reader.outer_id(found.number), uri_at(reader, found.number)
+    links = tx.links_about(reader.outer_id(match.number))
+    outer, called = reader.outer_id(match.number), uri_at(reader, match.number)
     incoming = sum(link.object == outer for link in links)
-    placeholders = placeholders_of(reader, links) - {found.number}
+    placeholders = placeholders_of(reader, links) - {match.number}
     retired = tx.retire(outer, reason=reason)
     sweep(tx, placeholders)
-    if incoming and not found.is_missing:
+    if incoming and not match.is_missing:
         hints.append(f"{count(incoming, 'relation')} from other nodes to it went with it.")
-    concepts = int(ids.is_concept(found.number) and not found.is_missing)
+    concepts = int(ids.is_concept(match.number) and not match.is_missing)
     return Removed(concepts, retired.propositions, tuple(hints)), called
 
 

@@ -12,6 +12,7 @@ import re
 from collections.abc import Collection, Sequence
 from typing import Final, Literal, NamedTuple
 
+from mycel.knowledge.code.source_languages import SYNTAXES
 from mycel.knowledge.name_mentions import find_words
 
 Verdict = Literal["this", "other", "unlikely", "open"]
@@ -19,8 +20,6 @@ Verdict = Literal["this", "other", "unlikely", "open"]
 _BEFORE: Final = re.compile(rb"(?:(?<!\w)([A-Za-z_]\w*+)\s{0,9})?(::|\.|->)\s{0,9}\Z")
 _BEFORE_BYTES: Final = 100
 _OWN: Final = frozenset({"Self", "self", "this", "cls", "super", "crate"})
-_BARE_MEMBERS: Final = frozenset({"java", "c", "cpp"})
-"""Languages in which a member is used without its object."""
 _INDEX_FILES: Final = frozenset({"__init__", "mod", "lib", "index", "main"})
 
 
@@ -83,8 +82,9 @@ class NameEvidence:
 
     def _judge(self, language: str, word: str, joint: str, symbol: NamedSymbol) -> Verdict:
         if not joint:
-            is_member = bool(symbol.owner) and language not in _BARE_MEMBERS
-            return "unlikely" if is_member else "open"
+            syntax = SYNTAXES.get(language)
+            is_bare = syntax is not None and syntax.has_bare_members
+            return "unlikely" if symbol.owner and not is_bare else "open"
         is_value = _is_value(language, joint)
         if word == (symbol.owner if is_value else symbol.qualifier) and word:
             return "this"

@@ -22,7 +22,7 @@ from typing import Final, Literal, NamedTuple
 
 from mycel.errors import MycelError
 from mycel.knowledge.code.languages import detect
-from mycel.knowledge.code.prose_patterns import blank_prose
+from mycel.knowledge.code.source_languages import blank_prose
 from mycel.knowledge.knowledge_view import KnowledgeView
 from mycel.knowledge.name_mentions import (
     FILE_BYTES_MAX,
@@ -242,10 +242,10 @@ class _Sorter:
 
     def sort(self, files: Iterable[MentioningFile]) -> None:
         listed = list(files)
-        self._files = {each.uri for each in listed}
+        self._files = {file.uri for file in listed}
         spans = self._spans(self._files)
-        for each in listed:
-            self._sort_file(each, spans.get(each.uri, []))
+        for mentioning_file in listed:
+            self._sort_file(mentioning_file, spans.get(mentioning_file.uri, []))
 
     def _spans(self, uris: Iterable[str]) -> dict[str, list[StoredSpan]]:
         number = self._reader.find_type(SYMBOL)
@@ -400,8 +400,8 @@ def _lines_of(
     """The lines of a user among these; without one, the first line of its definition."""
     if span is None:
         is_file = user == _file_of(user)
-        return [each for each in numbers if is_file and _innermost(spans, each) is None]
-    return [each for each in numbers if span.first <= each <= span.last] or [span.first]
+        return [number for number in numbers if is_file and _innermost(spans, number) is None]
+    return [number for number in numbers if span.first <= number <= span.last] or [span.first]
 
 
 def _text_of(knowledge: KnowledgeView, file: str) -> str | None:

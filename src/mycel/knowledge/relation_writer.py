@@ -229,7 +229,7 @@ class RemovedRelation(NamedTuple):
 def remove_relation(
     tx: Transaction, ends: RelationEnds, relation: str, reason: str
 ) -> RemovedRelation:
-    """Remove a relation, if there is one, and placeholders it leaves without one."""
+    """Remove a relation, if it exists, and the placeholders that no relation refers to any more."""
     link, hints = _stored(tx, ends, relation)
     if link is None:
         resolved = resolve_all(tx.reader, ends)
@@ -290,8 +290,8 @@ def require_ends(tx: Transaction, uris: Sequence[Uri]) -> tuple[dict[str, NodeMa
             raise not_found(reader, uri)
     for type_name in {_made_as(uri) for uri in absent}:
         require_type(tx, type_name)
-    made = tx.put_concepts([ConceptRow(_made_as(uri), uri.text) for uri in absent])
-    for uri, id_ in zip(absent, made, strict=True):
+    concepts = tx.put_concepts([ConceptRow(_made_as(uri), uri.text) for uri in absent])
+    for uri, id_ in zip(absent, concepts, strict=True):
         found[uri.text] = NodeMatch(ids.parse_id(id_), _made_as(uri), uri.is_concept)
     dangling = [by_text[text] for text, each in found.items() if each.is_missing]
     return found, [

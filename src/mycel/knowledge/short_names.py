@@ -58,7 +58,7 @@ class ShortNames:
         keys = {each for uri in uris for each in _keys_of(uri)}
         bearers = self._with_keys(keys, most)
         # If there are more, frequent names may have crowded out the others.
-        self._by_key = {each: [] for each in keys} if len(bearers) < most else {}
+        self._by_key = {key: [] for key in keys} if len(bearers) < most else {}
         for concept in bearers:
             for each in called(concept.name, concept.attributes).keys() & self._by_key.keys():
                 self._by_key[each].append(concept)
@@ -98,7 +98,7 @@ class ShortNames:
 
     def bearers(self, keys: Iterable[str]) -> list[Concept]:
         """Concepts with one of these keys that are nodes."""
-        wanted = {each for each in keys if each}
+        wanted = {key for key in keys if key}
         own = [concept for key in wanted for concept in self._own.get(key, ())]
         if wanted <= self._by_key.keys():
             indexed = [concept for key in wanted for concept in self._by_key[key]]
@@ -118,11 +118,11 @@ class ShortNames:
 
     def _with_keys(self, keys: Collection[str], limit: int) -> list[Concept]:
         numbers = self._index.by_keys(keys, limit)
-        found = self._reader.elements(numbers)
+        elements = self._reader.elements(numbers)
         return [
             element
             for number in numbers
-            if isinstance(element := found.get(number), Concept) and not is_placeholder(element)
+            if isinstance(element := elements.get(number), Concept) and not is_placeholder(element)
         ]
 
     def _named(self, uri: Uri) -> list[Concept]:

@@ -7,24 +7,17 @@ nothing is written when a file changes, and writing the note again removes the m
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
-from typing import Any, Final, TypeVar
+from typing import Any, TypeVar
 
-from mycel.knowledge.bootstrap_stamp import AUTHOR, AUTHOR_TEXT, MISSING_SINCE
+from mycel.knowledge.bootstrap_stamp import AUTHOR, AUTHOR_TEXT
 from mycel.knowledge.node_caveats import with_caveats
 from mycel.knowledge.node_conflicts import with_conflicts
 from mycel.knowledge.node_values import Node, Relation
-from mycel.knowledge.vocabulary import CONTENT, STAMP
 from mycel.model import ids
-from mycel.model.values import parse_object
-from mycel.store.query.bulk.citations import attributes_then, changed_citations
+from mycel.search.changed_citations import find_changed_citations
 from mycel.store.query.reader import Reader
-
-CHANGED_SHOWN: Final = 5
-"""Changed citations that are named at one note."""
-
-_HASH: Final = "hash"
 
 ElementT = TypeVar("ElementT", Node, Relation, Node | Relation)
 
@@ -46,20 +39,4 @@ def with_marks(reader: Reader, found: Sequence[ElementT]) -> list[ElementT]:
 
 def find_changed(reader: Reader, notes: Collection[int]) -> dict[int, tuple[str, ...]]:
     """The URIs of what each of these notes cites and what has changed since; live states only."""
-    found: dict[int, list[str]] = {}
-    for citation in changed_citations(reader, notes, AUTHOR_TEXT):
-        now = parse_object(citation.attributes)
-        if STAMP not in now or len(found.get(citation.note, ())) >= CHANGED_SHOWN:
-            continue
-        then = attributes_then(reader, citation.cited, citation.written)
-        if then is not None and _content(parse_object(then)) != _content(now):
-            found.setdefault(citation.note, []).append(citation.name)
-    return {note: tuple(names) for note, names in found.items()}
-
-
-def _content(attributes: Mapping[str, Any]) -> object:
-    """Values that differ if the content of a file, symbol or section differs."""
-    stamp = attributes.get(STAMP)
-    known = stamp.get(_HASH) if isinstance(stamp, dict) else None
-    content = known if known is not None else attributes.get(CONTENT)
-    return content, MISSING_SINCE in attributes
+    return find_changed_citations(reader, notes, AUTHOR_TEXT)

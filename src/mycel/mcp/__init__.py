@@ -14,10 +14,13 @@ Modules, in the order in which a call passes through them:
     mention_tools  nodes that a text names, in answers
     write_tools    remember, update, forget, bootstrap
     history_tools  the log, differences, tags and ways back
+    proposal_actions  submissions and proposals
     branch_actions list, switch, create and delete branches
     merge_tools    merge branches, and decide conflicts
+    upkeep_tool    the next task of upkeep, and its decision
     inquiries      questions about conflicts, put to the client's model or user
     kip_tools      the tools that run KIP
+    query_tools    named queries as tools
     source_lines   source lines of symbols and of the uses of them
     app_view       the explorer's page beside a chat, for clients that show it
     hints          hints that name tools

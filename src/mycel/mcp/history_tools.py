@@ -1,6 +1,7 @@
 """The tool `manage_history`: the log, differences between states, tags, and ways back.
 
-Its actions on branches are in `branch_actions` and `merge_tools`.
+Its actions on branches are in `branch_actions` and `merge_tools`, those on submissions in
+`proposal_actions`.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from mycel.errors import InvalidSyntax
-from mycel.mcp import branch_actions, merge_tools
+from mycel.mcp import branch_actions, merge_tools, proposal_actions
 from mycel.mcp.results import Answer, TextPage, data_within, json_text
 from mycel.mcp.tool_context import ToolCall
 from mycel.model import times
@@ -16,8 +17,21 @@ from mycel.model.commits import short, with_short_hashes
 from mycel.model.names import count, shorten
 from mycel.store.query.diff import ABSENT, SIGNS, Diff, ElementChange, ValueChange, label_of
 
-READING: Final = ("log", "diff", "tags", "branches", "switch_branch")
-WRITING: Final = ("tag", "revert", "rollback", "create_branch", "delete_branch", "merge")
+READING: Final = (
+    *("log", "diff", "tags", "branches", "switch_branch"),
+    # A token may allow to propose although it does not allow to write.
+    *("submit", "proposals", "comment"),
+)
+WRITING: Final = (
+    "tag",
+    "revert",
+    "rollback",
+    "create_branch",
+    "delete_branch",
+    "merge",
+    "accept",
+    "reject",
+)
 LOG_LIMIT: Final = 20
 _VALUE_CHARACTERS: Final = 400
 
@@ -27,10 +41,10 @@ def history(call: ToolCall) -> Answer:
     match call.arguments.get("action", "log"):
         case "diff":
             db, arguments = call.state.db, call.arguments
-            found = db.history.diff(
+            diff = db.history.diff(
                 _moment(call, "from"), _optional(arguments, "to"), paths=_paths(call)
             )
-            return _diff(found)
+            return _diff(diff)
         case "tags":
             return _tags(call)
         case "tag":
@@ -44,6 +58,12 @@ def history(call: ToolCall) -> Answer:
             return _lead_back(call, action)
         case "merge":
             return merge_tools.merge(call)
+        case "submit":
+            return proposal_actions.submit_changes(call)
+        case "proposals":
+            return proposal_actions.show_proposals(call)
+        case "accept" | "reject" | "comment" as decision:
+            return proposal_actions.review_proposal(call, decision)
         case "branches":
             return branch_actions.list_branches(call)
         case "switch_branch":

@@ -53,7 +53,7 @@ def _rows(command: str, response: JsonObject) -> JsonObject:
         return response
     columns = [expression(each) for each in find.expressions]
     result = response["result"]
-    if all(isinstance(each, ast.Aggregate) for each in find.expressions):
+    if all(isinstance(expression, ast.Aggregate) for expression in find.expressions):
         rows = [result] if len(columns) > 1 else [[result]]
     else:
         whole = result if len(columns) > 1 else [result]

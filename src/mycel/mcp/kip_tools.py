@@ -38,6 +38,10 @@ Write. Types and predicates are defined before they are used; DESCRIBE lists the
   UPDATE ?l SET WEIGHT 0.5 WHERE { ?l (?c, "depends_on", ?t) }
   MERGE CONCEPT ?old INTO ?new WHERE { ?old {name: "concept://shop/bill"} ?new {name:
     "concept://shop/billing"} }
+  ARCHIVE ?c BECAUSE "out of date" WHERE { ?c {name: "concept://shop/billing"} } takes it out of
+  search, traversal and FIND (but FIND(…) INCLUDE ARCHIVED WHERE); RESTORE ?c WHERE { … } brings it
+  back. SUPERSEDE ?old WITH ?new WHERE { … } marks what was replaced; FIND(…) FOR TIME "2026-01-31"
+  WHERE { … } gives what is valid then. SET RETENTION {after: "90d"} FOR CONCEPT TYPE "Event"
   DELETE PROPOSITIONS ?l WHERE { ?l (?c, "depends_on", ?t) ?c {name: "concept://shop/billing"} }
   DELETE CONCEPT ?c DETACH WHERE { ?c {name: "concept://shop/billing"} }
 

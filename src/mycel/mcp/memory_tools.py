@@ -134,20 +134,21 @@ _ADDED: Final = _object(
 
 def _create_entities(memory: EntityGraph, given: JsonObject) -> Reply:
     new = memory.create_entities(
-        Entity(each["name"], each["entityType"], tuple(each["observations"]))
-        for each in given["entities"]
+        Entity(entity["name"], entity["entityType"], tuple(entity["observations"]))
+        for entity in given["entities"]
     )
     return _list_reply("entities", [entity.to_dict() for entity in new])
 
 
 def _create_relations(memory: EntityGraph, given: JsonObject) -> Reply:
-    new = memory.create_relations(_relation(each) for each in given["relations"])
+    new = memory.create_relations(_relation(relation) for relation in given["relations"])
     return _list_reply("relations", [entity_relation.to_dict() for entity_relation in new])
 
 
 def _add_observations(memory: EntityGraph, given: JsonObject) -> Reply:
     added = memory.add_observations(
-        (each["entityName"], each["contents"]) for each in given["observations"]
+        (observation["entityName"], observation["contents"])
+        for observation in given["observations"]
     )
     return _list_reply(
         "results", [{"entityName": name, "addedObservations": new} for name, new in added]
@@ -161,14 +162,14 @@ def _delete_entities(memory: EntityGraph, given: JsonObject) -> Reply:
 
 def _delete_observations(memory: EntityGraph, given: JsonObject) -> Reply:
     count, missing = memory.delete_observations(
-        (each["entityName"], each["observations"]) for each in given["deletions"]
+        (deletion["entityName"], deletion["observations"]) for deletion in given["deletions"]
     )
-    asked = sum(len(each["observations"]) for each in given["deletions"])
+    asked = sum(len(deletion["observations"]) for deletion in given["deletions"])
     return _count_reply(count, asked, ("observation", "observations"), missing)
 
 
 def _delete_relations(memory: EntityGraph, given: JsonObject) -> Reply:
-    count = memory.delete_relations(_relation(each) for each in given["relations"])
+    count = memory.delete_relations(_relation(relation) for relation in given["relations"])
     return _count_reply(count, len(given["relations"]), ("relation", "relations"), ())
 
 

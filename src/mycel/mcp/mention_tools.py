@@ -21,21 +21,21 @@ def add(
     """Add the nodes that the text mentions, on the first page of its relations."""
     if call.arguments.get("cursor") is not None:
         return
-    found = knowledge.mentions(node.uri, limit=DETAILED if call.is_detailed else CONCISE)
-    if found and page.add(f"mentions: {', '.join(found)}"):
-        entry["mentions"] = list(found)
+    mentions = knowledge.mentions(node.uri, limit=DETAILED if call.is_detailed else CONCISE)
+    if mentions and page.add(f"mentions: {', '.join(mentions)}"):
+        entry["mentions"] = list(mentions)
 
 
 def unlinked(call: ToolCall) -> Answer:
     """Nodes that mention others without a relation to them."""
-    found = call.state.knowledge.unlinked_mentions(limit=DETAILED)
+    mentions = call.state.knowledge.unlinked_mentions(limit=DETAILED)
     page = TextPage()
-    for uri, other in found:
+    for uri, other in mentions:
         page.add(f"{uri} mentions {other}")
-    if not found:
+    if not mentions:
         page.close("No text is known to mention a node that it has no relation to.")
     elif not call.state.readonly:
         page.close(
             "Where the text says how they are related, write a relation with remember_knowledge."
         )
-    return Answer(str(page), {"mentions": [list(pair) for pair in found]})
+    return Answer(str(page), {"mentions": [list(pair) for pair in mentions]})

@@ -20,9 +20,7 @@ RESOLUTIONS: Final = {
         "properties": {
             "conflict": {"type": "string"},
             "choice": {"type": "string", "enum": list(CHOICES)},
-            "value": {
-                "description": "Of choice value: the whole value. Of lines: the contested lines"
-            },
+            "value": {"description": "The whole value, or the contested lines"},
         },
         "required": ["conflict", "choice"],
     },
@@ -57,7 +55,7 @@ def resolve(call: ToolCall) -> Answer:
     resolutions = call.arguments.get("resolutions")
     if resolutions:
         return answer(call, settled(call, resolutions, merge_id))
-    merges = [each for each in db.merges if merge_id is None or each.id.startswith(merge_id)]
+    merges = [merge for merge in db.merges if merge_id is None or merge.id.startswith(merge_id)]
     if not merges:
         return Answer(f"No merge into {db.branch} is open.", {"merges": []})
     if len(merges) > 1:
@@ -65,7 +63,7 @@ def resolve(call: ToolCall) -> Answer:
         for each in merges:
             page.add(f"{each.id}: {each.source}, {count(len(each.unresolved), 'conflict')} left")
         page.close("Pass merge_id.")
-        return Answer(str(page), {"merges": [each.id for each in merges]})
+        return Answer(str(page), {"merges": [merge.id for merge in merges]})
     return answer(call, merges[0])
 
 

@@ -32,9 +32,11 @@ def head(node: Node) -> str:
 
 
 def _stale(node: Node) -> str:
-    if not node.changed_since:
-        return ""
-    return f"\nperhaps outdated: {', '.join(node.changed_since)} changed since"
+    return f"\n{_changes(node)}" if node.changed_since else ""
+
+
+def _changes(node: Node) -> str:
+    return f"perhaps outdated: {', '.join(node.changed_since)} changed since"
 
 
 def facts(node: Node, *, detailed: bool) -> str:
@@ -86,7 +88,14 @@ def conflict_mark(found: Node | Relation) -> str:
 
 def caveat_mark(found: Node | Relation) -> str:
     """The reasons for care with a node or relation, such as what supersedes it; often empty."""
-    return f" [{'; '.join(found.caveats)}]" if found.caveats else ""
+    caveats = care_reasons(found)
+    return f" [{'; '.join(caveats)}]" if caveats else ""
+
+
+def care_reasons(element: Node | Relation) -> list[str]:
+    """The caveats of a node or relation, and for a note what it cites and has changed since."""
+    changes = [_changes(element)] if isinstance(element, Node) and element.changed_since else []
+    return [*element.caveats, *changes]
 
 
 def snippet(node: Node) -> str:
@@ -110,7 +119,7 @@ def brief(node: Node, *, detailed: bool) -> JsonObject:
     """The structured form of a node; detailed, all of it but the content, which is in the text."""
     if not detailed:
         brief = {"uri": node.uri, "type": node.type, "version": node.version}
-        brief |= {"caveats": list(node.caveats)} if node.caveats else {}
+        brief |= {"caveats": caveats} if (caveats := care_reasons(node)) else {}
         return brief | ({"conflicts": list(node.conflicts)} if node.conflicts else {})
     payload = node.to_dict()
     payload.pop("content", None)

@@ -16,21 +16,24 @@ from mycel.mcp.results import Answer, TextPage, data_within
 from mycel.mcp.tool_context import ToolCall, bad_cursor
 from mycel.model.names import count, shorten
 from mycel.model.values import JsonObject
+from mycel.search.former_names import FORMERLY
 from mycel.search.modes import HYBRID, KEYWORD, SEMANTIC
 from mycel.search.question import Question
 from mycel.search.sections import in_sections, names_no_code
-from mycel.search.weights import GOOD
+from mycel.search.weights import FAIR, GOOD
 from mycel.store.query.filters import Filters
 from mycel.text.kinds import CODE, NOTES, AnswerKind, checked_kind
 
 SEARCH_LIMIT: Final = 10
 SEARCH_MODES: Final = (HYBRID, KEYWORD, SEMANTIC)
 SEARCH_DEPTH_MAX: Final = 1_000
-"""Hits that pages of a search reach."""
+"""The number of hits that can be paged through."""
 _CURSOR: Final = re.compile(r"hits:(\d{1,6})\+(\d{1,6})", re.ASCII)
 _SECTIONS: Final[tuple[AnswerKind, AnswerKind]] = (NOTES, CODE)
 _HEADINGS: Final = {NOTES: "Notes:", CODE: "Code:"}
-_SHOWN_REASONS: Final = ("linked", "about ")
+_SHOWN_REASONS: Final = ("linked ", "mentioned by ", "mentions ", "about ", FORMERLY)
+POOR_CODE_MAX: Final = 3
+"""The number of symbols and files that fit poorly and are shown, if code was not asked for."""
 FOUND_CHARACTERS: Final = 1_000
 """Characters of its content that a detailed hit shows."""
 
@@ -50,14 +53,17 @@ def _search(call: ToolCall) -> Answer:
     limit = call.arguments.get("limit", SEARCH_LIMIT)
     warnings: list[str] = []
     hits = _hits(call, shown_before, limit, warnings)
+    is_full = len(hits) == limit
+    hits = _without_poor_code(call, hits)
     page = TextPage()
+    _say_weak(page, [hit.score for hit in hits])
     lines = _lines(hits, detailed=call.is_detailed)
     shown = hits[: page.add_all(lines)]
     data: JsonObject = {
         "hits": [
             {"uri": hit.uri, "score": round(hit.score, 3), "kind": hit.kind}
             | ({"why": list(hit.why)} if hit.why else {})
-            | ({"caveats": list(hit.found.caveats)} if hit.found.caveats else {})
+            | ({"caveats": caveats} if (caveats := node_text.care_reasons(hit.found)) else {})
             for hit in shown
         ],
     }
@@ -65,13 +71,13 @@ def _search(call: ToolCall) -> Answer:
         before + sum(hit.kind == kind for hit in shown)
         for before, kind in zip(shown_before, _SECTIONS, strict=True)
     ]
-    if shown and len(hits) == limit and max(counts) < SEARCH_DEPTH_MAX:
+    if shown and is_full and max(counts) < SEARCH_DEPTH_MAX:
         data["next_cursor"] = cursor = f"hits:{'+'.join(map(str, counts))}"
         page.close(f"There may be more: cursor {cursor}. Other words may help more.")
     query = call.arguments["query"]
-    _close_weak(page, [hit.score for hit in shown])
     if not hits:
         page.close(_nothing_found(call, query))
+    _close_former(page, shown)
     _close_others(call, page, hits, limit)
     if names_no_code(Question(query), hits) and call.knowledge().root is not None:
         page.close(_about_name(call, query.strip()))
@@ -147,7 +153,7 @@ def _recall(call: ToolCall) -> Answer:
             hint="Leave out element and cursor, or context_tokens.",
         )
     warnings: list[str] = []
-    found = call.state.knowledge.recall(
+    recalled = call.state.knowledge.recall(
         arguments["query"],
         type=arguments.get("type"),
         limit=arguments.get("limit", RECALL_HITS),
@@ -157,26 +163,34 @@ def _recall(call: ToolCall) -> Answer:
         **_filters(call),
     )
     page = TextPage()
+    _say_weak(page, [node.score for node in recalled.nodes if node.score is not None])
     shown = page.add_all(
         node_text.reached(node, detailed=True) + ("" if node.hops else f"\n    {node.reason}")
-        for node in found.nodes
+        for node in recalled.nodes
     )
     nodes = [
         {"uri": node.uri}
         | ({"cost": node.cost} if node.score is None else {"score": round(node.score, 3)})
-        for node in found.nodes[:shown]
+        for node in recalled.nodes[:shown]
     ]
-    scores = [node.score for node in found.nodes[:shown] if node.score is not None]
-    _close_weak(page, scores)
-    left_out = found.left_out + len(found.nodes) - shown
+    left_out = recalled.left_out + len(recalled.nodes) - shown
     if left_out:
         page.close(f"{count(left_out, 'more node')} had no room.")
     if not nodes:
         page.close(_nothing_found(call, arguments["query"]))
     for warning in dict.fromkeys(warnings):
         page.close(warning)
-    close_conflicts(call, page, (node.node for node in found.nodes[:shown]))
+    close_conflicts(call, page, (node.node for node in recalled.nodes[:shown]))
     return Answer(str(page), data_within({"nodes": nodes, "left_out": left_out}))
+
+
+def _speaker_and_date(node: Node) -> str:
+    """The speaker and the date of a turn of a conversation; empty for other nodes."""
+    speakers, time = node.properties.get("participants"), node.properties.get("start_time")
+    if node.type != "Event" or not isinstance(time, str):
+        return ""
+    names = ", ".join(map(str, speakers[:3])) if isinstance(speakers, list) else ""
+    return f" [{f'{names}, ' if names else ''}{time[:10]}]"
 
 
 def _hit(hit: Hit, *, detailed: bool) -> str:
@@ -186,10 +200,11 @@ def _hit(hit: Hit, *, detailed: bool) -> str:
     called = f" {node.name}" if node.name and node.name != node.uri else ""
     if not detailed:
         about = hit.snippet or node_text.snippet(node)
-        linked = f" [{hit.why[0]}]" if hit.why[:1] and hit.why[0].startswith(_SHOWN_REASONS) else ""
+        linked = f" [{why}]" if (why := _shown_reason(hit)) else ""
         contested = node_text.conflict_mark(node)
         return (
-            f"{hit.score:.2f} {node.uri} ({node.type}){called}{node_text.caveat_mark(node)}"
+            f"{hit.score:.2f} {node.uri} ({node.type}){called}{_speaker_and_date(node)}"
+            f"{node_text.caveat_mark(node)}"
             f"{about and ': ' + about}{linked}{contested}"
         )
     parts = (
@@ -202,10 +217,40 @@ def _hit(hit: Hit, *, detailed: bool) -> str:
     return "\n".join(part for part in parts if part) + "\n"
 
 
-def _close_weak(page: TextPage, scores: Sequence[float]) -> None:
-    """Say so if nothing that was found is sure to be about the question."""
+def _shown_reason(hit: Hit) -> str:
+    """The reason that is shown beside a hit; words, names and meaning show by themselves."""
+    named = [why for why in hit.why if why.startswith(FORMERLY)]
+    return next((why for why in (*named, *hit.why[:1]) if why.startswith(_SHOWN_REASONS)), "")
+
+
+def _close_former(page: TextPage, hits: Sequence[Hit]) -> None:
+    """Say under which URI something is now, if it was asked for by a former name."""
+    for hit in hits:
+        for why in hit.why:
+            if why.startswith(FORMERLY):
+                page.close(f"{why.removeprefix(FORMERLY)} is now {hit.uri}.")
+
+
+def _without_poor_code(call: ToolCall, hits: list[Hit]) -> list[Hit]:
+    """Hits with at most `POOR_CODE_MAX` of code that fits poorly, unless code was asked for.
+
+    Some word of nearly every question is the name of something in the code.
+    """
+    arguments = call.arguments
+    if arguments.get("element", "node") != "node" or arguments.get("cursor"):
+        return hits
+    if arguments.get("kind") or arguments.get("type"):
+        return hits
+    least = FAIR if any(hit.score >= GOOD for hit in hits) else GOOD
+    poor = [hit for hit in hits if hit.kind == CODE and hit.score < least]
+    left_out = {hit.uri for hit in poor[POOR_CODE_MAX:]}
+    return [hit for hit in hits if hit.uri not in left_out]
+
+
+def _say_weak(page: TextPage, scores: Sequence[float]) -> None:
+    """Say first if nothing that was found is sure to be about the question."""
     if scores and max(scores) < GOOD:
-        page.close(
+        page.add(
             f"Nothing fits well (all scores are below {GOOD}): this is the nearest there is, and"
             " the answer may not be here."
         )

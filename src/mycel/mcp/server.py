@@ -16,6 +16,7 @@ import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
+from functools import partial
 from time import monotonic
 from typing import Any, Final, Protocol, TypeVar
 
@@ -32,12 +33,13 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from mycel.api.graph import Graph
 from mycel.api.open_branches import OpenBranches
-from mycel.errors import Category, InternalError, MycelError, did_you_mean
+from mycel.errors import Category, InternalError, MycelError, NotFound, did_you_mean
 from mycel.explorer.open_explorers import OpenExplorers
 from mycel.knowledge.active_context import ActiveContext, Contexts
 from mycel.knowledge.knowledge import Knowledge
-from mycel.mcp import app_view, arguments, hints, inquiries, prompts, resources
+from mycel.mcp import app_view, arguments, hints, inquiries, prompts, query_tools, resources
 from mycel.mcp.messages import worded
+from mycel.mcp.query_tools import QueryOffer
 from mycel.mcp.results import COMPLETE, Answer, failure
 from mycel.mcp.tool_context import ProgressReport, ServerState, ToolCall
 from mycel.mcp.tool_list import HISTORY, Tool, offered
@@ -56,6 +58,8 @@ EXPLORING_S: Final = 10.0
 """The time for a view of the explorer."""
 PROGRESS_S: Final = 0.25
 """The least time between two progress reports of a call."""
+QUERIES_FOR_MS: Final = 60_000
+"""The time a client may cache the list of tools: named queries are among them."""
 SAME_FOR_MS: Final = 3_600_000
 """The time a client may cache lists that never change while the server runs."""
 
@@ -81,19 +85,22 @@ def build_server(
     branches: OpenBranches | None = None,
     runner: Runner | None = None,
     sampling: bool = False,
+    queries: QueryOffer = "marked",
+    only_queries: bool = False,
 ) -> Server[Any]:
     """A server with tools, resources and prompts over an open graph.
 
     With `contexts`, active contexts have handles, for calls that are independent; without, there is
     one for each branch, on the one of the graph that of `knowledge`. `runner` runs calls that come
     over HTTP; others run in threads of the server's own. With `sampling`, the model of a client
-    that offers it is asked about conflicts of merges. The caller closes the graph, and its
-    `branches`.
+    that offers it is asked about conflicts of merges. `queries` are the named queries that are
+    tools of their own; with `only_queries` there are no others. The caller closes the graph, and
+    its `branches`.
     """
     branches = OpenBranches(db) if branches is None else branches
     explorers = OpenExplorers(knowledge.workspace, readonly=True, timeout_s=EXPLORING_S)
     state = ServerState(db, knowledge, branches, explorers, contexts, readonly, sampling)
-    return _Service(state, runner).server()
+    return _Service(state, runner, queries, only_queries=only_queries).server()
 
 
 class _StoppedError(Exception):
@@ -103,9 +110,18 @@ class _StoppedError(Exception):
 class _Service:
     """The handlers of one server."""
 
-    def __init__(self, state: ServerState, runner: Runner | None) -> None:
+    def __init__(
+        self,
+        state: ServerState,
+        runner: Runner | None,
+        queries: QueryOffer,
+        *,
+        only_queries: bool,
+    ) -> None:
         self._state: Final = state
         self._runner: Final = runner
+        self._queries: Final = queries
+        self._only_queries: Final = only_queries
         self._by_handle: Final = state.contexts is not None
         self._tools: Final = {tool.name: tool for tool in self._offered()}
         self._schemas: Final = {
@@ -118,6 +134,8 @@ class _Service:
 
     def _offered(self) -> tuple[Tool, ...]:
         state = self._state
+        if self._only_queries:
+            return ()
         return offered(readonly=state.readonly, has_files=state.knowledge.root is not None)
 
     def server(self) -> Server[Any]:
@@ -133,7 +151,7 @@ class _Service:
                 self._state.knowledge.workspace, readonly=self._state.readonly
             ),
             cache_hints={
-                "tools/list": CacheHint(SAME_FOR_MS, "private"),  # It depends on the client.
+                "tools/list": CacheHint(QUERIES_FOR_MS, "private"),  # It depends on the client.
                 "prompts/list": same,
                 "resources/templates/list": same,
                 "resources/list": now,
@@ -161,14 +179,52 @@ class _Service:
         else:
             listed = (*self._tools.values(), app_view.EXPLORE)
             tools = [app_view.tool_to_wire(tool, by_handle=self._by_handle) for tool in listed]
-        return COMPLETE | {"tools": tools}
+        return COMPLETE | {"tools": [*tools, *await self._asked(context, self._query_tools)]}
+
+    def _query_tools(self, state: ServerState) -> list[JsonObject]:
+        """The named queries that are tools, in the order of their names, and the tool for all."""
+        if self._queries == "none" and not self._only_queries:
+            return []
+        own = query_tools.offered_queries(state, self._queries, {*self._tools})
+        rest = self._only_queries or any(
+            query.name not in self._tools for query in state.db.queries
+        )
+        run = [query_tools.run_tool(readonly=state.readonly)] if rest else []
+        return [*map(query_tools.query_tool, own), *run]
+
+    def _run_query(self, name: str, given: dict[str, Any], branch: str | None) -> Answer | None:
+        """The answer of a named query as a tool; None if there is none of this name."""
+        try:
+            with self._on_branch(given.pop("branch", branch)) as state:
+                call = ToolCall(state, given)
+                if name == query_tools.RUN:
+                    return query_tools.run_named(call)
+                own = query_tools.offered_queries(state, self._queries, {*self._tools})
+                if name not in {query.name for query in own}:
+                    return None
+                return query_tools.run_query(call, name, given)
+        except MycelError as error:
+            return failure(hints.in_tools(error, readonly=self._state.readonly))
+        except Exception:  # noqa: BLE001 - The edge, as below.
+            _log.exception("The query %s failed unexpectedly.", name)
+            return failure(InternalError("The query failed inside the engine."))
 
     async def _call_tool(self, context: Context, params: types.CallToolRequestParams) -> JsonObject:
         tool, shows_app = self._tools.get(params.name), _shows_app(context)
         if shows_app and params.name == app_view.EXPLORE.name:
             tool = app_view.EXPLORE
         if tool is None:
-            raise self._unknown(params.name)
+            offers = self._only_queries or self._queries != "none"
+            run_query = partial(
+                self._run_query,
+                params.name,
+                dict(params.arguments or {}),
+                self._chosen_branch(context),
+            )
+            queried = await self._in_thread(context, run_query) if offers else None
+            if queried is None:
+                raise self._unknown(params.name)
+            return COMPLETE | queried.to_wire()
         given, branch = params.arguments or {}, self._chosen_branch(context)
         if params.input_responses and tool is HISTORY and given.get("action") == "merge":
             return await self._settle(context, tool, given, _dumped(params.input_responses))
@@ -284,6 +340,9 @@ class _Service:
             yield replace(self._state, db=db, knowledge=knowledge)
 
     def _unknown(self, name: str) -> MCPError:
+        if self._only_queries:
+            message = f"There is no tool {shorten(repr(name))}: this server answers named queries."
+            return MCPError(types.INVALID_PARAMS, f"{message} {query_tools.RUN} lists them.")
         known = list(self._tools)
         if name in {tool.name for tool in offered(readonly=False)}:
             why = f"is read-only, and {name} writes" if self._state.readonly else "shows no files"
@@ -296,6 +355,8 @@ class _Service:
     # Resources.
 
     async def _list_resources(self, context: Context, params: Paging) -> JsonObject:
+        if self._only_queries:
+            return COMPLETE | {"resources": []}
         payload = await self._asked(
             context, lambda state: resources.list_concepts(state, params.cursor)
         )
@@ -311,6 +372,8 @@ class _Service:
         self, context: Context, params: types.ReadResourceRequestParams
     ) -> JsonObject:
         uri = str(params.uri)
+        if self._only_queries:
+            raise _protocol_error(NotFound("This server only answers named queries."))
         return COMPLETE | await self._asked(
             context,
             lambda state: (
@@ -327,7 +390,10 @@ class _Service:
         self, _context: Context, params: types.GetPromptRequestParams
     ) -> JsonObject:
         try:
-            return COMPLETE | prompts.prompt_named(params.name).message(params.arguments)
+            elsewhere = self._state.knowledge.elsewhere
+            workspaces = () if elsewhere is None else elsewhere.workspaces()
+            prompt = prompts.prompt_named(params.name)
+            return COMPLETE | prompt.message(params.arguments, workspaces)
         except MycelError as error:
             raise _protocol_error(error) from None
 

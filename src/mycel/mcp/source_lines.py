@@ -93,24 +93,28 @@ def add_references(
     Returns an entry for each symbol, or one for a name without a symbol; None if they do not fit.
     """
     entries: list[JsonObject] = []
-    files = {each.uri for each in (*references.possible, *references.mentions)}
+    files = {lines.uri for lines in (*references.possible, *references.mentions)}
     meaning = _meaning(references)
     if meaning and not page.add(meaning):
         return None
     shown = references.symbols
     if len(shown) > NAMESAKES_SHOWN:
-        shown = tuple(each for each in shown if each.users)
-    lines = sum(len(each.lines) for each in references.possible)
+        shown = tuple(references for references in shown if references.users)
+    lines = sum(len(lines.lines) for lines in references.possible)
     for each in shown:
         entry = node_text.brief(each.symbol, detailed=detailed)
         if not _add_users(each, limit, page, entry, len(files), lines):
             return None
         entries.append(entry)
-    unused = [each.symbol for each in references.symbols if each not in shown]
+    unused = [
+        symbol_references.symbol
+        for symbol_references in references.symbols
+        if symbol_references not in shown
+    ]
     if unused:
-        names = first_few([each.uri for each in unused], NAMESAKES_SHOWN)
+        names = first_few([node.uri for node in unused], NAMESAKES_SHOWN)
         page.add(f"No caller of {len(unused)} of them is certain: {', '.join(names)}")
-        entries += [node_text.brief(each, detailed=detailed) for each in unused[:NAMESAKES_SHOWN]]
+        entries += [node_text.brief(node, detailed=detailed) for node in unused[:NAMESAKES_SHOWN]]
     if not references.symbols:
         entries.append({"name": references.name})
     for line in _other_lines(references):
@@ -156,14 +160,14 @@ def _add_users(
     span = span_of(node)
     if not page.add(f"{node.uri} ({node.type})" + ("" if span is None else f", {span}")):
         return False
-    if not any(each.relation in CERTAIN for each in found.users):
-        lines += sum(len(each.lines) for each in found.users)
+    if not any(lines.relation in CERTAIN for lines in found.users):
+        lines += sum(len(lines.lines) for lines in found.users)
         verb = "mentions" if files == 1 else "mention"
         known = f"No caller is known; {count(files, 'file')} {verb} the name."
         page.add(f"No caller is certain; {count(lines, 'line')} may call it." if lines else known)
     for kind, heading in HEADINGS.items():
-        users = [each for each in found.users if each.relation == kind]
-        entry[kind] = [each.uri for each in users[:limit]]
+        users = [lines for lines in found.users if lines.relation == kind]
+        entry[kind] = [lines.uri for lines in users[:limit]]
         for line in _user_lines(heading, users, limit):
             if not page.add(line):
                 page.close("… the others do not fit.")
@@ -174,8 +178,8 @@ def _add_users(
 def _user_lines(heading: str, users: Sequence[UserLines], limit: int) -> Iterator[str]:
     if users:
         yield f"{heading}:"
-    for each in users[:limit]:
-        yield "\n".join((f"- {each.uri}", *_texts(each.lines)))
+    for user_lines in users[:limit]:
+        yield "\n".join((f"- {user_lines.uri}", *_texts(user_lines.lines)))
     rest = users[limit:]
     if rest:
         yield f"… and {count(len(rest), 'other')} (a larger `relations` shows them by name):"
@@ -188,11 +192,11 @@ def _user_lines(heading: str, users: Sequence[UserLines], limit: int) -> Iterato
 
 def _texts(lines: Sequence[UsedLine]) -> Iterator[str]:
     """Lines with their numbers: the first ones with their text."""
-    for each in lines[:LINES_SHOWN]:
-        yield f"    {each.number}: {shorten(each.text.strip(), LINE_CHARACTERS)}"
+    for used_line in lines[:LINES_SHOWN]:
+        yield f"    {used_line.number}: {shorten(used_line.text.strip(), LINE_CHARACTERS)}"
     rest = lines[LINES_SHOWN:]
     if rest:
-        numbers = ", ".join(str(each.number) for each in rest[:ASIDE_NUMBERS_MAX])
+        numbers = ", ".join(str(line.number) for line in rest[:ASIDE_NUMBERS_MAX])
         more = len(rest) - ASIDE_NUMBERS_MAX
         yield f"    also {numbers}" + (f" and {more} more" if more > 0 else "")
 
@@ -200,9 +204,9 @@ def _texts(lines: Sequence[UsedLine]) -> Iterator[str]:
 def _numbers(files: Iterable[FileLines], most: int) -> Iterator[str]:
     """The numbers of lines by file, up to `most` lines, and how many were left out."""
     left_out = files_left_out = 0
-    for each in files:
-        shown = each.lines[:most]
-        more = len(each.lines) - len(shown)
+    for lines in files:
+        shown = lines.lines[:most]
+        more = len(lines.lines) - len(shown)
         if more and not shown:
             left_out += more
             files_left_out += 1
@@ -210,7 +214,7 @@ def _numbers(files: Iterable[FileLines], most: int) -> Iterator[str]:
         most -= len(shown)
         numbers = ", ".join(str(line.number) for line in shown)
         rest = f" and {more} more" if more else ""
-        yield f"- {each.uri}: {numbers}{rest}" if numbers else f"- {each.uri}"
+        yield f"- {lines.uri}: {numbers}{rest}" if numbers else f"- {lines.uri}"
     if left_out:
         yield f"… and {count(left_out, 'line')} in {count(files_left_out, 'file')} not shown"
 
@@ -223,8 +227,8 @@ def _other_lines(references: References) -> Iterator[str]:
     namesakes = references.namesakes
     if references.possible:
         yield f"{_counted(references.possible)} with the name{_of_others(namesakes)}:"
-        for each in references.possible[:FILES_SHOWN]:
-            yield "\n".join((f"- {each.uri}", *_texts(each.lines)))
+        for lines in references.possible[:FILES_SHOWN]:
+            yield "\n".join((f"- {lines.uri}", *_texts(lines.lines)))
         yield from _numbers(references.possible[FILES_SHOWN:], NUMBERS_MAX)
     elif not references.mentions:
         yield "No other line has the name."
@@ -243,7 +247,7 @@ def _other_lines(references: References) -> Iterator[str]:
 
 
 def _counted(files: Sequence[FileLines]) -> str:
-    lines = sum(len(each.lines) for each in files)
+    lines = sum(len(lines.lines) for lines in files)
     return f"{count(lines, 'other line')} of code in {count(len(files), 'file')}"
 
 

@@ -1,6 +1,6 @@
 """Names, descriptions and schemas of the tools.
 
-A model reads all of them in every conversation: at most 13 tools with less than 3,500 tokens,
+A model reads all of them in every conversation: at most 14 tools with less than 3,500 tokens,
 as a test counts. Schemas are in the subset of JSON Schema that `arguments` checks.
 """
 
@@ -10,12 +10,22 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from mycel.mcp import history_tools, kip_tools, merge_tools, read_tools, search_tool, write_tools
+from mycel.mcp import (
+    history_tools,
+    kip_tools,
+    merge_tools,
+    read_tools,
+    search_tool,
+    upkeep_tool,
+    write_tools,
+)
 from mycel.mcp.results import Answer
 from mycel.mcp.tool_context import ToolCall
+from mycel.model.decisions import DECISIONS
 from mycel.model.directions import DIRECTIONS, ways_of
 from mycel.model.limits import TRAVERSE_COST_MAX
 from mycel.model.values import JsonObject
+from mycel.schema.merge_policies import GENERAL_WORDS
 
 Schema = dict[str, Any]
 
@@ -117,11 +127,11 @@ _COMMANDS: Final[dict[str, Schema]] = {
         "type": "array",
         # Some clients refuse an array without a schema of its items.
         "items": {"anyOf": [{"type": "string"}, {"type": "object"}]},
-        "description": 'Several, in order: texts or {"command", "parameters"}',
+        "description": 'Several: texts or {"command", "parameters"}',
     },
     "parameters": _object("Values of :placeholders"),
-    "dry_run": _flag("Only report the effects"),
-    "rows": _flag("FIND: one array for each row, and the names of the columns"),
+    "dry_run": _flag("Report the effects"),
+    "rows": _flag("FIND: an array for each row"),
 }
 _WRITING: Final = _COMMANDS | {"message": MESSAGE}
 
@@ -162,31 +172,30 @@ _ENDS: Final[Schema] = {
 
 SEARCH: Final = Tool(
     "search_knowledge",
-    "Search the knowledge graph",
+    "Search",
     "Find what is known, by a question or an exact name (QuerySet, json.dumps). Call it before you"
-    " start a task, before you read many files, and before you write. Gives URIs for get_nodes and"
+    " start a task, read many files, or write. Gives URIs for get_nodes and"
     " traverse_graph.",
     {
         "query": _text("A question, a few words, or a name"),
         "kind": _typed(
             "string",
-            "notes: what somebody wrote; code: files and symbols; any: both, in two sections",
+            "notes: what somebody wrote; code: files and symbols",
             enum=["any", "notes", "code"],
         ),
-        "type": _texts("Only these types, e.g. Decision, Risk, Symbol"),
+        "type": _texts("E.g. Decision, Risk, Symbol"),
         "element": _one_of("node", "relation", "any"),
         "mode": _one_of(*search_tool.SEARCH_MODES),
         "path": _text("Only below this URI"),
-        "workspace": _text("Only this workspace"),
-        "actor": _text("Only what this actor wrote"),
-        "since": _text("Written last at this time or later"),
+        "workspace": _text(),
+        "actor": _text("Who wrote it"),
+        "since": _text("Written last then or later"),
         "until": _text(),
-        "metadata": _object("Only with these values"),
-        "near": _text("URI; prefer what is close to it"),
-        "as_of": _text("Time, commit or tag: nodes as they were, by names and words"),
-        "context_tokens": _integer_schema(
-            "Give contents too, of the best nodes and those near them, within this", 100, 16_000
-        ),
+        "metadata": _object("With these values"),
+        "near": _text("URI; prefer what is near"),
+        "without": _texts("Types to leave out"),
+        "as_of": _text("Time, commit or tag"),
+        "context_tokens": _integer_schema("Give contents too, within this", 100, 16_000),
         "limit": _integer_schema("", 1, 50, usual=search_tool.SEARCH_LIMIT),
         "detail": DETAIL,
         "cursor": CURSOR,
@@ -207,9 +216,9 @@ GET: Final = Tool(
         "direction": _one_of("both", *ways_of("both")),
         "relation_types": _texts(),
         "read_file": _flag("Also read files and the lines of symbols"),
-        "callers": _flag("Instead: callers of these symbols (URIs or names), with source lines"),
+        "callers": _flag("Instead: callers of these, with source lines"),
         "detail": DETAIL,
-        "cursor": _text("content:… or relations:… of the last answer, with its one URI"),
+        "cursor": _text("Of the last answer, with its one URI"),
     },
     read_tools.get,
     ("uris",),
@@ -218,11 +227,11 @@ GET: Final = Tool(
 
 TRAVERSE: Final = Tool(
     "traverse_graph",
-    "Traverse the graph",
+    "Traverse",
     "List the nodes near a node, nearest first, each with its path: a relation costs its weight, a"
     " path the sum. Loads them into the active context.",
     {
-        "start": _text("URI of the node to start from"),
+        "start": _text("URI"),
         "max_cost": _typed("number", minimum=0, maximum=TRAVERSE_COST_MAX, default=1),
         "max_nodes": _integer_schema("", 1, 1000, usual=100),
         "max_tokens": _integer_schema(
@@ -239,7 +248,7 @@ TRAVERSE: Final = Tool(
 
 REMEMBER: Final = Tool(
     "remember_knowledge",
-    "Remember concepts and relations",
+    "Remember",
     "Write what you learned: concepts, resources (file:// and other URIs) and relations, all or"
     " nothing. Values are merged into what exists; new types are registered; relations to missing"
     " concepts are kept and reported.",
@@ -256,20 +265,20 @@ REMEMBER: Final = Tool(
 
 UPDATE: Final = Tool(
     "update_node",
-    "Update, move or merge a node",
+    "Update a node",
     "Change an existing node, move it (its relations stay), or merge it into another one.",
     {
         "uri": _text(),
         "name": _text(),
         "content": _text("Replaces the content"),
         "type": _text(),
-        "append": _text("Added to the content on a new line"),
+        "append": _text("Added on a new line"),
         "properties": _object("Merged into its properties"),
         "drop": _texts("Properties to remove"),
         "metadata": _object(),
         "expect_version": _integer_schema("Fail if its version differs", 1, 1 << 53),
         "new_uri": _text("Move it to this URI"),
-        "subtree": _flag("Move all nodes below it too"),
+        "subtree": _flag("Move what is below too"),
         "merge_into": _text("URI that takes over all it has"),
         "message": MESSAGE,
     },
@@ -281,12 +290,12 @@ UPDATE: Final = Tool(
 
 FORGET: Final = Tool(
     "forget_nodes",
-    "Forget nodes and relations",
+    "Forget",
     "Remove nodes with all their relations, or single relations. History keeps them.",
     {
-        "uris": _texts("At most 1000"),
+        "uris": _texts(),
         "relations": {"type": "array", "items": _ENDS},
-        "reason": _text("Kept with each"),
+        "reason": _text(),
         "message": MESSAGE,
     },
     write_tools.forget,
@@ -300,7 +309,7 @@ CONTEXT: Final = Tool(
     "Show the loaded and evicted nodes; add, remove or clear nodes.",
     {
         "action": _one_of("show", "add", "remove", "clear"),
-        "uris": _texts("For add and remove"),
+        "uris": _texts(),
         "detail": DETAIL,
     },
     read_tools.context,
@@ -309,10 +318,10 @@ CONTEXT: Final = Tool(
 
 BOOTSTRAP: Final = Tool(
     "bootstrap_workspace",
-    "Bootstrap from source code",
+    "Bootstrap",
     "Read the workspace into the graph: files, symbols, imports, calls, tests."
-    " Incremental. Call it once on a new project and after larger changes.",
-    {"path": _text("A folder of the workspace; default: all of it"), "detail": DETAIL},
+    " Incremental. Call it on a new project and after larger changes.",
+    {"path": _text("A folder; default: all"), "detail": DETAIL},
     write_tools.bootstrap,
     writes=True,
     destroys=True,
@@ -321,14 +330,14 @@ BOOTSTRAP: Final = Tool(
 
 DESCRIBE: Final = Tool(
     "describe_graph",
-    "Describe the graph",
-    "Overview of the graph, types, relations to missing concepts, mentions, how to write KIP.",
+    "Describe",
+    "Overview, types, relations to missing concepts, mentions, queries, KIP.",
     {
         "topic": _one_of(
             *("overview", "types", "type", "relation_types", "relation_type"),
-            *("broken_links", "mentions", "kip"),
+            *("broken_links", "mentions", "kip", "queries"),
         ),
-        "name": _text("Of the type or relation type"),
+        "name": _text("Of the type"),
         "detail": DETAIL,
         "cursor": CURSOR,
     },
@@ -339,8 +348,8 @@ EXECUTE: Final = Tool(
     "execute_kip",
     "Execute KIP",
     "Run commands of KIP, the graph's language: FIND, SEARCH, DESCRIBE, EXPORT, UPSERT, UPDATE,"
-    " MERGE, DELETE. For queries and changes the other tools cannot express; describe_graph with"
-    " topic kip shows the syntax.",
+    " MERGE, DELETE. For what the other tools cannot do; describe_graph with topic kip shows the"
+    " syntax.",
     _WRITING,
     kip_tools.execute,
     writes=True,
@@ -350,40 +359,41 @@ EXECUTE: Final = Tool(
 
 EXECUTE_READONLY: Final = Tool(
     "execute_kip_readonly",
-    "Execute KIP, reading only",
-    "Query the graph in KIP, its language: FIND, SEARCH, DESCRIBE, EXPORT. For queries the other"
-    " tools cannot express: patterns, filters, counts. Commands that write are refused.",
+    "Read with KIP",
+    "Query the graph in KIP, its language: FIND, SEARCH, DESCRIBE, EXPORT; for patterns,"
+    " filters, counts.",
     _COMMANDS,
     kip_tools.execute_readonly,
 )
 
 _HISTORY: Final[dict[str, Schema]] = {
     "action": _one_of(*history_tools.READING),
-    "from": _text("Commit, tag, time, entry or branch: begin of a diff or log"),
-    "to": _text("The same: the end"),
-    "paths": _texts("URIs; all below them counts too"),
-    "type": _text("Of log: of nodes or relations"),
-    "actor": _text("Of log"),
-    "text": _text("Of log: in the message"),
+    "from": _text("Commit, tag, time, entry or branch"),
+    "to": _text("The end"),
+    "paths": _texts("URIs; what is below counts"),
+    "type": _text("Of log"),
+    "actor": _text(),
+    "text": _text(),
     "limit": _integer_schema("", 1, 200, usual=history_tools.LOG_LIMIT),
     "cursor": CURSOR,
+    "changes": _typed("array", items={"type": "object"}),
+    "message": MESSAGE,
 }
 
 HISTORY: Final = Tool(
     "manage_history",
     "History",
-    "What changed, when and why (log), the values that differ between two states (diff), names of"
-    " commits (tags, tag), and ways back: revert takes back the commit `to`, rollback makes all, or"
-    " what is under paths, as it was then. switch_branch is for all later calls; merge takes the"
-    " branch `name` into this one. Try dry_run first.",
+    "What changed (log), how two states differ (diff), names of commits (tags, tag);"
+    " revert takes back the commit `to`, rollback makes all, or what is under paths, as it"
+    " was then. switch_branch is for all later calls; merge takes the branch `name`. Try dry_run"
+    " first. submit commits or proposes changes.",
     _HISTORY
     | {
         "action": _one_of(*history_tools.READING, *history_tools.WRITING),
-        "name": _text("Of a tag or branch"),
-        "force": _flag("Delete an unmerged branch; ask first"),
-        "policy": _text("Of merge, for contested values: ours, theirs, newest, ask"),
-        "dry_run": _flag("Only show the changes"),
-        "message": MESSAGE,
+        "name": _text(),
+        "force": _flag("Delete unmerged; ask first"),
+        "policy": _text(f"Of merge: {', '.join(GENERAL_WORDS)}; submit: propose"),
+        "dry_run": _flag("Only show it"),
     },
     history_tools.history,
     writes=True,
@@ -394,17 +404,16 @@ HISTORY: Final = Tool(
         "History",
         "What changed, when and why (log), the values that differ between two states (diff), names"
         " of commits (tags), and branches: copies of the graph. switch_branch is for all later"
-        " calls.",
-        _HISTORY | {"name": _text("Of a branch")},
+        " calls. submit proposes changes.",
+        _HISTORY | {"name": _text()},
         history_tools.history,
     ),
 )
 
 RESOLVE: Final = Tool(
     "resolve_conflicts",
-    "Resolve conflicts of a merge",
-    "Decide conflicts that a merge left, and commit when none is left. Without resolutions: list"
-    " them.",
+    "Resolve conflicts",
+    "Decide conflicts of a merge, and commit when none is left. Without resolutions: list them.",
     {
         "merge_id": _text(),
         "resolutions": merge_tools.RESOLUTIONS,
@@ -413,6 +422,28 @@ RESOLVE: Final = Tool(
         "cursor": CURSOR,
     },
     merge_tools.resolve,
+    writes=True,
+    destroys=True,
+)
+
+TEND: Final = Tool(
+    "tend_memory",
+    "Tend the memory",
+    "Decide what upkeep asks about: duplicates, contradictions, events to distil. Shows the next"
+    " task, what it is about under letters.",
+    {
+        "task": _text(),
+        "decision": _typed("string", enum=list(DECISIONS)),
+        "keep": _text("Letter of what stays"),
+        "concepts": {
+            "type": "array",
+            "items": {"type": "object"},
+            "description": "Of summarise: type, name, attributes",
+        },
+        "reason": _text(),
+        "context_tokens": _integer_schema("", 200, 16_000, usual=upkeep_tool.CONTEXT_TOKENS),
+    },
+    upkeep_tool.tend,
     writes=True,
     destroys=True,
 )
@@ -429,6 +460,7 @@ TOOLS: Final = (
     DESCRIBE,
     HISTORY,
     RESOLVE,
+    TEND,
     EXECUTE,
     EXECUTE_READONLY,
 )

@@ -47,22 +47,25 @@ def remember(call: ToolCall) -> Answer:
             "There is nothing to write.",
             hint='Pass concepts: [{"uri": "auth/login", "content": "…"}], or relations, or both.',
         )
-    made = call.state.knowledge.remember(concepts, relations, message=call.message)
+    remembered = call.state.knowledge.remember(concepts, relations, message=call.message)
     page = TextPage()
-    kept = len(made.nodes) + len(made.relations) - made.changed
-    page.add(f"{made.created} new, {made.changed - made.created} changed, {kept} unchanged.")
-    if len(made.nodes) + len(made.relations) <= SHOWN or call.is_detailed:
-        for node in made.nodes:
+    kept = len(remembered.nodes) + len(remembered.relations) - remembered.changed
+    page.add(
+        f"{remembered.created} new, {remembered.changed - remembered.created} changed,"
+        f" {kept} unchanged."
+    )
+    if len(remembered.nodes) + len(remembered.relations) <= SHOWN or call.is_detailed:
+        for node in remembered.nodes:
             page.add(_written(node))
-        for link in made.relations:
+        for link in remembered.relations:
             page.add(_linked(link))
-    _warn(page, made.warnings)
+    _warn(page, remembered.warnings)
     data: JsonObject = {
-        "created": made.created,
-        "changed": made.changed,
-        "nodes": [{"uri": each.uri, "version": each.version} for each in made.nodes[:SHOWN]],
+        "created": remembered.created,
+        "changed": remembered.changed,
+        "nodes": [{"uri": node.uri, "version": node.version} for node in remembered.nodes[:SHOWN]],
     }
-    return Answer(str(page), data_within(_with_warnings(data, made.warnings)))
+    return Answer(str(page), data_within(_with_warnings(data, remembered.warnings)))
 
 
 def update(call: ToolCall) -> Answer:
@@ -140,27 +143,27 @@ def forget(call: ToolCall) -> Answer:
         reason=call.arguments.get("reason", ""),
         message=call.message,
     )
-    for each in outcomes[: len(uris)]:
-        if each.error is not None:
-            failures[each.uri] = hints.in_tools(each.error, readonly=call.state.readonly)
-        elif each.result is not None:
-            removed += each.result.concepts
-            data["removed"].append(each.uri)
-            along = count(each.result.relations, "relation")
-            if each.result.concepts:
-                page.add(f"{each.uri} removed, with {along}.")
-            elif each.result.relations:  # A relation, or a placeholder.
-                page.add(f"{each.uri}: {along} removed.")
-            lines = [line for line in each.result.warnings if line.startswith(RESOLVED_NAMES)]
+    for outcome in outcomes[: len(uris)]:
+        if outcome.error is not None:
+            failures[outcome.uri] = hints.in_tools(outcome.error, readonly=call.state.readonly)
+        elif outcome.result is not None:
+            removed += outcome.result.concepts
+            data["removed"].append(outcome.uri)
+            along = count(outcome.result.relations, "relation")
+            if outcome.result.concepts:
+                page.add(f"{outcome.uri} removed, with {along}.")
+            elif outcome.result.relations:  # A relation, or a placeholder.
+                page.add(f"{outcome.uri}: {along} removed.")
+            lines = [line for line in outcome.result.warnings if line.startswith(RESOLVED_NAMES)]
             names += [line.removeprefix(RESOLVED_NAMES).removesuffix(".") for line in lines]
-            _warn(page, tuple(line for line in each.result.warnings if line not in lines))
+            _warn(page, tuple(line for line in outcome.result.warnings if line not in lines))
     if names:
         page.add(f"{RESOLVED_NAMES}{', '.join(first_few(names, SHOWN))}.")
-    for each in outcomes[len(uris) :]:
-        gone = each.result is not None and bool(each.result.relations)
-        page.add(f"{each.uri}: {'removed' if gone else 'there was no such relation'}.")
+    for node_outcome in outcomes[len(uris) :]:
+        gone = node_outcome.result is not None and bool(node_outcome.result.relations)
+        page.add(f"{node_outcome.uri}: {'removed' if gone else 'there was no such relation'}.")
         if gone:
-            data["removed"].append(each.uri)
+            data["removed"].append(node_outcome.uri)
     if removed:
         page.close("History keeps them: manage_history with action revert brings them back.")
     return answer_about(len(outcomes), failures, page, data)

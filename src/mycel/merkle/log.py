@@ -1,8 +1,8 @@
 """The append-only Merkle log: heads, inclusion proofs and consistency proofs over the journal.
 
 For: turning a journal into a 32-byte root, proving that an entry is in it, and proving that a later
-journal only appended to an earlier one, with the hashing of RFC 9162 section 2.1. The two `verify_`
-functions need only bytes, so anyone can run them.
+journal only appended to an earlier one, with the hashing of RFC 9162 section 2.1. Anyone can run
+`verify_inclusion` and `verify_consistency`, which need only bytes.
 
 Not for: storing anything (the store implements `LogNodes`), deciding what an entry's bytes are, or
 proving that something is absent (that is what the sparse trees are for).
@@ -64,7 +64,7 @@ class Frontier:
     """The right edge of the log: all that appending and the current root need.
 
     It holds one peak per set bit of `size`, the root of a complete subtree, widest first. Every
-    append changes it in place: a transaction that may roll back keeps `to_bytes()` from before.
+    append changes it in place: a transaction that may roll back saves `to_bytes()` first.
     """
 
     __slots__ = ("_peaks", "_size")

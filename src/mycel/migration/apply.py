@@ -170,7 +170,7 @@ def _attempt(
     message: str = "",
 ) -> tuple[Plan, int | None]:
     """The plan, and the entry after which it is in force, if it was carried out."""
-    with schema_apply_lock(store.location.path):
+    with schema_apply_lock(store.location):
         _, accepted, planned = plan_for(store, desired, consent, earlier)
         if not planned.supported or not planned.changes:
             return planned, None

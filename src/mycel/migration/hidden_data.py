@@ -143,7 +143,7 @@ def _with_property(catalog: Catalog, dropped: Dropped) -> Catalog:
 
 def discard(store: Store, names: Sequence[str], *, actor: str, message: str = "") -> list[Hidden]:
     """Remove the memory of hidden types and properties, as one transaction."""
-    with schema_apply_lock(store.location.path):
+    with schema_apply_lock(store.location):
         with store.reading() as reader:
             catalog = schema_in_force.read(reader, dropped=True)
             chosen = _chosen(catalog.dropped, names)
@@ -162,9 +162,9 @@ def discard(store: Store, names: Sequence[str], *, actor: str, message: str = ""
 
 def _forget_type(tx: Transaction, declared: SchemaType) -> None:
     """Remove the memory of a hidden type."""
-    found = existing(tx, declared)
-    if found is not None:
-        tx.update(found, drop_attributes=[PG_DROPPED])
+    concept = existing(tx, declared)
+    if concept is not None:
+        tx.update(concept, drop_attributes=[PG_DROPPED])
         return
     left = tx.get_concept(*place_of(declared), tombstoned=True)
     if left is not None:
@@ -174,20 +174,20 @@ def _forget_type(tx: Transaction, declared: SchemaType) -> None:
 
 def _forget_property(tx: Transaction, owner: SchemaType, dropped: Dropped) -> None:
     """Remove the memory of a hidden property."""
-    found = existing(tx, owner)
-    if found is None or PG not in found.attributes:
+    concept = existing(tx, owner)
+    if concept is None or PG not in concept.attributes:
         raise NotFound(
             f"{owner.name} is hidden itself.",
             hint=f"Restore {owner.name} first, or discard all of it.",
         )
-    said = dict(found.attributes[PG])
+    said = dict(concept.attributes[PG])
     identity = dropped.property and dropped.property.prop_id, dropped.seq
     entries = [
         each
         for each in said.pop("dropped", ())
         if (each["property"]["prop_id"], each["seq"]) != identity
     ]
-    tx.update(found, attributes={PG: said | ({"dropped": entries} if entries else {})})
+    tx.update(concept, attributes={PG: said | ({"dropped": entries} if entries else {})})
 
 
 def _chosen(dropped: Iterable[Dropped], names: Sequence[str]) -> list[Dropped]:

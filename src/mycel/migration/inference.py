@@ -18,11 +18,14 @@ from typing import Any, Final
 from mycel.engine.protection_guard import ACTORS, FOUNDATION
 from mycel.errors import NotFound, did_you_mean
 from mycel.migration import schema_in_force
+from mycel.model.limits import INTEGER_MAX
 from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE
 from mycel.schema.canonical_text import tidy
 from mycel.schema.definitions import AttributeRule, ConceptDefinition, concept_definition
-from mycel.schema.model import ENDS, PropertyType, Scalar, merge_fits
+from mycel.schema.merge_policies import merge_fits
+from mycel.schema.model import ENDS, PropertyType
 from mycel.schema.property_values import BadValue, canonical, moment_in_name
+from mycel.schema.scalars import Scalar
 from mycel.schema.stored_declaration import PG
 from mycel.store.file.layout import Table
 from mycel.store.query.bulk import instances
@@ -32,7 +35,6 @@ _TYPE_NAME: Final = re.compile(r"[A-Z][A-Za-z0-9_]*")
 _PROPERTY_NAME: Final = re.compile(r"[a-z_][A-Za-z0-9_]*")
 _ENUM_VALUE: Final = re.compile(r"[A-Za-z0-9_-]+")
 _WORDS: Final = re.compile(r"[A-Za-z0-9]+")
-_SIGNED_MAX: Final = (1 << 63) - 1
 _EXACT_MAX: Final = 1 << 53
 _TEXTS_MAX: Final = 1000
 _NO_SCALAR: Final = "no one type"
@@ -70,7 +72,7 @@ class _AttributeSample:
             case int():
                 self.least = min(self.least, value)
                 self.is_exact &= abs(value) <= _EXACT_MAX
-                return "I64" if value <= _SIGNED_MAX else "U64"
+                return "I64" if value <= INTEGER_MAX else "U64"
             case float():
                 return "F64"
             case str():
@@ -243,6 +245,10 @@ def _declaration(opening: str, name: str, seen: _TypeSample, reserved: Collectio
     head = opening + _described(seen.definition.description)
     if name != seen.definition.name:
         head += f" @kip({_quoted(seen.definition.name)})"
+    if seen.definition.retention:
+        head += f" @retention({_quoted(seen.definition.retention)})"
+    if seen.definition.is_functional and opening.startswith("edge"):
+        head += " @functional"
     if left_out:
         head += " @open"
     if not properties and not left_out:
@@ -265,7 +271,11 @@ def _properties(seen: _TypeSample, reserved: Collection[str]) -> tuple[list[str]
         else:
             is_key = name == key and str(type_) == "String"
             key_text, described = " @key" if is_key else "", _described(rule.description)
-            is_merged = rule.merge is not None and not is_key and merge_fits(rule.merge, type_)
+            is_merged = (
+                rule.merge is not None
+                and not is_key
+                and merge_fits(rule.merge, type_.scalar, is_list=type_.is_list)
+            )
             merge_text = f' @merge("{rule.merge}")' if is_merged else ""
             declared.append(f"{name}: {type_}{key_text}{merge_text}{described}")
     return declared, left_out

@@ -1,35 +1,33 @@
 """One apply at a time, across threads and processes.
 
-The lock is a file beside the database. A second apply does not wait for it: it was planned against
-a schema that is about to change, so it is refused and can be planned again.
+The lock is a file beside the database, or one of the server. A second apply does not wait for it:
+it was planned against a schema that is about to change, so it is refused and can be planned again.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from pathlib import Path
 from typing import Final
 
 from mycel.errors import DatabaseError, SchemaApplyInProgress
-from mycel.store.file.locks import locked
+from mycel.store.backend.interface import Backend
 
 SUFFIX: Final = ".__schema_apply_lock__"
 
 
 @contextmanager
-def schema_apply_lock(path: str) -> Iterator[None]:
-    """Hold the lock of the database at `path`; raises SchemaApplyInProgress if another has it."""
-    place = Path(path + SUFFIX)
+def schema_apply_lock(graph: Backend) -> Iterator[None]:
+    """Hold the lock of a graph; raises SchemaApplyInProgress if another has it."""
     with ExitStack() as held:
         try:
-            held.enter_context(locked(place))
+            held.enter_context(graph.locked(SUFFIX))
         except BlockingIOError:
             raise SchemaApplyInProgress("schema apply is already in progress") from None
         except OSError as error:
             raise DatabaseError(
-                f"{str(place)!r}, which keeps others from applying a schema at the same time,"
-                f" cannot be locked: {error.strerror}.",
+                f"{graph.path + SUFFIX!r}, which keeps others from applying a schema at"
+                f" the same time, cannot be locked: {error.strerror}.",
                 hint="Nothing was changed. The directory of the database has to be writable, on a"
                 " file system that has locks.",
             ) from error

@@ -9,11 +9,11 @@ from typing import Any, Final
 
 from mycel.errors import InvalidValueType
 from mycel.migration import apply, hidden_data, inference, schema_in_force
-from mycel.migration.apply import MESSAGE, ApplyResult
+from mycel.migration.apply import ApplyResult
 from mycel.migration.consent import Consent
 from mycel.migration.hidden_data import Hidden
 from mycel.model import times
-from mycel.model.names import kind_of
+from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE, kind_of
 from mycel.model.state import State
 from mycel.schema import load
 from mycel.schema.catalog import Catalog
@@ -22,6 +22,7 @@ from mycel.schema.planner import Plan, plan
 from mycel.schema.steps import DropProperty, DropType, HideProperty, HideType, SchemaStep
 from mycel.store.database import Store
 from mycel.store.query import commits, history
+from mycel.store.query.commits import LogFilter
 from mycel.store.query.history import Moment
 
 
@@ -173,18 +174,22 @@ class SchemaApi:
         return hidden_data.discard(self._store, names, actor=who, message=text)
 
     def history(self) -> list[SchemaVersion]:
-        """Every schema that was applied, oldest first."""
+        """Every schema that was in force, oldest first: applied, or brought by a merge."""
         with self._store.reading() as reader:
             before, versions = Catalog(), []
-            for entry in commits.transactions_called(reader, MESSAGE):
-                seq, time_us, actor, message = entry.seq, entry.time_us, entry.actor, entry.message
+            changes = {
+                entry.seq: entry
+                for meta_type in (CONCEPT_TYPE, PROPOSITION_TYPE)
+                for entry in commits.transactions(reader, where=LogFilter(type=meta_type))
+            }
+            for seq, entry in sorted(changes.items()):
                 after = schema_in_force.read(reader.at(State(seq)), dropped=True)
-                ir_hash = message.removeprefix(MESSAGE).strip().partition(" ")[0]
                 steps = _steps_between(before, after)
-                if ir_hash != after.ir_hash or not steps:
-                    continue  # Anybody may write such a message: no schema was applied here.
-                versions.append(SchemaVersion(seq, time_us, actor, ir_hash, steps))
-                before = after
+                if steps:
+                    versions.append(
+                        SchemaVersion(seq, entry.time_us, entry.actor, after.ir_hash, steps)
+                    )
+                    before = after
             return versions
 
     def infer(self, types: Collection[str] | None = None) -> str:

@@ -52,10 +52,11 @@ class Creation(Upkeep):
             self._check_free(repository)
 
     def _check_free(self, repository: Repository) -> None:
-        refs = repository.refs(self.branch_ref, self.last_ref)
-        if self.branch_ref in refs and self.last_ref not in refs:
+        refs = repository.refs(self.branch_ref, self.upstream_ref, self.last_ref)
+        if self.last_ref not in refs and refs:
+            owner = "" if self.branch_ref in refs else "The remote of "
             raise ConstraintViolation(
-                f"{repository.folder} has a branch {self.settings.branch!r} already.",
+                f"{owner}{repository.folder} has a branch {self.settings.branch!r} already.",
                 hint="If it is a mirror, `mycel mirror join` shares it. If not, choose another"
                 " name: --git-branch NAME.",
             )

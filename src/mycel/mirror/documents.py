@@ -22,7 +22,7 @@ else, because it holds carriage returns, marks of a merge conflict or a second f
 JSON text in the front matter: `content: "…"`.
 
 Relations to concepts are at the end of the body as well, as links that Obsidian and other programs
-follow. The block is written anew from the front matter; `links_in` reads it:
+follow. The block is written anew from the front matter; `without_links` takes it off:
 
     <!-- mycel:relations -->
     - depends_on [shop/auth/session](session.md)

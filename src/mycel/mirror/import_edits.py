@@ -3,9 +3,9 @@
 The base is the last commit that shows a state of the graph, theirs are the files on the disk, or
 those of a remote that was fetched (`upstream`), ours is the graph. Nothing is imported unless all
 files can be read. The files of each author are a merge of their own, with the author as the actor.
-A schema that was edited is applied before them (`declarations`), in a commit of its own, which
-stays if the graph then refuses the documents. A dry run checks documents against the schema in
-force.
+A schema that was edited (`declarations`) comes in the transaction of the first of them, if that is
+by the same author. Otherwise it is a commit of its own before them, which stays if the graph then
+refuses the documents, and a dry run checks documents against the schema in force.
 
 The settings name the files before the merges begin. If the process is killed after they are
 committed, or one has conflicts and is committed later, the next catch-up finds the marks that they
@@ -89,7 +89,7 @@ class Portion(NamedTuple):
     """Changes of one actor to a state of the graph: they become one merge."""
 
     base: int
-    """The entry of the journal whose state was edited."""
+    """The position in the journal of the state that the person edited."""
     edits: list[FileEdit]
     actor: str
     message: str
@@ -116,6 +116,15 @@ class Intake(NamedTuple):
     schema_actor: str = ""
     onto: str = ""
 
+    @property
+    def is_together(self) -> bool:
+        """True if the schema is applied in the transaction of the first portion.
+
+        Somebody else's schema is a commit of its own, which has its author.
+        """
+        first = self.portions[0] if self.portions else None
+        return first is not None and bool(first.edits) and first.actor == self.schema_actor
+
 
 def import_edits(
     graph: Graph,
@@ -130,8 +139,8 @@ def import_edits(
 
     Raises:
         ConstraintViolation: a file cannot be read, or too many were deleted; or an earlier import
-            has open conflicts. Nothing was imported. Or the graph refuses the documents; then an
-            edited schema may be in force already.
+            has open conflicts. Nothing was imported. Or the graph refuses the documents; then a
+            schema that somebody else has edited may be in force already.
     """
     work = _Import(graph, upkeep, consent, dict(options), message, dry_run=dry_run)
     if not dry_run:
@@ -204,7 +213,8 @@ class _Import:
             merges, pending = self._merge(intake)
         paths = tuple(sorted(intake.paths))
         warnings = () if self._consent.purges else tuple(_purge_warnings(intake.purged))
-        if self._dry_run and intake.schema is not None and intake.portions:
+        is_apart = intake.schema is not None and not intake.is_together
+        if self._dry_run and is_apart and intake.portions:
             warnings += (SCHEMA_NOT_TRIED,)
         if self._dry_run or any(merge.is_open for merge in merges):
             return Imported(paths, merges, warnings=warnings)
@@ -224,25 +234,28 @@ class _Import:
                 allow_removals=self._consent.deletions,
                 actor=self._by or taken.schema_actor or None,
                 message=self._message,
-                dry_run=self._dry_run,
+                dry_run=self._dry_run or taken.is_together,
             )
         if not self._dry_run:
             if self._consent.purges:
                 self._purge(taken)
             self._upkeep.note_pending(pending)
         merges = []
+        desired = taken.schema if taken.is_together else None
         for portion, source in zip(taken.portions, sources, strict=True):
             merges.append(
                 self._graph.merges.merge_changes(
-                    [each.edit for each in portion.edits],
+                    [edit.edit for edit in portion.edits],
                     base=portion.base,
                     source=source,
+                    schema=None if desired is None else desired.text,
                     dry_run=self._dry_run,
                     message=portion.message,
                     by=self._by or portion.actor or None,
                     **self._options,
                 )
             )
+            desired = None
         return tuple(merges), pending
 
     def _purge(self, taken: Intake) -> None:

@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from mycel.api.graph import Graph
-from mycel.errors import ConstraintViolation, GitFailed, NotFound
+from mycel.errors import ConstraintViolation, GitFailed, NotFound, Unsupported
 from mycel.mirror import commits, settings
 from mycel.mirror.creation import Creation
 from mycel.mirror.inspection import Status
 from mycel.mirror.repository import Repository, repair, root_of
 from mycel.mirror.settings import Settings
 from mycel.mirror.sync import Pushed, Upkeep
+from mycel.store.file.workspace_databases import is_address
 from mycel.store.opening import MEMORY
 
 if TYPE_CHECKING:
@@ -65,6 +66,8 @@ class Mirror:
                 would change have been edited.
             GitFailed: a call of git failed.
         """
+        if is_address(graph.path):
+            raise Unsupported("A graph in PostgreSQL cannot do this yet: a Git mirror.")
         known = _new_settings(graph, folder, branch, authors, remote)
         Creation(graph, known).begin()
         return cls(graph)
@@ -156,8 +159,8 @@ class Mirror:
         stays open; once it is resolved and committed, `push` goes on. More than 50 deleted files,
         or a tenth of all, need `allow_deletions`. What others have purged is removed, with a
         warning; with `accept_purges` it is purged here too, which cannot be undone. A schema that
-        was edited is applied first, in a commit of its own: it stays if the graph then refuses the
-        documents. A `policy` is that of `Graph.merge`.
+        was edited comes in one transaction with the documents of its author. A `policy` is that of
+        `Graph.merge`.
 
         Raises:
             ConstraintViolation: a file cannot be read, or too many were deleted; the data lists

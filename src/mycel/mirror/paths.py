@@ -120,7 +120,7 @@ def _kip_path(uri: Uri) -> str:
 
 def _joined(top: str, segments: list[str], uri: str) -> str:
     *folders, last = segments
-    path = "/".join([top, *(_folder(each) for each in folders), _segment(last)]) + DOCUMENT
+    path = "/".join([top, *(_folder(folder) for folder in folders), _segment(last)]) + DOCUMENT
     if len(path.encode()) <= PATH_BYTES_MAX:
         return path
     hashed = _hash(uri)

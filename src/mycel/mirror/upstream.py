@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from mycel.errors import ConstraintViolation
 from mycel.mirror import commits, edits
 from mycel.mirror.changes import FileEdit
 from mycel.mirror.commits import News
@@ -49,10 +50,17 @@ def read(reader: Reader, mirror: Inspection, sight: Sight, consent: ImportConsen
 
     Raises:
         ConstraintViolation: a file cannot be read, or too many were deleted; the data lists
-            everything. Or files that are no documents contradict each other.
+            everything. Or files that are no documents contradict each other. Or the histories have
+            no commit in common, so nobody can tell what was changed and what was never there.
     """
     repository, tip = mirror.repository, sight.upstream
     bases = repository.merge_bases(sight.last, tip)
+    if sight.last and not bases:
+        raise ConstraintViolation(
+            "The branch of the remote and this mirror began apart: they have no commit in common."
+            " Nothing was changed.",
+            hint="`mycel mirror join --merge` in a new clone of the remote unites the two.",
+        )
     git_commits = mirror.commits_after(reader, tip, (sight.last,))
     news = commits.news_in(git_commit.message for git_commit in git_commits)
     merge_foreign_files(repository, sight.tip, tip)

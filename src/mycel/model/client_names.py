@@ -3,6 +3,8 @@
 A server writes as its own actor, by default `$self`. Programs that call it say who they are: an MCP
 client in its `clientInfo`, others in a header. What they write has the actor `$self:NAME/VERSION`.
 The prefix keeps a program from passing for another actor: nothing checks its name.
+
+What an import writes are words of others, so its actor says so: `Ada:import obsidian`.
 """
 
 from __future__ import annotations
@@ -19,7 +21,9 @@ SEPARATOR: Final = ":"
 _NAME_MAX: Final = 64
 _VERSION_MAX: Final = 32
 _ODD: Final = re.compile(r"[^A-Za-z0-9._+@ -]+")
+_IMPORT: Final = f"{SEPARATOR}import "
 _current: ContextVar[str] = ContextVar("mycel_client", default="")
+_source: ContextVar[str] = ContextVar("mycel_import_source", default="")
 current = _current.get
 """Returns the name of the program that this thread works for; empty if none is known."""
 
@@ -32,6 +36,31 @@ def working_for(name: str) -> Iterator[None]:
         yield
     finally:
         _current.reset(token)
+
+
+@contextmanager
+def importing(source: str) -> Iterator[None]:
+    """Let what is written in this block be known as imported from a source."""
+    token = _source.set(source)
+    try:
+        yield
+    finally:
+        _source.reset(token)
+
+
+def mark_import(actor: str) -> str:
+    """The actor of a write: inside of `importing`, with the source."""
+    source = _source.get()
+    return f"{actor}{_IMPORT}{source}" if source else actor
+
+
+def import_source_of(actor: str) -> str:
+    """The source from which an actor imported; empty for one that writes its own words.
+
+    >>> import_source_of("Ada:import obsidian"), import_source_of("Ada")
+    ('obsidian', '')
+    """
+    return actor.partition(_IMPORT)[2]
 
 
 def client_name(name: object, version: object = None) -> str:

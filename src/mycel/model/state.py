@@ -17,3 +17,14 @@ class State(NamedTuple):
 
 
 LIVE: Final = State()
+
+
+class Visibility(NamedTuple):
+    """The elements of a state that are looked at: all but what is archived, unless asked for."""
+
+    include_archived: bool = False
+    valid_at_us: int | None = None
+    """A time at which they have to hold; None for any."""
+
+
+ORDINARY: Final = Visibility()

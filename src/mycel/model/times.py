@@ -55,6 +55,19 @@ def to_text(microseconds: int) -> str:
     return f"{moment.isoformat(timespec='microseconds')}Z"
 
 
+def is_time(value: object) -> bool:
+    """True for an ISO 8601 text."""
+    with suppress(InvalidSyntax):
+        from_text(value)
+        return True
+    return False
+
+
+def is_past(value: object, now_us: int) -> bool:
+    """True for an ISO 8601 text of a time that has come by `now_us`."""
+    return is_time(value) and from_text(value) <= now_us
+
+
 def from_text(text: object) -> int:
     """Microseconds of an ISO 8601 text.
 

@@ -27,7 +27,7 @@ from mycel.errors import (
 from mycel.ir import query as ir
 from mycel.kip import ast
 from mycel.kip.fragments import path_text
-from mycel.model import allowance, ids
+from mycel.model import allowance, ids, times
 from mycel.model.limits import VARIABLES_MAX
 from mycel.plan.catalog import CommandValues, DefinedNames, PredicateFacts
 from mycel.plan.time_literals import spell_moments
@@ -46,6 +46,7 @@ ELEMENT_FIELDS: Final = (
     "predicate",
     "object",
     "weight",
+    "belief",
     *_OPEN_FIELDS,
 )
 
@@ -81,7 +82,9 @@ def bind_find(find: ast.Find, catalog: DefinedNames, values: CommandValues) -> B
         TypeMismatch: a type or predicate is not defined.
         UnknownReference: a variable is bound nowhere, or a parameter is missing.
     """
-    binder = _Binder(catalog, values)
+    binder = _Binder(catalog, values, hides=not find.include_archived)
+    if find.for_time is not None:
+        binder.valid_at = binder.time(find.for_time, "FOR TIME")
     branches, variables = binder.where(find.where)
     outputs = tuple(binder.output(expression, variables) for expression in find.expressions)
     grouped = any(isinstance(output, ir.Aggregate) for output in outputs)
@@ -104,10 +107,15 @@ def bind_find(find: ast.Find, catalog: DefinedNames, values: CommandValues) -> B
 
 
 def bind_targets(
-    where: ast.Block, targets: Sequence[ast.Variable], catalog: DefinedNames, values: CommandValues
+    where: ast.Block,
+    targets: Sequence[ast.Variable],
+    catalog: DefinedNames,
+    values: CommandValues,
+    *,
+    include_archived: bool = False,
 ) -> BoundQuery:
     """Bind a WHERE whose solutions are wanted as the numbers of these variables only."""
-    binder = _Binder(catalog, values)
+    binder = _Binder(catalog, values, hides=not include_archived)
     branches, variables = binder.where(where)
     outputs = tuple(binder.output(ast.Path(target), variables) for target in targets)
     return binder.finish(branches, outputs, (), variables)
@@ -165,8 +173,10 @@ class _Patterns:
 
 
 class _Binder:
-    def __init__(self, catalog: DefinedNames, values: CommandValues) -> None:
+    def __init__(self, catalog: DefinedNames, values: CommandValues, *, hides: bool) -> None:
         self.catalog: Final = catalog
+        self.hides: Final = hides and catalog.has_hidden()
+        self.valid_at: ir.Value | None = None
         self.values: Final = values
         self.roles: set[tuple[str, Role]] = set()
         self.warnings: dict[str, None] = {}
@@ -197,6 +207,8 @@ class _Binder:
             sort,
             predicate_variables=frozenset(self.predicate_variables),
             variables=tuple(variables),
+            hides=self.hides,
+            valid_at=self.valid_at,
             indexes=tuple(self.indexes),
         )
         return BoundQuery(
@@ -295,7 +307,10 @@ class _Binder:
             text = self._text(matcher.name, "name of a concept")
         if matcher.id is not None:
             number = self._concept_number(matcher.id)
-        patterns.atoms.append(ir.ConceptAtom(name, type_number, text, number))
+        is_addressed = number is not None or (type_number is not None and text is not None)
+        patterns.atoms.append(
+            ir.ConceptAtom(name, type_number, text, number, is_addressed=is_addressed)
+        )
 
     def _link(
         self, link: str | None, pattern: ast.LinkPattern | ast.LinkById, patterns: _Patterns
@@ -405,6 +420,17 @@ class _Binder:
         if isinstance(node, ast.Placeholder):
             return ir.Parameter(node.name, "text", "text")
         return ir.Constant(text, "text")
+
+    def time(self, node: ast.Text, word: str) -> ir.Value:
+        """A time, which becomes a number of microseconds."""
+        text = self.values.text(node, f"time after {word}")
+        try:
+            microseconds = times.from_text(text)
+        except InvalidSyntax as error:
+            raise located(error, node.span) from None
+        if isinstance(node, ast.Placeholder):
+            return ir.Parameter(node.name, "number", "microseconds")
+        return ir.Constant(microseconds, "number")
 
     def _concept_number(self, node: ast.Text) -> ir.Value:
         number = _parsed(ids.parse_concept_id, self.values.text(node, "id of a concept"), node)
@@ -587,8 +613,8 @@ def _check_fields(path: ast.Path) -> None:
         known = KNOWN_FIELDS.get(first.lower().replace("_", ""))
         close = did_you_mean(first, list(ELEMENT_FIELDS))
         hint = (
-            f"{close} Concepts have id, type and name; links have id, subject, predicate, object"
-            f" and weight; both have attributes and metadata. Perhaps"
+            f"{close} Concepts have id, type and name; links have id, subject, predicate, object,"
+            f" weight and belief; both have attributes and metadata. Perhaps"
             f" {path_text(name, known or ('attributes', first))}?"
         )
         raise UnknownReference(

@@ -47,6 +47,9 @@ class DefinedNames(Protocol):
     def symmetric_predicates(self) -> tuple[int, ...]:
         """The numbers of all symmetric predicates."""
 
+    def has_hidden(self) -> bool:
+        """True if elements may be archived."""
+
     def slots(self, owner: int, *, link: bool) -> Mapping[str, PropertySlot]:
         """The properties of a type's concepts, or a predicate's links, that are indexed."""
 

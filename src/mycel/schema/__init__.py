@@ -5,7 +5,9 @@ in force (`plan`). Definitions made by KIP alone are read here as well, more len
 
 Modules, in the order in which a schema passes through them:
 
+- `scalars`             the scalar types of properties, with what tells them apart
 - `model`               types of values, properties, constraints, nodes, edges, interfaces
+- `merge_policies`      the policies of `@merge`, and the types that they fit
 - `ast`                 the tree of a text
 - `lexer`               text to tokens
 - `foreign_words`       words of other languages, and their counterparts here

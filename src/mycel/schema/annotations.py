@@ -8,6 +8,8 @@ Any other annotation is kept as it is and has no meaning to the engine.
     rename_from     types, properties     the name before              once
     kip             nodes, edges          a name for KIP               once
     open            nodes, edges          none                         once
+    retention       nodes, edges          a rule (see `retention`)     once
+    functional      edges                 none                         once
     default         properties            a value (see `builder`)     once
     embed           vectors               a property (see `builder`), once
                                           and perhaps a model
@@ -20,29 +22,31 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
-from mycel.errors import SchemaError, did_you_mean
+from mycel.errors import ConstraintViolation, SchemaError, did_you_mean
 from mycel.model.limits import IDENTIFIER_BYTES_MAX
 from mycel.model.names import is_identifier, shorten
+from mycel.model.retention import retention_from_words
 from mycel.schema import ast
+from mycel.schema.merge_policies import MERGE_POLICIES, fitting_types, merge_fits, policy_of
 from mycel.schema.model import (
     DEFAULT,
     DESCRIPTION,
     EMBED,
+    FUNCTIONAL,
     INSTRUCTION,
     KIP_NAME,
     MERGE,
-    MERGE_POLICIES,
     OPEN,
     RENAME_FROM,
+    RETENTION,
     Annotation,
     TypeKind,
-    merge_fits,
 )
 from mycel.syntax.diagnostics import located
 from mycel.syntax.source import Span
 
 _TEXTS: Final = frozenset((DESCRIPTION, INSTRUCTION, RENAME_FROM, KIP_NAME))
-_OF_INSTANCES: Final = frozenset((KIP_NAME, OPEN))
+_OF_INSTANCES: Final = frozenset((KIP_NAME, OPEN, RETENTION, FUNCTIONAL))
 _OF_TYPES: Final = _OF_INSTANCES | {INSTRUCTION}
 _OF_PROPERTIES: Final = frozenset((DEFAULT, EMBED, MERGE))
 _INLINE: Final = frozenset(("key", "unique", "index"))
@@ -55,15 +59,9 @@ _EXAMPLES: Final = {
     KIP_NAME: '@kip("treats")',
     DEFAULT: '@default(0) or @default("text")',
     EMBED: "@embed(source), where source is a String property",
+    RETENTION: '@retention("archive 90d after updated unless linked")',
     MERGE: '@merge("newest") or another of ' + ", ".join(MERGE_POLICIES),
 }
-_MERGE_TYPES: Final = {
-    "set": "lists",
-    "max": "numbers, Date and DateTime",
-    "min": "numbers, Date and DateTime",
-    "counter": "numbers",
-}
-"""The types of values that a policy of `@merge` is for; the others are for all."""
 
 
 class CheckedAnnotations(NamedTuple):
@@ -92,6 +90,10 @@ def of_type(annotations: Iterable[ast.AnnotationDeclaration], kind: TypeKind) ->
                 annotation.span,
                 f"@{annotation.name} is for nodes and edges; an interface has no instances.",
                 "Put it on the nodes that implement the interface.",
+            )
+        if kind == "node" and annotation.name == FUNCTIONAL:
+            raise wrong(
+                annotation.span, "@functional is for edges.", "Put it after the target of an edge."
             )
     return _collected(annotations)
 
@@ -125,21 +127,25 @@ def of_property(declared: ast.PropertyDeclaration) -> CheckedAnnotations:
 
 
 def _check_merge(
-    annotation: ast.AnnotationDeclaration, policy: str, declared: ast.PropertyDeclaration
+    annotation: ast.AnnotationDeclaration, word: str, declared: ast.PropertyDeclaration
 ) -> None:
-    if policy not in MERGE_POLICIES:
+    policy = policy_of(word)
+    if policy is None:
         raise wrong(
             annotation.span,
-            f"{shorten(policy)!r} is no policy of @merge.",
-            did_you_mean(policy, MERGE_POLICIES) or f"Write {_EXAMPLES[MERGE]}.",
+            f"{shorten(word)!r} is no policy of @merge.",
+            did_you_mean(word, MERGE_POLICIES) or f"Write {_EXAMPLES[MERGE]}.",
         )
-    if not merge_fits(policy, declared.type):
-        fitting = ", ".join(each for each in MERGE_POLICIES if merge_fits(each, declared.type))
-        name, type_ = declared.name.text, shorten(str(declared.type))
+    type_ = declared.type
+    fitting = [
+        each for each in MERGE_POLICIES if merge_fits(each, type_.scalar, is_list=type_.is_list)
+    ]
+    if policy not in fitting:
+        name, type_text = declared.name.text, shorten(str(type_))
         raise wrong(
             annotation.span,
-            f'@merge("{policy}") is for {_MERGE_TYPES[policy]}, and {name} is {type_}.',
-            f"It takes one of {fitting}.",
+            f'@merge("{policy}") is for {fitting_types(policy)}, and {name} is {type_text}.',
+            f"It takes one of {', '.join(fitting)}.",
         )
 
 
@@ -164,8 +170,8 @@ def _collected(annotations: Iterable[ast.AnnotationDeclaration]) -> CheckedAnnot
 
 def _check_value(annotation: ast.AnnotationDeclaration) -> None:
     name, value, span = annotation.name, annotation.value, annotation.span
-    if name == OPEN and value is not None:
-        raise wrong(span, "@open takes no value.", "Write @open.")
+    if name in (OPEN, FUNCTIONAL) and value is not None:
+        raise wrong(span, f"@{name} takes no value.", f"Write @{name}.")
     if name not in _EXAMPLES:
         return
     if value is None:
@@ -182,3 +188,8 @@ def _check_value(annotation: ast.AnnotationDeclaration) -> None:
             "A name is a letter or underscore, then letters, digits or underscores, at most"
             f" {IDENTIFIER_BYTES_MAX}.",
         )
+    if name == RETENTION:
+        try:
+            retention_from_words(value.text)
+        except ConstraintViolation as error:
+            raise wrong(span, error.message, error.hint) from None

@@ -6,24 +6,11 @@ the order of their declaration. pyarrow is an extra; it is imported on first use
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
 from mycel.model.extras import extra
 from mycel.schema.model import ENDS, EdgeType, InstanceType, PropertyType
-
-_FACTORIES: Final = {
-    "String": "utf8",
-    "Blob": "large_binary",
-    "Bool": "bool_",
-    "I32": "int32",
-    "I64": "int64",
-    "U32": "uint32",
-    "U64": "uint64",
-    "F32": "float32",
-    "F64": "float64",
-    "Date": "date32",
-    "DateTime": "date64",
-}
+from mycel.schema.scalars import SCALARS
 
 
 def arrow_schema(declared: InstanceType) -> Any:
@@ -44,7 +31,7 @@ def arrow_type(pa: Any, type_: PropertyType) -> Any:
     """The type of one column; `pa` is pyarrow."""
     if type_.scalar == "Vector":
         return pa.list_(pa.field("item", pa.float32()), type_.dimension)
-    scalar = getattr(pa, _FACTORIES[type_.scalar])()
+    scalar = getattr(pa, SCALARS[type_.scalar].arrow)()
     return pa.list_(pa.field("item", scalar)) if type_.is_list else scalar
 
 

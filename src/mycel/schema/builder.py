@@ -164,13 +164,21 @@ def _edge(
         if end.text not in nodes:
             raise _unknown_end(end, nodes, interfaces)
     annotated = of_type(declared.annotations, "edge")
+    cardinality = _cardinality(declared.card)
+    for annotation in declared.annotations:
+        if annotation.name == model.FUNCTIONAL and cardinality.maximum is not None:
+            raise wrong(
+                annotation.span,
+                "@functional keeps former edges, and @card limits their number.",
+                "Leave out the maximum of @card: an edge of @functional ends those before it.",
+            )
     body = DeclarationBody("edge", declared.name, declared.members)
     return model.EdgeType(
         declared.name.text,
         type_id("edge", declared.name.text),
         declared.from_type.text,
         declared.to_type.text,
-        _cardinality(declared.card),
+        cardinality,
         annotated.kept,
         tuple(body.properties.values()),
         body.constraints(),

@@ -86,13 +86,13 @@ def _comments(text: str, tokens: SchemaTokens) -> Iterator[_Piece]:
 
 def _bounded(comments: Iterable[_Piece]) -> list[_Piece]:
     """The comments as a list; raises ResourceExhausted if they are too many."""
-    found = list(islice(comments, SCHEMA_COMMENTS_MAX + 1))
-    if len(found) > SCHEMA_COMMENTS_MAX:
+    pieces = list(islice(comments, SCHEMA_COMMENTS_MAX + 1))
+    if len(pieces) > SCHEMA_COMMENTS_MAX:
         raise ResourceExhausted(
             f"The schema has more than {SCHEMA_COMMENTS_MAX:,} comments.",
             hint="Remove comments, or write several lines as one /* … */.",
         )
-    return found
+    return pieces
 
 
 def _body(declared: ast.Declaration, tokens: SchemaTokens) -> tuple[int, int]:

@@ -1,7 +1,7 @@
 """The body of a declaration: its properties and constraints, and their checks.
 
-A `Body` grows while a type is built: first its own properties, then those of its interfaces.
-Constraints are read last, because they may name any of them.
+A `DeclarationBody` grows while a type is built: first its own properties, then those of its
+interfaces. Constraints are read last, because they may name any of them.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from mycel.schema import ast, model
 from mycel.schema.annotations import of_property, wrong
 from mycel.schema.catalog_json import constraint_order, prop_id
 from mycel.schema.property_values import BadValue, parse_default
+from mycel.schema.scalars import NUMERIC, scalar_words
 from mycel.syntax.regex import matcher
 from mycel.syntax.source import Span
 
@@ -192,12 +193,12 @@ class DeclarationBody:
 
     def _range(self, declared: ast.RangeDeclaration) -> model.Range:
         property_ = self._property(declared.property)
-        if property_.type.is_list or property_.type.scalar not in model.NUMERIC:
+        if property_.type.is_list or property_.type.scalar not in NUMERIC:
             raise wrong(
                 declared.property.span,
                 f"@range is for numbers, and {self.name}.{property_.name} is"
                 f" {brief(property_.type)}.",
-                "It takes I32, I64, U32, U64, F32 and F64.",
+                f"It takes {scalar_words(NUMERIC)}.",
             )
         minimum, maximum = declared.minimum, declared.maximum
         if minimum is not None and maximum is not None and minimum > maximum:
@@ -244,7 +245,7 @@ class DeclarationBody:
 
     def _check_keys(self, inherited: Iterable[tuple[str, model.Constraint]]) -> None:
         """Refuse more than one key, its own or inherited."""
-        said = [
+        declarations = [
             *_keys(self.members),
             *(
                 _KeyDeclaration(each.columns, self.owner.span, source)
@@ -252,14 +253,14 @@ class DeclarationBody:
                 if isinstance(each, model.Key)
             ),
         ]
-        for each in said[1:]:
-            first = said[0]
-            if each.source and each.columns == first.columns:
+        for declaration in declarations[1:]:
+            first = declarations[0]
+            if declaration.source and declaration.columns == first.columns:
                 continue
-            together = ", ".join(dict.fromkeys((*first.columns, *each.columns)))
+            together = ", ".join(dict.fromkeys((*first.columns, *declaration.columns)))
             raise wrong(
-                each.span,
-                f"{self.name} has two keys: {first} and {each}.",
+                declaration.span,
+                f"{self.name} has two keys: {first} and {declaration}.",
                 "A node has one @key; over several properties it is written"
                 f" @key({together}) in the body.",
             )

@@ -10,8 +10,9 @@ import json
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Final
 
-from mycel.errors import did_you_mean
+from mycel.errors import MycelError, did_you_mean
 from mycel.model.names import CONCEPT_TYPE, shorten
+from mycel.model.retention import RETENTION, parse_retention
 from mycel.schema.definitions import (
     ANY,
     KINDS,
@@ -21,7 +22,8 @@ from mycel.schema.definitions import (
     with_article,
 )
 from mycel.schema.foreign_words import by_word
-from mycel.schema.model import MERGE_POLICIES, quoted
+from mycel.schema.merge_policies import MERGE_POLICIES
+from mycel.schema.model import quoted
 
 SLIPS_MAX: Final = 5
 """The number of entries of one schema that are named."""
@@ -43,6 +45,7 @@ _OF_PREDICATES: Final = by_word(
         "object_types": "objecttypes objecttype",
         "is_symmetric": "symmetric issymmetric",
         "is_transitive": "transitive istransitive",
+        "functional": "isfunctional unique isunique",
     }
 )
 _OF_ENTRIES: Final = by_word(
@@ -62,6 +65,7 @@ def slips(meta_type: str, name: str, attributes: Mapping[str, Any]) -> Iterator[
     declared = attributes.get("instance_schema") if meta_type == CONCEPT_TYPE else None
     for message, meant in _misnamed(attributes, known):
         yield f"The definition of {name} says {message!r}, which means nothing; write {meant}."
+    yield from _retention(name, attributes)
     if declared is None:
         return
     if not isinstance(declared, Mapping):
@@ -77,6 +81,14 @@ def slips(meta_type: str, name: str, attributes: Mapping[str, Any]) -> Iterator[
         )
     else:
         yield from _entries(name, declared)
+
+
+def _retention(name: str, attributes: Mapping[str, Any]) -> Iterator[str]:
+    if RETENTION in attributes:
+        try:
+            parse_retention(attributes[RETENTION])
+        except MycelError as error:
+            yield f"The retention of {name} has no effect: {error.message} {error.hint}"
 
 
 def undefined_ends(

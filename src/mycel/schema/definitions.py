@@ -25,7 +25,9 @@ from typing import Any, Final, Literal
 
 from mycel.errors import InvalidValueType
 from mycel.model.names import shorten
-from mycel.schema.model import MERGE_POLICIES, MergePolicy, quoted
+from mycel.model.retention import RETENTION, retention_in_words
+from mycel.schema.merge_policies import MergePolicy, policy_of
+from mycel.schema.model import quoted
 
 ANY: Final = "*"
 """In a list of types: every concept of every type, and every link."""
@@ -76,6 +78,9 @@ class ConceptDefinition:
     description: str = ""
     rules: tuple[AttributeRule, ...] = ()
     is_strict: bool = False
+    retention: str = ""
+    """The rule of retention in words; empty without one that makes sense."""
+    is_functional: bool = False
 
     @property
     def takes_anything(self) -> bool:
@@ -110,6 +115,8 @@ def concept_definition(name: str, attributes: Mapping[str, Any]) -> ConceptDefin
         description=_text(attributes.get("description")),
         rules=tuple(_rule(key, entry) for key, entry in entries if isinstance(entry, Mapping)),
         is_strict=attributes.get("schema_enforcement") == "strict",
+        retention=retention_in_words(attributes.get(RETENTION)),
+        is_functional=attributes.get("functional") is True,
     )
 
 
@@ -147,7 +154,7 @@ def _rule(name: str, entry: Mapping[str, Any]) -> AttributeRule:
         has_default=entry.get("default_value") is not None,
         enum=tuple(enum) if isinstance(enum, list) else (),
         description=_text(entry.get("description")),
-        merge=next((each for each in MERGE_POLICIES if each == entry.get("merge")), None),
+        merge=policy_of(entry.get("merge")),
     )
 
 

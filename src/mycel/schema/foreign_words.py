@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
+from mycel.schema.scalars import SCALARS
+
+_EXAMPLES: Final = {"Vector": "Vector(768)"}
+
 
 def by_word(meanings: dict[str, str]) -> dict[str, str]:
     """Each word with its meaning, from meanings with their words."""
@@ -30,20 +34,9 @@ OPENINGS: Final[dict[str, str]] = {
     "extend": "A schema is the whole of it: add the properties where the type is declared.",
 }
 
-SCALARS: Final = by_word(
+FOREIGN_SCALARS: Final = by_word(
     {
-        "String": "string str text varchar char uuid id url uri utf8 json any",
-        "I64": "int int64 i64 integer long bigint number int8",
-        "I32": "int32 i32 int16 i16 i8 short smallint tinyint int4",
-        "U32": "uint32 u32 uint16 u16 u8 uint8 byte",
-        "U64": "uint64 u64 uint unsigned usize",
-        "F32": "float32 f32 single real float4",
-        "F64": "float float64 f64 double decimal numeric float8",
-        "Bool": "bool boolean",
-        "Blob": "blob bytes binary bytea largebinary",
-        "Date": "date date32 localdate",
-        "DateTime": "datetime timestamp timestamptz time instant date64",
-        "Vector(768)": "vector embedding vec fixedsizelist",
+        **{_EXAMPLES.get(name, name): traits.words for name, traits in SCALARS.items()},
         "[String]": "list array set seq",
         "String?": "option optional maybe nullable",
         "enum(open, closed)": "enum oneof union",

@@ -7,19 +7,15 @@ properties first, then those of its interfaces. `builder` checks the rules of th
 from __future__ import annotations
 
 import json
-from typing import ClassVar, Final, Literal, TypeAlias, cast, get_args
+from typing import ClassVar, Final, Literal, TypeAlias, cast
 
 from mycel.model.names import shorten
+from mycel.schema.merge_policies import MergePolicy
+from mycel.schema.scalars import Scalar
 from mycel.syntax.nodes import node
 
-Scalar = Literal[
-    "String", "Blob", "Bool", "I32", "I64", "U32", "U64", "F32", "F64", "Date", "DateTime", "Vector"
-]
 TypeKind = Literal["interface", "node", "edge"]
 
-INTEGERS: Final = frozenset(("I32", "I64", "U32", "U64"))
-FLOATS: Final = frozenset(("F32", "F64"))
-NUMERIC: Final = INTEGERS | FLOATS
 ENDS: Final = ("src", "dst")
 """Columns of an edge that constraints may name besides its properties."""
 
@@ -33,10 +29,10 @@ KIP_NAME: Final = "kip"
 """`@kip("treats")`: the type or predicate in KIP, if it differs from the name."""
 OPEN: Final = "open"
 """`@open`: instances may have attributes that the schema does not declare."""
-
-MergePolicy = Literal["set", "max", "min", "counter", "newest", "ask"]
-"""The rule that decides between two values of one property when branches are merged."""
-MERGE_POLICIES: Final[tuple[MergePolicy, ...]] = get_args(MergePolicy)
+RETENTION: Final = "retention"
+"""`@retention("archive 90d after updated")`: for how long instances are kept."""
+FUNCTIONAL: Final = "functional"
+"""`@functional`: a new link of an edge type ends the validity of the one before."""
 
 
 @node
@@ -105,7 +101,9 @@ class Property:
     @property
     def embed_model(self) -> str | None:
         """The model that makes this vector, if `@embed` names one."""
-        return next((each.model for each in self.annotations if each.name == EMBED), None)
+        return next(
+            (annotation.model for annotation in self.annotations if annotation.name == EMBED), None
+        )
 
     @property
     def merge(self) -> MergePolicy | None:
@@ -206,7 +204,16 @@ class _Type:
 
     @property
     def is_open(self) -> bool:
-        return any(each.name == OPEN for each in self.annotations)
+        return any(annotation.name == OPEN for annotation in self.annotations)
+
+    @property
+    def is_functional(self) -> bool:
+        return any(annotation.name == FUNCTIONAL for annotation in self.annotations)
+
+    @property
+    def retention(self) -> str | None:
+        """The rule of `@retention`, in words."""
+        return annotation(self.annotations, RETENTION)
 
     @property
     def description(self) -> str:
@@ -273,19 +280,7 @@ SchemaType: TypeAlias = Interface | NodeType | EdgeType
 
 def annotation(annotations: tuple[Annotation, ...], name: str) -> str | None:
     """The value of the first annotation of this name, if it has one."""
-    return next((each.value for each in annotations if each.name == name), None)
-
-
-def merge_fits(policy: str, type_: PropertyType) -> bool:
-    """True if a policy of `@merge` can decide between values of a type."""
-    match policy:
-        case "set":
-            return type_.is_list
-        case "counter":
-            return not type_.is_list and type_.scalar in NUMERIC
-        case "max" | "min":
-            return not type_.is_list and type_.scalar in NUMERIC | {"Date", "DateTime"}
-    return True
+    return next((annotation.value for annotation in annotations if annotation.name == name), None)
 
 
 def limits_of(declared: InstanceType) -> dict[str, list[Range | Check]]:

@@ -15,20 +15,19 @@ from mycel.errors import SchemaError
 from mycel.model.limits import INTEGER_MAX, INTEGER_MIN, JSON_INTEGER_MAX
 from mycel.schema import ast, schema_errors
 from mycel.schema.lexer import SchemaTokens, read
-from mycel.schema.model import EMBED, PropertyType, Scalar
+from mycel.schema.model import EMBED, PropertyType
+from mycel.schema.scalars import SCALARS
 from mycel.schema.schema_errors import CONSTRAINTS, fail, is_ident, too_long, unexpected
 from mycel.syntax.gc_pause import collector_paused
 from mycel.syntax.source import Span
 from mycel.syntax.strings import string_value
 from mycel.syntax.tokens import END
 
-SCALARS: Final = frozenset(
-    ("String", "Blob", "Bool", "I32", "I64", "U32", "U64", "F32", "F64", "Date", "DateTime")
-)
+_PLAIN_SCALARS: Final = SCALARS.keys() - {"Vector"}
 NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?", re.ASCII)
 
 VECTOR_DIMENSION_MAX: Final = (1 << 31) - 1
-_LIST_SCALARS: Final = SCALARS - {"Blob"}
+_LIST_SCALARS: Final = frozenset(name for name, traits in SCALARS.items() if traits.in_lists)
 _ENUM_VALUE: Final = re.compile(r"[A-Za-z0-9_-]+", re.ASCII)
 _NUMBER_CHARACTERS_MAX: Final = 400
 """Enough for every number of 64 bits, written out."""
@@ -180,9 +179,9 @@ def _property(tokens: SchemaTokens, kind: str) -> ast.PropertyDeclaration:
 def _type(tokens: SchemaTokens) -> PropertyType:
     at = tokens.at
     token, following = tokens.tokens[at], tokens.tokens[at + 1]
-    if token in SCALARS:
+    if token in _PLAIN_SCALARS:
         tokens.at = at + 1
-        return PropertyType(cast(Scalar, token), _accept(tokens, "?"))
+        return PropertyType(token, _accept(tokens, "?"))
     if token == "[":
         return _list(tokens)
     if following == "(" and token == "enum":
@@ -200,7 +199,7 @@ def _list(tokens: SchemaTokens) -> PropertyType:
     tokens.at += 1
     if not _accept(tokens, "]"):
         raise schema_errors.no_list_end(tokens, scalar)
-    return PropertyType(cast(Scalar, scalar), _accept(tokens, "?"), is_list=True)
+    return PropertyType(scalar, _accept(tokens, "?"), is_list=True)
 
 
 def _vector(tokens: SchemaTokens) -> PropertyType:

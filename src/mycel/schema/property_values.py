@@ -36,23 +36,19 @@ from decimal import Decimal
 from functools import lru_cache
 from math import copysign, isfinite
 from operator import is_
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, assert_never
 
 import orjson
 
+from mycel.errors import InternalError
 from mycel.model.names import kind_of, shorten
 from mycel.schema.definitions import json_type, with_article
-from mycel.schema.model import FLOATS, INTEGERS, Property, PropertyType, Scalar
+from mycel.schema.model import Property, PropertyType
+from mycel.schema.scalars import FLOATS, INTEGERS, SCALARS, Scalar
 
 Canonical: TypeAlias = Callable[[Any], Any]
 """Returns a value in its canonical spelling, the same object if it is spelled so already."""
 
-RANGES: Final[dict[Scalar, tuple[int, int]]] = {
-    "I32": (-(1 << 31), (1 << 31) - 1),
-    "I64": (-(1 << 63), (1 << 63) - 1),
-    "U32": (0, (1 << 32) - 1),
-    "U64": (0, (1 << 64) - 1),
-}
 BLOB_PREFIX: Final = "base64:"
 """A prefix of Blobs in files of OmniGraph."""
 _EXACT_MAX: Final = float(1 << 53)
@@ -106,7 +102,7 @@ def canonical_of(type_: PropertyType) -> Canonical:
         return _enum(type_.enum_values)
     if type_.scalar == "Vector":
         return _vector(type_.dimension or 0)
-    one = _SCALARS[type_.scalar]
+    one = _scalar(type_.scalar)
     return _list(one) if type_.is_list else one
 
 
@@ -257,16 +253,28 @@ def _blob(value: Any) -> str:
     return text
 
 
-_SCALARS: Final[dict[str, Canonical]] = {
-    **{name: _integer(*limits) for name, limits in RANGES.items()},
-    "F32": _float32,
-    "F64": _float64,
-    "String": _string,
-    "Bool": _bool,
-    "Date": _date,
-    "DateTime": _date_time,
-    "Blob": _blob,
-}
+def _scalar(scalar: Scalar) -> Canonical:
+    match scalar:
+        case "String":
+            return _string
+        case "Blob":
+            return _blob
+        case "Bool":
+            return _bool
+        case "I32" | "I64" | "U32" | "U64":
+            return _integer(*SCALARS[scalar].limits or ())
+        case "F32":
+            return _float32
+        case "F64":
+            return _float64
+        case "Date":
+            return _date
+        case "DateTime":
+            return _date_time
+        case "Vector":
+            raise InternalError("A vector needs its dimension.")
+        case _:
+            assert_never(scalar)
 
 
 # Enums, lists and vectors.

@@ -34,6 +34,7 @@ from mycel.schema.model import (
     limits_of,
 )
 from mycel.schema.property_values import BadValue, Canonical, UnknownEnumValue, format_value, wire
+from mycel.schema.scalars import SCALARS
 from mycel.syntax.regex import matcher
 
 
@@ -244,7 +245,7 @@ class RowRules:
             )
         if isinstance(bad, _LimitViolation):
             return self._error(ConstraintViolation, str(bad), *what, constraint=bad.constraint)
-        kind, hint_ = str(type_).removesuffix("?"), _EXPECTED.get(type_.scalar)
+        kind, hint_ = str(type_).removesuffix("?"), SCALARS[type_.scalar].format or None
         message = f"{place} must be {kind}: {bad}"
         return self._error(InvalidValueType, message, *what, constraint=kind, hint=hint_)
 
@@ -337,11 +338,3 @@ def _parts(name: str, count: int) -> tuple[str, ...] | None:
     if not isinstance(parts, list) or not all(isinstance(part, str) for part in parts):
         return None
     return tuple(parts) if len(parts) == count and _composite(parts) == name else None
-
-
-_EXPECTED: Final = {
-    "Date": 'A Date is text like "2024-01-31".',
-    "DateTime": 'A DateTime is text like "2024-01-31T12:00:00Z" or "2024-01-31T13:00:00+01:00".',
-    "Blob": "A Blob is base64 text with padding, not an address; it may begin with `base64:`.",
-    "Vector": "A Vector is an array of finite numbers, as many as its dimension.",
-}

@@ -14,8 +14,9 @@ from typing import Final
 from mycel.errors import SchemaError, did_you_mean
 from mycel.model.limits import IDENTIFIER_BYTES_MAX
 from mycel.model.names import shorten
-from mycel.schema.foreign_words import DECLARATIONS, EXTENDING, MODIFIERS, OPENINGS, SCALARS
+from mycel.schema.foreign_words import DECLARATIONS, EXTENDING, FOREIGN_SCALARS, MODIFIERS, OPENINGS
 from mycel.schema.lexer import SchemaTokens
+from mycel.schema.scalars import SCALARS
 from mycel.syntax import token_errors
 from mycel.syntax.strings import broken_string, is_broken
 from mycel.syntax.token_errors import about_end, about_invisible, close_it, error_at, open_brackets
@@ -24,13 +25,12 @@ from mycel.syntax.tokens import END
 KEYWORDS: Final = ("node", "edge", "interface")
 CONSTRAINTS: Final = ("key", "unique", "index", "range", "check")
 
+_NAMES_OF_TYPES: Final = [*SCALARS, "enum"]
 _TYPES: Final = (
-    "The types are String, Blob, Bool, I32, I64, U32, U64, F32, F64, Date, DateTime, Vector(n),"
-    " enum(a, b) or a list such as [String], each perhaps followed by `?`."
+    f"The types are {', '.join(SCALARS)}(n), enum(a, b) or a list such as [String], each perhaps"
+    " followed by `?`."
 )
-_NAMES_OF_TYPES: Final = (
-    "String Blob Bool I32 I64 U32 U64 F32 F64 Date DateTime Vector enum".split()  # noqa: SIM905
-)
+_LISTED: Final = [name for name, traits in SCALARS.items() if traits.in_lists]
 _ARGUMENTS: Final = {"range": "0..100", "check": '"pattern"'}
 _PROPERTY_UNQUOTED: Final = "Write names of properties without quotes."
 
@@ -267,10 +267,10 @@ def no_type(tokens: SchemaTokens, *, in_list: bool = False) -> SchemaError:
             hints["["] = "A list holds scalars, and no lists."
         hint = "Write a type without quotes." if _is_string(token) else _TYPES
         return unexpected(tokens, "a scalar" if in_list else "a type", hint, hints)
-    if in_list and token in {"Blob", "Vector", "enum"}:
-        hint = "A list holds String, Bool, I32, I64, U32, U64, F32, F64, Date or DateTime."
+    if in_list and token in _NAMES_OF_TYPES:
+        hint = f"A list holds {', '.join(_LISTED[:-1])} or {_LISTED[-1]}."
         return fail(tokens, f"There are no lists of {token}.", hint)
-    name, meant = shorten(token, 40), SCALARS.get(token.lower())
+    name, meant = shorten(token, 40), FOREIGN_SCALARS.get(token.lower())
     if following == "<":
         hint = "A list is written [String], a vector Vector(768)."
     elif meant is not None:

@@ -23,18 +23,13 @@ from typing import Final, NamedTuple
 from mycel.errors import did_you_mean
 from mycel.schema import model
 from mycel.schema.catalog import Catalog, Dropped
+from mycel.schema.scalars import SCALARS
 
 _KINDS: Final[tuple[model.TypeKind, ...]] = ("interface", "node", "edge")
 _ID_MAX: Final = 0xFFFF_FFFF
 _SUGGESTIONS_MAX: Final = 10
 _COMPARED_MAX: Final = 120
 _NOTHING: Final[Mapping[str, str]] = {}
-_WIDER: Final[Mapping[str, frozenset[str]]] = {
-    "I32": frozenset(("I64", "F64")),
-    "U32": frozenset(("I64", "U64", "F64")),
-    "F32": frozenset(("F64",)),
-}
-"""For a kind of numbers, those that hold each of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -370,7 +365,7 @@ def _pair(
 def may_hold(new: model.PropertyType, old: model.PropertyType) -> bool:
     """True if a type takes the same kind of values as another one, or a wider kind."""
     is_same = (new.scalar, new.dimension) == (old.scalar, old.dimension)
-    return new.is_list == old.is_list and (is_same or new.scalar in _WIDER.get(old.scalar, ()))
+    return new.is_list == old.is_list and (is_same or new.scalar in SCALARS[old.scalar].wider)
 
 
 def _hidden(

@@ -17,8 +17,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
+from mycel.model.retention import retention_from_words
 from mycel.schema import model
 from mycel.schema.property_values import parse_default
+from mycel.schema.scalars import FLOATS, INTEGERS
 
 PG: Final = "pg"
 """The attribute that holds a declaration."""
@@ -78,12 +80,21 @@ def attributes_of(
             attributes["object_types"] = [nodes[declared.to_type].kip_name]
     if declared.description:
         attributes[model.DESCRIPTION] = declared.description
+    if declared.retention is not None:
+        attributes[model.RETENTION] = retention_from_words(declared.retention)
+    if declared.is_functional:
+        attributes[model.FUNCTIONAL] = True
     return attributes
 
 
 def owned_attributes(declared: model.SchemaType) -> tuple[str, ...]:
     """The attributes of a definition that its declaration writes."""
-    return (*OWNED, model.DESCRIPTION) if declared.description else OWNED
+    stated = (
+        (model.DESCRIPTION, declared.description),
+        (model.RETENTION, declared.retention),
+        (model.FUNCTIONAL, declared.is_functional),
+    )
+    return (*OWNED, *(key for key, value in stated if value))
 
 
 def _entry(declared: model.Property) -> dict[str, Any]:
@@ -109,9 +120,9 @@ def _entry(declared: model.Property) -> dict[str, Any]:
 
 
 def _scalar_type(scalar: str) -> str:
-    if scalar in model.INTEGERS:
+    if scalar in INTEGERS:
         return "integer"
-    if scalar in model.FLOATS:
+    if scalar in FLOATS:
         return "number"
     return "boolean" if scalar == "Bool" else "string"
 

@@ -11,10 +11,13 @@ Modules, in the order in which a question passes through them:
 - `passage_links`    ways between passages: mentions, propositions, shared mentions
 - `name_match`       the fit of names and words
 - `notes_about`      notes about what a question names
+- `former_names`     concepts that once had the name that a question is
 - `link_hits`        links that fit, read as sentences
 - `hits`             hits and their order
 - `outdated`         lower scores for what is outdated, and its successors
 - `caveats`, `validity`  reasons for care with elements: superseded, expired, uncertain
+- `similar_texts`    texts that say much of the same
+- `changed_citations`  what notes cite and what has changed since
 - `near`             the filter that prefers elements near another one
 - `sections`         the two sections of an answer: notes and code
 - `weights`          every weight that the others use

@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 
 from mycel.model import ids
 from mycel.model.elements import Concept
-from mycel.search.validity import Caveat, superseded_by, value_caveats
+from mycel.search.validity import ARCHIVED_AT, AT_ARCHIVED, Caveat, superseded_by, value_caveats
 from mycel.store.query.history import time_of_state
+from mycel.store.query.lookup import hidden_among
 from mycel.store.query.reader import Reader
 from mycel.store.query.successors import successors
 
@@ -28,7 +29,8 @@ class Caveats(NamedTuple):
 
     def factor(self, number: int) -> float:
         """The factor of the score of an element in a search."""
-        return min((caveat.factor for caveat in self.caveats.get(number, ())), default=1.0)
+        caveats = self.caveats.get(number)
+        return min(caveat.factor for caveat in caveats) if caveats else 1.0
 
     def texts(self, number: int) -> tuple[str, ...]:
         """The caveats of an element as texts, the gravest first."""
@@ -43,9 +45,12 @@ def find_caveats(
     others = {number for numbers in newer.values() for number in numbers}
     known = reader.elements(others) if others else {}
     now_us = time_of_state(reader)
+    hidden = hidden_among(reader, values.keys())
     found: dict[int, tuple[Caveat, ...]] = {}
     for number, each in values.items():
         caveats = tuple(value_caveats(each.metadata, each.attributes, now_us))
+        if number in hidden and each.metadata.get(ARCHIVED_AT) is None:
+            caveats = (AT_ARCHIVED, *caveats)
         concepts = (known.get(successor) for successor in newer.get(number, ()))
         if names := tuple(name(concept) for concept in concepts if isinstance(concept, Concept)):
             caveats = (superseded_by(names), *caveats)

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Final
 from mycel.errors import InternalError
 from mycel.model.elements import Concept
 from mycel.model.names import shorten
+from mycel.search.former_names import FORMERLY, find_former
 from mycel.search.hits import AskedWords, ElementHit, Passing, sort_key
 from mycel.search.modes import HYBRID, SEMANTIC, SearchMode
 from mycel.search.name_match import Fit, fit_names, score_words
 from mycel.search.notes_about import end_of, find_notes_about
 from mycel.search.outdated import BY_NAME, lower_outdated
-from mycel.search.weights import ABOUT_SCORE, BM25_COLUMNS
+from mycel.search.passage_links import MENTION
+from mycel.search.weights import ABOUT_SCORE, BM25_COLUMNS, MATCH_SCORES
 from mycel.store.query import lookup
 from mycel.store.query.candidates import Candidates
 from mycel.store.query.reader import Reader
@@ -23,25 +25,25 @@ if TYPE_CHECKING:
     from mycel.search.passage_ranking import PassageRanking, RankedPassage
 
 RERANKED_MORE: Final = 20
-"""Extra candidates read from the index, because names change the order."""
+"""The number of extra candidates that are read from the index, because names change the order."""
 
 NAMED_MAX: Final = 50
-"""Namesakes that are compared, unless the limit asks for more."""
+"""The most namesakes that are compared, unless the limit asks for more."""
 
 LINKS_COUNTED: Final = 1_000
-"""Incoming links of a concept are counted up to here; more make no difference."""
+"""The number up to which incoming links of a concept are counted; more make no difference."""
 
 BEGINNING_CHARACTERS_MIN: Final = 3
 """The length from which a word also finds words that begin with it."""
 
 REASONS_MAX: Final = 3
+NAME_CHARACTERS: Final = 200
+"""Characters of the name of what a hit is linked with."""
 _REASONS: Final = {
     "words": "words",
     "meaning": "meaning",
     "pieces": "meaning",
     "named": "named in the question",
-    "link": "linked",
-    "shared": "linked",
     "actor": "actor",
     "episode": "episode",
     "time": "time",
@@ -69,6 +71,7 @@ class ConceptSearch:
         self._mode, self._ranking = mode, ranking
         self._passages: dict[int, RankedPassage] = {}
         self._about: dict[int, str] = {}
+        self._formerly: dict[int, str] = {}
 
     def hits(self, limit: int) -> list[ElementHit]:
         """Concepts that fit, the best first; only the first `limit` are sure to be the best."""
@@ -90,11 +93,13 @@ class ConceptSearch:
             matches = candidates.by_words(words.terms, wanted) if words.terms else []
             scores = score_words(words.shares(matches), words.usual, "words")
         numbers = candidates.by_keys(asked.keys(), max(limit, NAMED_MAX))
-        if len(scores) >= wanted:
-            numbers += candidates.titled(words.terms, wanted)
+        may_have_all = self._ranking is None or self._ranking.may_have_all
+        if len(scores) >= wanted and may_have_all and words.may_be_titled:
+            numbers += candidates.titled(asked.terms, wanted)
         numbers += self._named_from(limit)
+        self._formerly = self._passing(find_former(self._reader, asked, is_taken=bool(numbers)))
         self._about = self._notes_about()
-        for number in (*numbers, *self._about):
+        for number in (*numbers, *self._formerly, *self._about):
             scores.setdefault(number, 0.0)
         last = asked.terms[-1] if asked.terms else ""
         if len(scores) < limit and len(last) >= BEGINNING_CHARACTERS_MIN:
@@ -107,11 +112,14 @@ class ConceptSearch:
         """Notes about what the question names that pass the filters, each with its reason."""
         if self._condition.kind == CODE:
             return {}
-        notes = find_notes_about(self._reader, self._words.question)
-        if not notes:
+        return self._passing(find_notes_about(self._reader, self._words.question))
+
+    def _passing(self, reasons: dict[int, str]) -> dict[int, str]:
+        """Those of some concepts that pass the filters."""
+        if not reasons:
             return {}
-        passing = self._condition.among(("id",), notes).passing(self._reader)
-        return {number: notes[number] for number in passing if number not in self._without}
+        passing = self._condition.among(("id",), reasons).passing(self._reader)
+        return {number: reasons[number] for number in passing if number not in self._without}
 
     def _ranked_passages(self, wanted: int) -> dict[int, float]:
         """Scores of concepts by their evidence (`weights`), or by meaning alone."""
@@ -140,6 +148,8 @@ class ConceptSearch:
                 fit = fit_names(self._words.question, concept.name, concept.attributes, score)
                 if number in self._about:  # Those that fit better come first.
                     fit = fit._replace(score=max(fit.score, ABOUT_SCORE + fit.score / 100))
+                if number in self._formerly and not fit.is_named:
+                    fit = fit._replace(score=MATCH_SCORES["alias"].most, is_named=True)
                 if fit.score:
                     fits.append((concept, fit))
         named = [concept.number for concept, fit in fits if fit.is_named]
@@ -155,6 +165,7 @@ class ConceptSearch:
                 and self._is_by_meaning(concept.number),
                 (
                     *(BY_NAME if fit.is_named else ()),
+                    *self._former_name(concept.number),
                     *([self._about[concept.number]] if concept.number in self._about else ()),
                 ),
             )
@@ -163,24 +174,46 @@ class ConceptSearch:
         hits = lower_outdated(self._reader, hits, self._condition, self._without)
         return sorted(hits, key=sort_key)
 
+    def _former_name(self, number: int) -> tuple[str, ...]:
+        """The reason for a concept that had the name before."""
+        former = self._formerly.get(number)
+        return () if former is None else (f"{FORMERLY}{shorten(former, NAME_CHARACTERS)}",)
+
     def reasons(self, hit: ElementHit) -> tuple[str, ...]:
         """The strongest reasons for a hit, with those of a hybrid search; links by their origin."""
-        passage = self._passages.get(hit.element.number)
+        number = hit.element.number
+        passage = self._passages.get(number)
         reasons = dict.fromkeys(hit.why)
         for signal in () if passage is None else passage.signals():
-            reason = _REASONS[signal]
-            if passage is not None and passage.origin is not None and signal in ("link", "shared"):
-                number, predicate = passage.origin
-                origin = self._reader.concept(number)
-                known = shorten(origin.name) if origin is not None else "another"
-                through = f" through {self._reader.predicate_name(predicate)}" if predicate else ""
-                reason = f"linked from {known}{through}"
-            reasons[reason] = None
+            reason = _REASONS.get(signal)
+            if reason is None and passage is not None and passage.origin is not None:
+                reason = self._way(number, *passage.origin)
+            if reason is not None:
+                reasons[reason] = None
         code = None if passage is None or passage.about is None else passage.about
         concept = None if code is None else self._reader.concept(code)
         if concept is not None:
             reasons = {f"about {shorten(end_of(concept.name))}": None} | reasons
         return tuple(reasons)[:REASONS_MAX]
+
+    def _way(self, number: int, origin: int, predicate: int) -> str | None:
+        """The relation or the mention that joins a hit with the origin of a way to it.
+
+        None if both only mention the same: a reader of the two could not find that.
+        """
+        concept = self._reader.concept(origin)
+        if concept is None or self._ranking is None:
+            return None
+        name = shorten(concept.name, NAME_CHARACTERS)
+        if predicate != MENTION:
+            way = (origin, predicate, number)
+            leads = "from" if lookup.links_between(self._reader, [way]) else "to"
+            return f"linked {leads} {name} through {self._reader.predicate_name(predicate)}"
+        if number in self._ranking.mentioned_by(origin):
+            return f"mentioned by {name}"
+        if origin in self._ranking.mentioned_by(number):
+            return f"mentions {name}"
+        return None
 
     def _is_by_meaning(self, number: int) -> bool:
         passage = self._passages.get(number)

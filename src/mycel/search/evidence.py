@@ -62,12 +62,13 @@ from mycel.search.weights import (
     UNKNOWN_WEIGHT,
     Signal,
 )
+from mycel.store.file.rows import Row
 
 SEEDS: Final = 30
 CODE_SEEDS: Final = 10
-"""Links are followed from so many notes, and from so many passages of code."""
+"""The number of notes, and of passages of code, whose links are followed."""
 SAMPLED: Final = 16
-"""Of many values, one in so many is looked at for a bound."""
+"""One value in this many is read to find a lower bound of the greatest values."""
 COMMON_MIN: Final = 500
 COMMON_MAX: Final = 1_500
 """A word in more passages than one in 20, and than these bounds, is too common to be looked up."""
@@ -85,8 +86,8 @@ _OWNER: Final = re.compile(r"['’]s$|\W")
 class Sources(NamedTuple):
     """Sources of evidence beside the corpus."""
 
-    term_scores: Callable[[str, int], Sequence[tuple[int, float]] | None]
-    """BM25 by element of a term; None if it is in more elements than the bound."""
+    term_scores: Callable[[str, int], Sequence[Row] | None]
+    """Elements that have a term, each with its BM25; None if they are more than the bound."""
     pieces: Callable[[Sequence[int]], Sequence[NDArray[np.uint16]]]
     """The word pieces of elements."""
     edges: Callable[[Sequence[int]], Sequence[PassageLink]]
@@ -94,7 +95,7 @@ class Sources(NamedTuple):
     embed: Callable[[str], Floats]
     """The vector of a question."""
     calibration: Calibration
-    """The meaning of cosines with that vector."""
+    """The likelihood that a passage fits, by its cosine with that vector."""
     note_meaning: Callable[[str], tuple[Positions, Floats]]
     """The evidence of a better model on some of the passages: their places, and the values."""
 
@@ -122,24 +123,28 @@ class QuestionEvidence:
         self.terms = [each for each in terms if each.lower() not in LITTLE_WORDS] or list(terms)
         self._actors = self._named_actors()
         self._bare = self._without_actors()
-        self._seed_likeness: Floats | None = None
+        self._compared: tuple[Positions, Floats] = (
+            np.zeros(0, np.int64),
+            np.zeros((0, 0), np.float32),
+        )
         self.reach = np.zeros(len(corpus), np.float32)
-        """The order in which candidates are chosen."""
+        """The score of each passage by which candidates are chosen."""
         self.openness = np.zeros(len(corpus), np.float32)
         """The share of the question that words and names leave open, for each passage."""
         self._certain = np.zeros(len(corpus), np.float32)
         """The certainty of the question's vector, for each passage: the length of the vector."""
         self.favour = np.ones(len(corpus), np.float32)
         """The weight of the model that the evidence of meaning is from, for each passage."""
+        self.may_have_all = True
+        """False if no element has all words of the question."""
         if corpus.count:
             self._gather()
 
     def _gather(self) -> None:
         """The evidence on all passages, and the links from those that fit best."""
         corpus = self.corpus
-        self._matched, self._shares = self._words()
+        self._matched, self._shares, words = self._words()
         matched, shares = self._matched, self._shares
-        words = _weighted(shares, matched)
         meaning = self._meaning()
         named, unique = self._named()
         actor = self._actor()
@@ -167,17 +172,15 @@ class QuestionEvidence:
         }
 
     def _question_share(self, words: Floats, named: Floats) -> Floats:
-        """The share of the question that the words and names of passages have, for each kind."""
-        said = np.full(len(words), SAID_MAX, np.float32)
-        for mask in () if "words" in self.without else self._kinds():
-            most = max(float(words[mask].max(initial=0)), float(named[mask].max(initial=0)))
-            said[mask] = min(most, SAID_MAX)
-        return said
+        """The share of the question that the words and names of passages have, for each kind.
 
-    def _kinds(self) -> list[NDArray[np.bool_]]:
-        """The passages of each kind that there is: symbols must not speak for notes."""
-        is_code = self.corpus.is_code
-        return [mask for mask in (~is_code, is_code) if mask.any()]
+        Symbols must not speak for notes.
+        """
+        if "words" in self.without:
+            return np.full(len(words), SAID_MAX, np.float32)
+        best = np.maximum(words, named)
+        of_kinds = [min(float((best * mask).max()), SAID_MAX) for mask in self.corpus.kinds]
+        return np.where(self.corpus.is_code, *map(np.float32, reversed(of_kinds)))
 
     def _best_of_kinds(self, first: Floats) -> tuple[Positions, Floats]:
         """The passages that links are followed from, and the strength of each passage as one.
@@ -185,15 +188,15 @@ class QuestionEvidence:
         Notes and code are weighed apart: names of symbols would take all places otherwise.
         """
         seeds = [np.zeros(0, np.int64)]
-        strength = np.zeros(len(first), np.float32)
-        for mask in self._kinds():
-            places = np.flatnonzero(mask)
-            count = CODE_SEEDS if self.corpus.is_code[places[0]] else SEEDS
-            best = places[highest(first[places], count)]
+        most = []
+        for mask, count in zip(self.corpus.kinds, (SEEDS, CODE_SEEDS), strict=True):
+            best = highest(first, count, mask)
             best = best[first[best] >= 0]
             seeds.append(best)
-            most = max(float(first[best[:1]].max(initial=0)), STRONG)
-            strength[places] = np.clip(first[places] / most, 0, 1)
+            most.append(np.float32(max(float(first[best[:1]].max(initial=0)), STRONG)))
+        of_notes, of_code = most
+        most_of_kind = np.where(self.corpus.is_code, of_code, of_notes)
+        strength: Floats = np.clip(first / most_of_kind, 0, 1).astype(np.float32, copy=False)
         return np.concatenate(seeds), strength
 
     def on(self, chosen: Positions) -> dict[str, Floats]:
@@ -216,43 +219,59 @@ class QuestionEvidence:
         }
 
     def _likeness(self, chosen: Positions) -> tuple[Positions, Floats]:
-        """Seeds and other passages, in order, with the likeness of each to each word asked for."""
-        if self._seed_likeness is None:
-            self._seed_likeness = self._pieces(self.seeds)
-        others = np.setdiff1d(chosen, self.seeds)
-        places = np.concatenate((self.seeds, others))
-        likeness = np.concatenate((self._seed_likeness, self._pieces(others)), axis=1)
-        order = np.argsort(places)
-        return places[order], likeness[:, order]
+        """Passages in order, among them these and the seeds, with the likeness to each word."""
+        places, likeness = self._compared
+        more = np.setdiff1d(np.concatenate((self.seeds, chosen)), places)
+        if not len(places):
+            self._compared = more, self._pieces(more)
+        elif len(more):  # Of another kind, or for another filter.
+            places = np.concatenate((places, more))
+            likeness = np.concatenate((likeness, self._pieces(more)), axis=1)
+            order = np.argsort(places)
+            self._compared = places[order], likeness[:, order]
+        return self._compared
 
     # Signals.
 
-    def _words(self) -> tuple[Floats, Floats]:
-        """The match of each passage with each term, from 0 to 1, and the share of each term."""
+    def _words(self) -> tuple[Floats, Floats, Floats]:
+        """The match of each passage with each term, the share of each term, and the sum of it.
+
+        A match is from 0 to 1.
+        """
         corpus = self.corpus
+        words = np.zeros(len(corpus), np.float32)
         if "words" in self.without or not self.terms:
-            return np.zeros((0, len(corpus)), np.float32), np.zeros(0, np.float32)
+            return np.zeros((0, len(corpus)), np.float32), np.zeros(0, np.float32), words
         scores = np.zeros((len(self.terms), len(corpus)), np.float32)
         peaks = np.zeros(len(self.terms), np.float32)
         common = max(COMMON_MIN, min(corpus.count // 20, COMMON_MAX))
         bound = common if len(self.terms) > LOOKUP_TERMS_MAX else len(corpus) + COMMON_MAX
         missing = float(np.log(2 * corpus.count + 1))
+        numbers: list[Positions] = []
+        places_of: dict[int, Positions] = {}
         for at, term in enumerate(self.terms):
             rows = self._sources.term_scores(term, bound)
             if rows is None:
                 peaks[at] = 1e-3
-            elif rows:
-                table = np.array(rows, np.float64)
-                places = corpus.places(table[:, 0].astype(np.int64))
-                scores[at, places[places >= 0]] = table[places >= 0, 1]
-                peaks[at] = scores[at].max()
-            if not peaks[at]:
-                peaks[at] = missing
+                continue
+            elements, values = zip(*rows, strict=True) if rows else ((), ())
+            numbers.append(np.array(elements, np.int64))
+            places = corpus.places(numbers[-1])
+            is_there = places >= 0
+            places_of[at] = places = places[is_there]
+            scores[at, places] = np.array(values, np.float32)[is_there]
+            peaks[at] = scores[at, places].max(initial=0) or missing
+        shares = peaks / peaks.sum()
+        self.may_have_all = _have_in_common(numbers)
         if corpus.has_episodes:
             before, after = corpus.beside(scores)
             scores = np.minimum(scores + NEIGHBOURS * np.maximum(before, after), peaks[:, None])
-        scores /= peaks[:, None]
-        return scores, peaks / peaks.sum()
+            scores /= peaks[:, None]
+            return scores, shares, _weighted(shares, scores)
+        for at, places in places_of.items():
+            scores[at, places] /= peaks[at]
+            words[places] += shares[at] * scores[at, places]
+        return scores, shares, words
 
     def _meaning(self) -> Floats:
         """The evidence of the cosine of each passage, with its neighbours in an episode."""
@@ -452,18 +471,43 @@ def _weighted(shares: Floats, values: Floats) -> Floats:
     return total
 
 
-def highest(values: Floats, count: int) -> Positions:
-    """The positions of the greatest values, greatest first; ties in order of position."""
-    places = np.arange(len(values))
-    if SAMPLED * count < len(values):
-        # A bound from a sample leaves few values to choose from.
-        sample = values[::SAMPLED]
-        rank = min(2 * count // SAMPLED + SAMPLED, len(sample))
-        bound = np.partition(sample, len(sample) - rank)[len(sample) - rank]
-        above = np.flatnonzero(values >= bound)
-        places = above if len(above) >= count else places
+def _have_in_common(lists: Sequence[Positions]) -> bool:
+    """True if some number is in all lists, or if there are none."""
+    if not lists:
+        return True
+    first, *others = sorted(lists, key=len)
+    for numbers in others:
+        first = first[np.isin(first, numbers)]
+    return bool(len(first))
+
+
+def highest(values: Floats, count: int, mask: NDArray[np.bool_] | None = None) -> Positions:
+    """The positions of the greatest values, greatest first; ties in order of position.
+
+    Of those for which a mask is true, if there is one.
+    """
+    places = _above_bound(values, count, mask)
+    if places is None:
+        places = np.arange(len(values)) if mask is None else np.flatnonzero(mask)
     if count < len(places):
         some = values[places]
         least = np.partition(some, len(some) - count)[len(some) - count]
         places = places[some >= least]
     return places[np.argsort(-values[places], kind="stable")][:count]
+
+
+def _above_bound(values: Floats, count: int, mask: NDArray[np.bool_] | None) -> Positions | None:
+    """The positions of values above a bound from a sample; None if they are fewer than asked for.
+
+    So there are few values to choose from.
+    """
+    sample = values[::SAMPLED] if mask is None else values[::SAMPLED][mask[::SAMPLED]]
+    rank = 2 * count // SAMPLED + SAMPLED
+    if rank > len(sample):
+        return None
+    bound = np.partition(sample, len(sample) - rank)[len(sample) - rank]
+    is_above = values >= bound
+    if mask is not None:
+        is_above &= mask
+    above = np.flatnonzero(is_above)
+    return above if len(above) >= count else None

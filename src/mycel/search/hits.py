@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
+from functools import cached_property
 from typing import Any, Final, Literal, NamedTuple, Self
 
 from mycel.model.elements import Concept, Element
 from mycel.model.names import shorten
 from mycel.model.values import JsonObject
 from mycel.search.question import Question
-from mycel.store.query.candidates import TextMatch, counted, usual_bm25
+from mycel.store.query.candidates import Term, counted, has_title, usual_bm25
 from mycel.store.query.changed_texts import ChangedTexts
 from mycel.store.query.filters import Condition, Filters, condition
 from mycel.store.query.reader import Reader
-from mycel.text.kinds import CODE, NOTES, is_code
+from mycel.text.kinds import CODE, NOTES, is_code, is_section
+from mycel.text.queries import TextMatch
 
 
 class ElementHit(NamedTuple):
@@ -39,6 +41,12 @@ class ElementHit(NamedTuple):
         if isinstance(element, Concept):
             return CODE if is_code(element.type, element.attributes) else NOTES
         return CODE if element.metadata.get("author") == "bootstrap" else NOTES
+
+    @property
+    def is_section(self) -> bool:
+        """True for a section of a document that a bootstrap read."""
+        element = self.element
+        return isinstance(element, Concept) and is_section(element.type, element.attributes)
 
     def to_dict(self) -> JsonObject:
         """The element in its wire form, with `_score` and `_why` in its metadata.
@@ -74,9 +82,12 @@ class Passing(NamedTuple):
     links: Condition
 
     @classmethod
-    def of(cls, filters: Filters, types: Collection[int] | None = None) -> Self:
-        """The conditions of some filters, and of types or predicates."""
-        return cls(condition(filters, "concept", types), condition(filters, "proposition", types))
+    def of(cls, reader: Reader, filters: Filters, types: Collection[int] | None = None) -> Self:
+        """The conditions of some filters, and of types or predicates, in the state of a reader."""
+        return cls(
+            condition(reader, filters, "concept", types),
+            condition(reader, filters, "proposition", types),
+        )
 
 
 class AskedWords:
@@ -84,9 +95,23 @@ class AskedWords:
 
     def __init__(self, reader: Reader, asked: Question) -> None:
         self.question: Final = asked
-        self.terms: Final = counted(reader, asked.terms)
-        self.usual: Final = usual_bm25(reader, self.terms)
+        self._reader: Final = reader
         self.changed: Final = None if reader.state.is_live else ChangedTexts(reader, asked.terms)
+
+    @cached_property
+    def terms(self) -> list[Term]:
+        """The words with their counts, the rarest first; a hybrid search of concepts needs none."""
+        return counted(self._reader, self.question.terms)
+
+    @cached_property
+    def usual(self) -> float:
+        """The BM25 score of a text of average length that has each word once."""
+        return usual_bm25(self._reader, self.terms)
+
+    @cached_property
+    def may_be_titled(self) -> bool:
+        """False if no element has all words in its title."""
+        return has_title(self._reader, self.question.terms)
 
     def shares(self, matches: Iterable[TextMatch]) -> Mapping[int, tuple[float, float]]:
         """The share of the words that each match has, and its BM25 score, by element."""

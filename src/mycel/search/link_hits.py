@@ -24,11 +24,11 @@ from mycel.store.query.reader import Reader
 from mycel.text.names import folded
 
 LINKS_RANKED_MAX: Final = 60
-"""Links that are read and ranked, unless the limit asks for more."""
+"""The number of links that are read and ranked, unless the limit asks for more."""
 
 LINKS_PER_CONCEPT: Final = 50
 CONCEPTS_FOLLOWED: Final = 20
-"""Concepts matching the question whose links are read."""
+"""The number of concepts matching the question whose links are read."""
 
 PREDICATES_MATCHED: Final = 10
 

@@ -16,7 +16,8 @@ A match gives a score between its least and its most, and an element has the bes
 matches. Tests, generated and vendored files have less (`ASIDE_FACTOR`), unless the question is
 about tests. So every score is between 0 and 1, and means the same for every question. Of elements
 with one score, those come first that are written just like the question, then those that more
-links lead to, then the oldest.
+links lead to, then the oldest. The text of changelogs and of comments at the beginning of modules
+counts a little less than that of other documents (`RECORD_FACTOR`).
 """
 
 from __future__ import annotations
@@ -30,8 +31,10 @@ from mycel.search.weights import (
     ASIDE_TEXT_FACTOR,
     HALF_REACHED,
     MATCH_SCORES,
+    RECORD_FACTOR,
     Match,
 )
+from mycel.text.kinds import MODULE_SLUG
 from mycel.text.names import ElementNames, Standing, called, folded, key, parts, squeeze
 
 
@@ -52,8 +55,17 @@ def fit_names(question: Question, name: str, attributes: Mapping[str, Any], word
     score = words if match is None else max(words, MATCH_SCORES[match].score(share))
     if names.standing is Standing.ASIDE and not question.is_about_tests:
         score *= ASIDE_TEXT_FACTOR if match is None else ASIDE_FACTOR
+    elif match is None and not question.is_about_releases and _is_of_record(names):
+        score *= RECORD_FACTOR
     same_case = question.text in names.names or question.text.endswith(names.segments[-1])
     return Fit(score, match is not None, same_case)
+
+
+def _is_of_record(names: ElementNames) -> bool:
+    """True for a section of a changelog, and for the comment that a module begins with."""
+    *files, last = names.pieces
+    stems = (file.partition(".")[0].lower() for file in files)
+    return last == MODULE_SLUG or "changelog" in stems
 
 
 def score_words(

@@ -29,9 +29,9 @@ ABOUT: Final = "about"
 NAMES_MAX: Final = 5
 BEARERS_COMPARED: Final = 100
 BEARERS_MAX: Final = 3
-"""Nodes that one name may mean."""
+"""The most nodes that one name may mean."""
 NOTES_MAX: Final = 5
-"""Notes about one node."""
+"""The most notes about one node."""
 
 _SYMBOL_SCHEME: Final = "concept://"
 _AROUND_NAMES: Final = "`'\"“”‘’«»()[]{}<>,;:?!."
@@ -55,7 +55,7 @@ def find_notes_about(reader: Reader, question: Question) -> dict[int, str]:
 def find_notes_of_code(
     reader: Reader, about: int, code: Mapping[int, float]
 ) -> dict[int, tuple[int, float]]:
-    """The notes about some code or its files: the best code of each, and the score of that.
+    """The notes about some code or its files: what each is about, and the score of the best code.
 
     `about` is the number of that predicate; `code` are files and symbols, each with its score.
     """
@@ -73,7 +73,7 @@ def find_notes_of_code(
         for target in (number, file) if file is not None else (number,):
             links = lookup.links_after(reader, target, "in", (about,), (0, 0), NOTES_MAX)
             for _, _, note in links:
-                notes.setdefault(note, (number, score))
+                notes.setdefault(note, (target, score))
     return notes
 
 

@@ -45,6 +45,8 @@ def lower_outdated(
             scores[old] = min(scores[old], least * BELOW_SUCCESSOR)
     return [
         hit._replace(score=scores[number], caveats=caveats.texts(number))
+        if number in caveats.caveats
+        else hit
         for number, hit in known.items()
     ]
 

@@ -22,6 +22,7 @@ from mycel.embedding.embedder import NotReadyError
 from mycel.errors import EmbedderFailed
 from mycel.search.evidence import QuestionEvidence, Sources, highest
 from mycel.search.index.corpus import READ, Corpus, Floats, Positions
+from mycel.search.index.mentions import mentioned_in
 from mycel.search.index.note_vectors import AT_ONCE_MAX
 from mycel.search.index.passage_index import PassageIndex
 from mycel.search.index.search_index import SearchIndex
@@ -35,6 +36,7 @@ from mycel.search.weights import (
     EVIDENCE_WEIGHTS,
     FAIR,
     LOOKUP_MEANING_MIN,
+    LOOKUP_NOTE_MIN,
     LOOKUP_TERMS_MAX,
     OWN_EVIDENCE,
     PLAIN,
@@ -50,9 +52,13 @@ from mycel.store.query.reader import Reader
 from mycel.text.kinds import CODE
 
 CANDIDATES: Final = 100
-"""Passages that are compared with the question piece by piece, unless the limit asks for more."""
+"""The number of passages that are compared piece by piece, unless the limit asks for more."""
+MENTIONS_MAX: Final = 5
+"""The number of mentions of one text that are reasons for others: those shown with it."""
+CODE_RANKED: Final = 40
+"""The number of files and symbols that are ranked, for their section and for notes about them."""
 CODE_FOLLOWED: Final = 10
-"""Files and symbols that fit best, whose notes are found."""
+"""The number of best files and symbols whose notes are found."""
 LINKS_FOLLOWED: Final = 1_000
 """The number of links that are followed from all seeds together, in each direction."""
 
@@ -72,7 +78,7 @@ class RankedPassage(NamedTuple):
     None if the passage covers the question better by itself.
     """
     linked: tuple[int, int] | None
-    """The same of the strongest link to it, even then."""
+    """The element of the strongest link, and its predicate, even if `via` is None."""
     about: int | None = None
     """The code that it is about, if that fits fairly well."""
 
@@ -110,6 +116,7 @@ class PassageRanking:
         """
         without = _NOT_BY_MEANING if mode == SEMANTIC else ()
         self._reader, self._mode = reader, mode
+        self._mentions: dict[int, list[int]] = {}
         self.warning = ""
         try:
             passages = index.get()
@@ -123,11 +130,32 @@ class PassageRanking:
             self.warning = f"{why} This answer uses the embedder inside the package."
             self._evidence = gather_evidence(reader, instead, asked, without)
 
+    @property
+    def may_have_all(self) -> bool:
+        """False if no element has all words of the question."""
+        return self._evidence.may_have_all
+
     def best(self, condition: Condition, limit: int) -> list[RankedPassage]:
         """Passages that fit and pass a condition, best first."""
+        is_plain = not condition.others and condition.types is None
+        if condition.kind == CODE and is_plain and limit <= CODE_RANKED:
+            return self._code[:limit]
         allowed = _allowed(self._reader, self._evidence.corpus, condition)
         lifts = {} if condition.kind == CODE else self._notes_of_code
         return rank(self._evidence, allowed, limit, lifts)
+
+    def mentioned_by(self, number: int) -> list[int]:
+        """The concepts that the text of a concept mentions by name, the rarest names first."""
+        if number not in self._mentions:
+            self._mentions[number] = mentioned_in(
+                self._reader, self._evidence.corpus, number, MENTIONS_MAX
+            )
+        return self._mentions[number]
+
+    @cached_property
+    def _code(self) -> list[RankedPassage]:
+        """The files and symbols that fit best, whatever the filters are."""
+        return rank(self._evidence, self._evidence.corpus.is_code, CODE_RANKED)
 
     @cached_property
     def _notes_of_code(self) -> dict[int, tuple[int, float]]:
@@ -138,7 +166,7 @@ class PassageRanking:
         about = self._reader.find_predicate(ABOUT)
         if about is None:
             return {}
-        scores = {code.element: code.score for code in rank(evidence, is_code, CODE_FOLLOWED)}
+        scores = {code.element: code.score for code in self._code[:CODE_FOLLOWED]}
         return find_notes_of_code(self._reader, about, scores)
 
 
@@ -168,7 +196,7 @@ def rank(
 ) -> list[RankedPassage]:
     """Passages that fit, best first; those among them that are `allowed`, None for all.
 
-    `lifts` are notes about code that fits: the code, and its score.
+    `lifts` has, by the number of a note, the code that it is about and the score of that code.
     """
     corpus = evidence.corpus
     if not corpus.count:
@@ -177,38 +205,47 @@ def rank(
     places = _candidates(evidence, allowed, limit)
     if len(lifted):
         places = np.union1d(places, lifted)
-    values = evidence.on(places)
+    signals = evidence.on(places)
     titled = corpus.titled[places]
     parts = {
-        key: values[key] * np.where(titled, weight.titled, weight.turn)
+        key: signals[key] * np.where(titled, weight.titled, weight.turn)
         for key, weight in EVIDENCE_WEIGHTS.items()
         if weight.signal not in evidence.without
     }
-    total = np.sum(list(parts.values()), axis=0)
+    table = np.stack(list(parts.values()))
+    total = table.sum(axis=0)
     scores = _score(evidence, places, total)
     scores[np.searchsorted(places, lifted)] += ABOUT_CODE * gains
     scores = np.minimum(scores, SCORE_MAX)
-    fits = (scores >= SCORE_MIN) & _fits(evidence, values)
+    fits = (scores >= SCORE_MIN) & _fits(evidence, places, signals)
     order = np.lexsort((corpus.numbers[places], -scores))
     order = order[fits[order]][:limit]
-    vias, strongest = _origins(evidence, places[order])
+    best = places[order]
+    vias, strongest = _origins(evidence, best)
+    rows = zip(
+        corpus.numbers[best].tolist(),
+        scores[order].tolist(),
+        best.tolist(),
+        table[:, order].T.tolist(),
+        strict=True,
+    )
     return [
         RankedPassage(
-            int(corpus.numbers[places[at]]),
-            float(scores[at]),
-            {key: float(part[at]) for key, part in parts.items() if part[at] > 0},
-            vias.get(int(places[at])),
-            strongest.get(int(places[at])),
-            _code_of(lifts, int(corpus.numbers[places[at]])),
+            number,
+            score,
+            {key: value for key, value in zip(parts, values, strict=True) if value > 0},
+            vias.get(place),
+            strongest.get(place),
+            _code_of(lifts, number),
         )
-        for at in order.tolist()
+        for number, score, place, values in rows
     ]
 
 
 def _lifted(
     corpus: Corpus, allowed: NDArray[np.bool_] | None, lifts: Mapping[int, tuple[int, float]]
 ) -> tuple[Positions, Floats]:
-    """The places of allowed notes that are lifted, and the score of the code of each."""
+    """The places of the allowed notes in `lifts`, and the score of the code of each."""
     numbers = np.array(sorted(lifts), np.int64)
     places = corpus.places(numbers)
     gains = np.array([lifts[number][1] for number in numbers.tolist()], np.float32)
@@ -229,12 +266,12 @@ def _candidates(
 ) -> Positions:
     """The passages that are compared with the question piece by piece."""
     alive = evidence.corpus.alive
-    places = np.flatnonzero(alive if allowed is None else allowed & alive)
-    chosen = highest(evidence.reach[places], max(limit, CANDIDATES))
-    if evidence.openness[places].max(initial=0) > 0:
-        near = highest(evidence.whole["meaning"][places], max(limit, CANDIDATES // 2))
-        chosen = np.union1d(chosen, near)
-    return np.sort(places[chosen])
+    mask = alive if allowed is None else allowed & alive
+    chosen = highest(evidence.reach, max(limit, CANDIDATES), mask)
+    if (evidence.openness * mask).max(initial=0) > 0:
+        near = highest(evidence.whole["meaning"], max(limit, CANDIDATES // 2), mask)
+        chosen = np.concatenate((chosen, near))
+    return np.unique(chosen)
 
 
 def _score(evidence: QuestionEvidence, places: Positions, total: Floats) -> Floats:
@@ -273,12 +310,16 @@ def _crowd_factors(corpus: Corpus, places: Positions) -> Floats:
     return factors
 
 
-def _fits(evidence: QuestionEvidence, values: dict[str, Floats]) -> NDArray[np.bool_]:
+def _fits(
+    evidence: QuestionEvidence, places: Positions, values: dict[str, Floats]
+) -> NDArray[np.bool_]:
     """True for what a look-up may find; other questions leave that to the score."""
     if "words" in evidence.without or len(evidence.terms) > LOOKUP_TERMS_MAX:
         return np.ones(len(values["meaning"]), bool)
+    favour = evidence.favour[places]
+    least = np.where(favour > 1, LOOKUP_NOTE_MIN * favour, LOOKUP_MEANING_MIN)
     fits: NDArray[np.bool_] = (
-        (values["words"] > 0) | (values["named"] > 0) | (values["meaning"] >= LOOKUP_MEANING_MIN)
+        (values["words"] > 0) | (values["named"] > 0) | (values["meaning"] >= least)
     )
     return fits
 
@@ -344,7 +385,7 @@ def _note_meaning(
 
 def _allowed(reader: Reader, corpus: Corpus, condition: Condition) -> NDArray[np.bool_] | None:
     """The passages that pass a condition; None for all."""
-    if not condition.sql:
+    if condition.kind is None and condition.types is None and not condition.others:
         return None
     passes = np.ones(len(corpus), bool)
     if condition.types is not None:

@@ -12,6 +12,9 @@ TERMS_MAX: Final = 16
 """Of a longer question, this many of its longest words are used; they are the most specific."""
 
 _ABOUT_TESTS: Final = frozenset(("test", "tests", "testing", "tested"))
+_ABOUT_RELEASES: Final = frozenset(
+    ("version", "versions", "release", "releases", "released", "changelog", "changed", "since")
+)
 
 
 class Question:
@@ -28,6 +31,7 @@ class Question:
         if len(terms) > TERMS_MAX:
             terms = sorted(terms, key=lambda term: -len(term))[:TERMS_MAX]
         self.terms = terms
+        self.is_about_releases = not self.parts.isdisjoint(_ABOUT_RELEASES)
         self.is_about_tests = not self.parts.isdisjoint(_ABOUT_TESTS)
 
     def keys(self) -> set[str]:

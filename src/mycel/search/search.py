@@ -18,11 +18,11 @@ from mycel.search.concept_hits import ConceptSearch
 from mycel.search.hits import AskedWords, ElementHit, Passing, sort_key
 from mycel.search.index.search_index import SearchIndex
 from mycel.search.link_hits import LinkSearch
-from mycel.search.modes import KEYWORD, SearchMode
+from mycel.search.modes import HYBRID, KEYWORD, SearchMode
 from mycel.search.near import Neighbourhood
 from mycel.search.question import Question
-from mycel.search.sections import in_sections
-from mycel.search.weights import MATCH_SCORES
+from mycel.search.sections import in_sections, with_seat
+from mycel.search.weights import MATCH_SCORES, SEAT_RANK
 from mycel.store.database import Store
 from mycel.store.query import lookup
 from mycel.store.query.filters import Filters, state_reader
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 SEARCH_LIMIT_DEFAULT: Final = 10
 
-_FURNITURE_FILTERS: Final = frozenset(("path", "near", "as_of"))
+_FURNITURE_FILTERS: Final = frozenset(("path", "near", "as_of", "for_time", "include_archived"))
 """Filters with which definitions are found if nothing else fits; others exclude them."""
 
 
@@ -146,13 +146,13 @@ class _Search:
 
     def hits(self, types: Collection[int] | None, kind: AnswerKind | None) -> list[ElementHit]:
         """Elements of some types and of a kind that fit, best first."""
-        passing = Passing.of({**self._filters, "kind": kind}, types)
+        passing = Passing.of(self._reader, {**self._filters, "kind": kind}, types)
         furniture = frozenset[int]() if types is not None else self._furniture
         return self._near_first(passing, furniture)
 
     def with_definitions(self, hits: list[ElementHit]) -> list[ElementHit]:
         """Hits of the whole graph, with definitions if nothing else fits or is named."""
-        passing = Passing.of(self._filters)
+        passing = Passing.of(self._reader, self._filters)
         if not hits:
             return self._near_first(passing, frozenset())
         if self._element == "PROPOSITION" or not all(hit.by_meaning for hit in hits):
@@ -174,7 +174,13 @@ class _Search:
         hits: dict[int, ElementHit] = {}
         for conditions in (passing, near.within(passing)):
             hits |= {hit.element.number: hit for hit in self._best(conditions, without)}
-        return sorted(map(near.preferred, hits.values()), key=sort_key)[: self._limit]
+        return self._first(sorted(map(near.preferred, hits.values()), key=sort_key))
+
+    def _first(self, hits: list[ElementHit]) -> list[ElementHit]:
+        """The first of some hits, best first; in the mode "hybrid" with sections of documents."""
+        if self._mode == HYBRID and self._limit >= SEAT_RANK:
+            hits = with_seat(hits)
+        return hits[: self._limit]
 
     def _best(self, passing: Passing, without: frozenset[int]) -> list[ElementHit]:
         reader, words = self._reader, self._words
@@ -187,4 +193,4 @@ class _Search:
             hits += LinkSearch(reader, words, without, passing).hits(self._limit)
             reader.check_deadline()
         best = [hit for hit in sorted(hits, key=sort_key) if hit.score >= self._threshold]
-        return [hit._replace(why=concepts.reasons(hit)) for hit in best[: self._limit]]
+        return [hit._replace(why=concepts.reasons(hit)) for hit in self._first(best)]

@@ -3,6 +3,9 @@
 Each section is ranked by itself, because scores of notes and of symbols do not compare: a symbol
 has few words, and its name is often one of the question. The second section gets the places that
 the first one leaves, and a few more if it has something good.
+
+Among notes, sections of documents do not compare well either with what somebody wrote: there are
+many more of them, and each has one subject of a long text. So the first places have some of both.
 """
 
 from __future__ import annotations
@@ -10,8 +13,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol, TypeVar
 
+from mycel.search.hits import ElementHit
 from mycel.search.question import Question
-from mycel.search.weights import FAIR, GOOD, NAMED_IN_PART_LEAST, NAMED_LEAST, SECOND_SHARE
+from mycel.search.weights import (
+    FAIR,
+    GOOD,
+    NAMED_IN_PART_LEAST,
+    NAMED_LEAST,
+    SEAT_RANK,
+    SEAT_SHARE,
+    SECOND_SHARE,
+)
 from mycel.text.kinds import asks_for_place, is_identifier
 
 
@@ -33,6 +45,23 @@ def in_sections(
         good = max(good, 1)
     first = first[: limit - good]
     return [*first, *second[: limit - len(first)]]
+
+
+def with_seat(hits: Sequence[ElementHit]) -> list[ElementHit]:
+    """Notes, best first, with sections of documents and others among the first places.
+
+    Each of the two keeps its order; the places of names that fit are never taken. What is raised
+    gets the score of its place, so that scores stay in order.
+    """
+    of_sections = [hit.is_section for hit in hits]
+    first, others = of_sections[:SEAT_RANK], of_sections[SEAT_RANK:]
+    if len(set(first)) != 1 or first[0] not in (not other for other in others):
+        return list(hits)
+    at, last = SEAT_RANK + others.index(not first[0]), SEAT_RANK - 1
+    if hits[last].score >= NAMED_IN_PART_LEAST or hits[at].score < SEAT_SHARE * hits[last].score:
+        return list(hits)
+    seated = hits[at]._replace(score=hits[last].score)
+    return [*hits[:last], seated, *hits[last:at], *hits[at + 1 :]]
 
 
 def is_code_first(question: Question, notes: Sequence[_Scored], code: Sequence[_Scored]) -> bool:

@@ -12,11 +12,14 @@ from typing import Any, Final, NamedTuple
 
 from mycel.errors import MycelError
 from mycel.model import times
+from mycel.model.evidence import EVIDENCE, belief, is_judged
 from mycel.model.names import shorten
 from mycel.search.weights import (
+    BELIEF_FACTORS,
     CONFIDENCE_LOW,
     CONFIDENCE_ORDINARY,
     FUTURE_FACTOR,
+    MISSING_FACTOR,
     PAST_FACTOR,
     SUPERSEDED_FACTOR,
 )
@@ -29,9 +32,14 @@ OUTDATED: Final = frozenset(
 """The words of `status` for what is no longer true."""
 
 VALIDITY_KEYS: Final = frozenset(
-    ("status", "confidence", "expires_at", "valid_from", "valid_until")
+    ("status", "confidence", EVIDENCE, "expires_at", "valid_from", "valid_until", "archived_at")
 )
 """The metadata that says for how long and how surely an element is true."""
+
+_METADATA_KEYS: Final = VALIDITY_KEYS | {"source"}
+MISSING_SINCE: Final = "missing_since"
+"""The attribute of a node whose file, symbol or section is gone."""
+_ATTRIBUTE_KEYS: Final = VALIDITY_KEYS | {MISSING_SINCE}
 
 SOURCE_CHARACTERS: Final = 60
 
@@ -44,6 +52,11 @@ class Caveat(NamedTuple):
     """The factor of its score in a search."""
 
 
+ARCHIVED_AT: Final = "archived_at"
+AT_ARCHIVED: Final = Caveat("an end is archived", SUPERSEDED_FACTOR)
+"""The caveat of a link that leads to or from an archived element."""
+
+
 def superseded_by(names: tuple[str, ...]) -> Caveat:
     """The caveat of what others supersede."""
     return Caveat(f"superseded by {', '.join(names)}", SUPERSEDED_FACTOR)
@@ -53,7 +66,13 @@ def value_caveats(
     metadata: Mapping[str, Any], attributes: Mapping[str, Any], now_us: int
 ) -> Iterator[Caveat]:
     """The caveats that the values of an element give, the gravest first."""
+    if _ATTRIBUTE_KEYS.isdisjoint(attributes) and _METADATA_KEYS.isdisjoint(metadata):
+        return
     known = {**attributes, **metadata}
+    if (archived := metadata.get(ARCHIVED_AT)) is not None:
+        yield Caveat(f"archived {archived}", SUPERSEDED_FACTOR)
+    if (moment := attributes.get(MISSING_SINCE)) is not None:
+        yield Caveat(f"gone from the disk since {moment}", MISSING_FACTOR)
     status = known.get("status")
     if isinstance(status, str) and status.lower() in OUTDATED:
         yield Caveat(f"status: {status}", SUPERSEDED_FACTOR)
@@ -62,12 +81,16 @@ def value_caveats(
             yield Caveat(f"{text} {known[key]}", PAST_FACTOR)
     if known.get("valid_from") is not None and _is_after(known["valid_from"], now_us):
         yield Caveat(f"not valid before {known['valid_from']}", FUTURE_FACTOR)
-    confidence = known.get("confidence")
+    confidence = None if is_judged(metadata) else known.get("confidence")
     if isinstance(confidence, bool) or not isinstance(confidence, int | float):
         confidence = 1.0
     if 0 <= confidence < CONFIDENCE_ORDINARY:
         factor = CONFIDENCE_LOW + confidence if confidence < CONFIDENCE_LOW else 1.0
         yield Caveat(f"confidence {confidence:g}", factor)
+    if is_judged(metadata):
+        weighed = belief(metadata)
+        if weighed.status != "accepted":
+            yield Caveat(weighed.text, BELIEF_FACTORS[weighed.status])
     source = metadata.get("source")
     if isinstance(source, str) and source:
         yield Caveat(f"source: {shorten(' '.join(source.split()), SOURCE_CHARACTERS)}")

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import Final, Literal, NamedTuple
 
-from mycel.store.query.candidates import ColumnWeights
+from mycel.text.queries import ColumnWeights
 
 # Names and words.
 
@@ -48,7 +48,7 @@ BM25_COLUMNS: Final = ColumnWeights(title=1.0, body=1.0)
 """The weights of the columns of the text index in BM25. Keys of names never count there."""
 
 HALF_REACHED: Final = 0.02
-"""A BM25 score of this share of the usual one counts half."""
+"""The BM25 score that counts half, as a share of the usual score."""
 
 # Evidence.
 
@@ -97,7 +97,7 @@ class OwnEvidence(NamedTuple):
     """
 
     signal: Signal
-    """Its origin."""
+    """The source of the evidence."""
     chance: float
     """The evidence that a passage has which has nothing to do with the question."""
 
@@ -144,8 +144,10 @@ evidence; and the least one: what has less has no more evidence than chance give
 
 LOOKUP_TERMS_MAX: Final = 2
 LOOKUP_MEANING_MIN: Final = 0.75
+LOOKUP_NOTE_MIN: Final = 0.55
 """A question of so few words is rather a look-up: links bring nothing that does not fit by itself,
-and without a word or a name in common the evidence of meaning has to be this strong."""
+and without a word or a name in common the evidence of meaning has to be this strong; before its
+favour, that of the sentence model this strong."""
 
 # Factors of scores.
 
@@ -157,7 +159,15 @@ its text does."""
 SUPERSEDED_FACTOR: Final = 0.5
 PAST_FACTOR: Final = 0.6
 FUTURE_FACTOR: Final = 0.8
-"""Factors of what is superseded, no longer valid, and not valid yet."""
+MISSING_FACTOR: Final = 0.3
+"""Factors of what is superseded, no longer valid, not valid yet, and gone from the disk."""
+BELIEF_FACTORS: Final = {
+    "accepted": 1.0,
+    "contested": 0.8,
+    "insufficient": 0.8,
+    "rejected": SUPERSEDED_FACTOR,
+}
+"""Factors of links by what their evidence makes of them."""
 NAMED_FACTOR_MIN: Final = 0.9
 """The least factor of what is outdated, if its name fits."""
 BELOW_SUCCESSOR: Final = 0.99
@@ -178,14 +188,24 @@ NEAR_SHARE: Final = 0.5
 """With `near`, a hit at the centre gains this share of what its score lacks to 1; at the rim half
 of it."""
 
+RECORD_FACTOR: Final = 0.9
+"""The factor for the text of a section of a changelog, or of the comment that a module begins with,
+unless the question is about releases. Fitted on notes beside documents."""
+
 # Sections.
 
 SECOND_SHARE: Final = 3
-"""The second section gets one place in so many, if it has as many good hits."""
+"""One place in this many is for the second section, if it has as many good hits."""
 GOOD: Final = 0.55
 FAIR: Final = 0.3
 """The least scores of good hits, and of one that the second section has at least. Half of the
 questions about code have three good hits in it, and nine in ten of those about notes have none."""
+
+SEAT_RANK: Final = 3
+SEAT_SHARE: Final = 0.75
+"""Among so many first notes are sections of documents and others: if one of them is missing, its
+best takes the last of these places, with at least this share of the score that is there. Fitted on
+notes beside documents."""
 
 NAMED_LEAST: Final = MATCH_SCORES["spelling"].least
 NAMED_IN_PART_LEAST: Final = MATCH_SCORES["parts"].least * ASIDE_FACTOR

@@ -18,7 +18,6 @@ exception is logged and answered with `KIP_4003`, without details.
 from __future__ import annotations
 
 import logging
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from difflib import get_close_matches
@@ -35,6 +34,7 @@ from mycel.errors import (
     ResourceExhausted,
 )
 from mycel.kip import is_write, parse
+from mycel.kip.statements import READING, WRITING, first_word
 from mycel.model import allowance
 from mycel.model.json_text import read_json
 from mycel.model.limits import BATCH_COMMANDS_MAX
@@ -71,10 +71,6 @@ _LIKENESS: Final = 0.8
 _KEY_LETTERS_MAX: Final = 40
 _KEYS_MAX: Final = 32
 """The most keys of a request: each unknown one is compared and gets a warning."""
-_READS: Final = ("FIND", "SEARCH", "NEAREST", "DESCRIBE", "EXPORT", "TRAVERSE")
-_WRITES: Final = frozenset(("UPSERT", "DELETE", "UPDATE", "MERGE"))
-
-_FIRST_WORD: Final = re.compile(r"(?>(?:\s++|//[^\n]*+)*)([A-Z]*)")
 
 _log = logging.getLogger(__name__)
 
@@ -168,21 +164,15 @@ def plain(response: Response) -> Response:
 
 def writes(text: str) -> bool:
     """True for the text of a command that writes; false for one that cannot be parsed."""
-    if text.lstrip().startswith(_READS):  # The usual case, told without parsing.
+    if text.lstrip().startswith(READING):  # The usual case, told without parsing.
         return False
     try:
         command = parse(text)
     except (InvalidSyntax, InvalidIdentifier):
         return False
     except MycelError:  # Too large to be parsed: its first word has to tell.
-        return _first_word(text) in _WRITES
+        return first_word(text) in WRITING
     return is_write(command)
-
-
-def _first_word(text: str) -> str:
-    """The keyword that a text begins with, behind comments."""
-    match = _FIRST_WORD.match(text)
-    return "" if match is None else match[1]
 
 
 # Running.
@@ -245,7 +235,7 @@ def _is_manipulation(command: _Command | MycelError) -> bool:
     """True for a text that begins as a command that writes, without parsing it."""
     if isinstance(command, MycelError):
         return False
-    return _first_word(command.text) in _WRITES
+    return first_word(command.text) in WRITING
 
 
 def _ends(command: _Command | MycelError, response: Response) -> bool:

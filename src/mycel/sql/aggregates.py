@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Final, assert_never
 
 from mycel.ir import query as ir
+from mycel.model.aggregates import AggregateName, is_extreme, is_sum
 from mycel.sql.dialect import Dialect
 from mycel.sql.fields import Access
 
 LARGE_COUNT: Final = (1 << 63) - 1
-EXTREMES: Final = ("MIN", "MAX")
 
 
 def group_key(dialect: Dialect, access: Access) -> str:
@@ -25,16 +25,20 @@ def total(dialect: Dialect, node: ir.Aggregate, access: Access, *, exact: bool =
     With `exact`, sums may go beyond 64 bits, where SQLite's own would fail, and MIN and MAX tell
     integers from 2^63 on apart; these are then JSON texts.
     """
-    if exact and node.function in EXTREMES:
-        return f"{dialect.EXACT_TOTALS[node.function]}({_argument_text(dialect, node, access)})"
+    function = _function(dialect, node.function, exact=exact)
+    if exact and is_extreme(node.function):
+        return f"{function}({_argument_text(dialect, node, access)})"
     distinct = "DISTINCT " if node.distinct else ""
-    functions = dialect.EXACT_TOTALS if exact and node.function == "SUM" else dialect.TOTALS
-    made = f"{functions[node.function]}({distinct}{_argument(dialect, node, access)})"
+    aggregate = f"{function}({distinct}{_argument(dialect, node, access)})"
     if node.times > 1:
-        made = dialect.multiplied(made, node.times)
-    if node.function in EXTREMES:
-        return _certain(dialect, made) if access.kind == "json" else made
-    return _finite(dialect, node, made)
+        aggregate = dialect.multiplied(aggregate, node.times)
+    if is_extreme(node.function):
+        return _certain(dialect, aggregate) if access.kind == "json" else aggregate
+    return _finite(dialect, node, aggregate)
+
+
+def _function(dialect: Dialect, function: AggregateName, *, exact: bool) -> str:
+    return dialect.exact_total_function(function) if exact else dialect.total_function(function)
 
 
 def _certain(dialect: Dialect, extreme: str) -> str:
@@ -55,7 +59,7 @@ def _argument_text(dialect: Dialect, node: ir.Aggregate, access: Access) -> str:
 
 def _finite(dialect: Dialect, node: ir.Aggregate, total: str) -> str:
     """JSON has no infinity: a sum beyond what a float holds is null."""
-    return dialect.finite(total) if node.function in ("SUM", "AVG") else total
+    return dialect.finite(total) if is_sum(node.function) else total
 
 
 def _argument(dialect: Dialect, node: ir.Aggregate, access: Access) -> str:
@@ -65,19 +69,24 @@ def _argument(dialect: Dialect, node: ir.Aggregate, access: Access) -> str:
                 return group_key(dialect, access)
             return "*" if access.is_present else access.value
         case "SUM" | "AVG":
-            return _values_of_kinds(access, ("number",), ("integer", "real"))
+            return _values_of_kinds(dialect, access, ("number",), ("integer", "real"))
         case "MIN" | "MAX":
-            return _values_of_kinds(access, ("number", "text"), ("integer", "real", "text"))
+            return _values_of_kinds(
+                dialect, access, ("number", "text"), ("integer", "real", "text")
+            )
         case _:
             assert_never(node.function)
 
 
-def _values_of_kinds(access: Access, kinds: tuple[str, ...], json_types: tuple[str, ...]) -> str:
+def _values_of_kinds(
+    dialect: Dialect, access: Access, kinds: tuple[str, ...], json_types: tuple[str, ...]
+) -> str:
     """The values of some kinds, and NULL for all others; in JSON, those of some types."""
     if access.kind == "json":
         types = ", ".join(f"'{each}'" for each in json_types)
-        return f"CASE WHEN {access.type} IN ({types}) THEN {access.value} END"
-    return access.value if access.kind in kinds else "NULL"
+        value = access.value if "text" in kinds else access.number
+        return f"CASE WHEN {access.type} IN ({types}) THEN {value} END"
+    return access.value if access.kind in kinds else dialect.NOTHING
 
 
 def in_two_steps(
@@ -90,7 +99,6 @@ def in_two_steps(
     exact: bool = False,
 ) -> tuple[list[str], str]:
     """The columns of the first grouping, and how the second one makes the whole of them."""
-    functions = dialect.EXACT_TOTALS if exact else dialect.TOTALS
     match node.function:
         case "AVG":
             argument = _argument(dialect, node, access)
@@ -98,9 +106,11 @@ def in_two_steps(
             whole = f"sum({table}.{column}) / nullif(sum({table}.{column}n), 0)"
             return parts, _finite(dialect, node, whole)
         case "COUNT" | "SUM":
-            whole = _finite(dialect, node, f"{functions['SUM']}({table}.{column})")
+            whole = _finite(
+                dialect, node, f"{_function(dialect, 'SUM', exact=exact)}({table}.{column})"
+            )
         case "MIN" | "MAX":
-            whole = f"{functions[node.function]}({table}.{column})"
+            whole = f"{_function(dialect, node.function, exact=exact)}({table}.{column})"
         case _:
             assert_never(node.function)
     return [f"{total(dialect, node, access, exact=exact)} AS {column}"], whole

@@ -13,6 +13,7 @@ from typing import Final
 
 from mycel.ir import query as ir
 from mycel.ir.facts import atom_variables, is_determined
+from mycel.model.aggregates import is_extreme
 from mycel.sql import aggregates, sqlite
 from mycel.sql.dialect import Dialect
 from mycel.sql.fields import Access, OutputColumn
@@ -75,7 +76,7 @@ def compile_numbers(
     select = compiler.solutions()
     names = [output.variable for output in query.outputs if isinstance(output, ir.Field)]
     columns = ", ".join(f"{select.scope[n].number} AS n{at}" for at, n in enumerate(names))
-    order = ", ".join(str(at + 1) for at in range(len(names)))
+    order = ", ".join(f"{at + 1}{dialect.NULLS_FIRST}" for at in range(len(names)))
     # Apart from each other: to do both at once, SQLite would keep every row until it has sorted.
     rows = f"({select.text(columns, distinct=True)}{dialect.APART}) u"
     text = f"SELECT * FROM {rows} ORDER BY {order}"
@@ -98,10 +99,12 @@ class _Compiler:
         self.query: Final = query
         self.dialect: Final = dialect
         self.limited: Final = limited
-        self.exact: Final = exact
+        self.exact: Final = exact or dialect.EXTREMES_ARE_JSON
         self.ties = ties
         self.bindings: Final = Bindings()
-        sources = StateTables(self.bindings.add(MOMENT) if past else None, dialect)
+        valid_at = None if query.valid_at is None else self.bindings.add(query.valid_at)
+        moment = self.bindings.add(MOMENT) if past else None
+        sources = StateTables(moment, dialect, query.hides, valid_at)
         # A page in no particular order is full before all solutions are made.
         is_eager = not limited or bool(query.sort) or query.is_grouped
         self.patterns: Final = Patterns(sources, self.bindings, is_eager=is_eager)
@@ -162,7 +165,7 @@ class _Compiler:
 
     def _slots(self, scope: Scope) -> str:
         slots = [
-            f"{scope[name].number if name in scope else 'NULL'} AS v{at}"
+            f"{scope[name].number if name in scope else self.dialect.NOTHING} AS v{at}"
             for at, name in enumerate(self.query.variables)
         ]
         return ", ".join(slots) or "1"
@@ -184,13 +187,14 @@ class _Compiler:
             order
             for key in self.query.sort
             if isinstance(key.output, ir.Field)
-            for order in sort_terms(self._key(select, key.output), key.descending)
+            for order in sort_terms(self.dialect, self._key(select, key.output), key.descending)
         ]
         if self.limited or keys:  # Ties come in the order of pages, also where all is asked for.
             self.ties = self.ties or tuple(
                 name for name in select.scope if name in self.query.variables
             )
-            keys += [select.scope[name].number for name in self.ties]
+            nulls = self.dialect.NULLS_FIRST
+            keys += [f"{select.scope[name].number}{nulls}" for name in self.ties]
         order = f" ORDER BY {', '.join(keys)}" if keys else ""
         return select.text(columns) + order + self._cut()
 
@@ -246,13 +250,36 @@ class _Compiler:
 
     def _is_json(self, node: ir.Aggregate) -> bool:
         """True if an aggregate is a JSON text."""
-        return self.exact and node.function in aggregates.EXTREMES
+        return self.exact and is_extreme(node.function)
 
     def _total_terms(self, total: str, key: ir.SortKey) -> list[str]:
         if isinstance(key.output, ir.Aggregate) and self._is_json(key.output):
-            value = self.dialect.value_at(total, self.dialect.WHOLE)
-            return sort_terms(Access("json", value, self.dialect.type_at(total)), key.descending)
+            return sort_terms(self.dialect, self._text_access(total), key.descending)
         return [f"{total}{' DESC' if key.descending else ''} NULLS LAST"]
+
+    def _text_access(self, text: str) -> Access:
+        """A JSON text as a value to sort by."""
+        dialect, path = self.dialect, self.dialect.WHOLE
+        return Access(
+            "json",
+            dialect.value_at(text, path),
+            dialect.type_at(text),
+            text,
+            dialect.number_at(text, path),
+            dialect.string_at(text, path),
+        )
+
+    def _bare_access(self, access: Access) -> Access:
+        """A value to sort groups by."""
+        bare = self.dialect.bare
+        return replace(
+            access,
+            value=bare(access.value),
+            type=bare(access.type),
+            text=bare(access.text),
+            number=bare(access.number),
+            string=bare(access.string),
+        )
 
     def _bare(self, column: OutputColumn) -> OutputColumn:
         return replace(column, expression=self.dialect.bare(column.expression))
@@ -271,7 +298,11 @@ class _Compiler:
             term
             for key in self.query.sort
             for term in (
-                sort_terms(self._access(select, key.output), key.descending)
+                sort_terms(
+                    self.dialect,
+                    self._bare_access(self._access(select, key.output)),
+                    key.descending,
+                )
                 if isinstance(key.output, ir.Field)
                 else self._total_terms(total(key.output), key)
             )
@@ -329,7 +360,7 @@ def _outer_cell(cell: Cell, number: str) -> Cell:
 
 
 def _is_number(output: ir.Output) -> bool:
-    return isinstance(output, ir.Aggregate) and output.function not in aggregates.EXTREMES
+    return isinstance(output, ir.Aggregate) and not is_extreme(output.function)
 
 
 def _columns(outputs: list[OutputColumn]) -> str:
@@ -349,7 +380,7 @@ def _common_kind(scopes: list[Scope], name: ir.Variable) -> CellKind:
     return kinds.pop() if len(kinds) == 1 else "element"
 
 
-def sort_terms(access: Access, descending: bool) -> list[str]:
+def sort_terms(dialect: Dialect, access: Access, descending: bool) -> list[str]:
     """The sort expressions: nulls last in both directions, kinds of values apart.
 
     Integers from 2^63 on are floats here. To tell them apart would take a third term, which costs
@@ -357,5 +388,14 @@ def sort_terms(access: Access, descending: bool) -> list[str]:
     """
     way = " DESC" if descending else ""
     if access.kind == "json":
-        return [f"{_RANK.format(type=access.type)}{way} NULLS LAST", f"{access.value}{way}"]
-    return [f"{access.value}{way} NULLS LAST"]
+        keys = dialect.sort_keys(access.type, access.value, access.number, access.string)
+        return [
+            f"{_RANK.format(type=access.type)}{way} NULLS LAST",
+            *(f"{key}{way}" for key in keys),
+        ]
+    value = access.value
+    if access.kind == "text":
+        value = dialect.ordered(access.string or value)
+    elif access.kind == "number":
+        value = access.number or value
+    return [f"{value}{way} NULLS LAST"]

@@ -80,16 +80,21 @@ def equal(dialect: Dialect, left: Access, right: Access) -> str:
     if "json" not in (left.kind, right.kind):  # Of two kinds, only nulls are equal.
         return f"({left.value} IS NULL AND {right.value} IS NULL)"
     letter = left.letter(dialect)
+    test = f"{left.beside(right.kind)} = {right.beside(left.kind)}"
+    if "element" in (left.kind, right.kind):
+        test = dialect.unlike(test)
     return (
         f"(({letter}) = ({right.letter(dialect)}) AND CASE WHEN ({letter}) IN ('a', 'o') THEN"
         f" {dialect.json_equal(_json(dialect, left), _json(dialect, right))}"
-        f" ELSE {left.value} = {right.value}{_exactly(dialect, left, right)} END"
+        f" ELSE {test}{_exactly(dialect, left, right)} END"
         f" OR ({left.value} IS NULL AND {right.value} IS NULL))"
     )
 
 
 def _exactly(dialect: Dialect, left: Access, right: Access) -> str:
     """The further test of equal values, which only large numbers can fail."""
+    if dialect.IS_EXACT:
+        return ""
     return (
         f" AND ({dialect.is_no_float(left.value)} OR {left.value} < {dialect.LARGE}"
         f" OR {dialect.compared(_json(dialect, left), _json(dialect, right))} = 0)"
@@ -109,7 +114,8 @@ def _with_large(dialect: Dialect, operator: str, left: Access, right: Access) ->
     falls_short = "TRUE" if operator in ("<", "<=") else "FALSE"
     return (
         f"({left.type} {_NUMBER}"
-        f" AND CASE WHEN {left.value} < {dialect.LARGE} THEN {falls_short} ELSE {exact} END)"
+        f" AND CASE WHEN {left.beside('number')} < {dialect.LARGE} THEN {falls_short} ELSE {exact}"
+        " END)"
     )
 
 
@@ -122,7 +128,7 @@ def _equals_constant(dialect: Dialect, left: Access, constant: Access) -> str:
         match constant.kind:
             case "number" | "text":
                 test = _TYPE_NAMES[constant.kind]
-                return f"({left.value} = {constant.value} AND {left.type} {test})"
+                return f"({left.beside(constant.kind)} = {constant.value} AND {left.type} {test})"
             case "true" | "false":
                 return f"{left.type} {_TYPE_NAMES[constant.kind]}"
             case "document":
@@ -137,12 +143,21 @@ def _equals_constant(dialect: Dialect, left: Access, constant: Access) -> str:
 
 def _ordered(dialect: Dialect, operator: str, left: Access, right: Access) -> str:
     symbol = _OPERATORS[operator]
-    test = f"{left.value} {symbol} {right.value}"
+    test = f"{left.beside(right.kind)} {symbol} {right.beside(left.kind)}"
     kinds = {left.kind, right.kind}
-    if kinds <= {"text"} or kinds <= {"number"}:
+    if kinds <= {"text"}:
+        return f"{dialect.ordered(left.value)} {symbol} {right.value}"
+    if kinds <= {"number"}:
         return test
     if kinds == {"json"}:
         letter = left.letter(dialect)
+        if dialect.IS_EXACT:
+            test = (
+                f"({left.number} {symbol} {right.number} OR {left.string} {symbol} {right.string})"
+            )
+            return (
+                f"({test} AND ({letter}) IN ('n', 's') AND ({letter}) = ({right.letter(dialect)}))"
+            )
         exact = f"{dialect.compared(left.text, right.text)} {symbol} 0"
         test = (
             f"CASE WHEN {left.value} = {right.value} AND {dialect.is_float(left.value)}"
@@ -158,10 +173,11 @@ def _ordered(dialect: Dialect, operator: str, left: Access, right: Access) -> st
 
 def one_of(dialect: Dialect, operand: Access, values: ir.Value, placeholder: str) -> str:
     """The operand equals one of the values of a list, which is bound as JSON text."""
-    inside = dialect.in_list(operand.value, placeholder)
     match values.kind:
         case "texts" | "numbers" as kind:
             single = "text" if kind == "texts" else "number"
+            is_in = dialect.in_texts if kind == "texts" else dialect.in_numbers
+            inside = is_in(operand.beside(single), placeholder)
             if operand.kind == single:
                 return inside
             return (
@@ -189,7 +205,7 @@ def bounded(dialect: Dialect, value: str, bound: ir.Bound, placeholder: str, rea
         case "false":
             return f"{value} = {dialect.entry('0')}"
         case _ if bound.operator == "in":
-            return dialect.in_list(value, placeholder)
+            return dialect.in_entries(value, placeholder)
         case _:
             return f"{value} {_OPERATORS[bound.operator]} {dialect.entry(placeholder)}"
 
@@ -200,7 +216,7 @@ def text_test(dialect: Dialect, function: str, operand: Access, argument: Access
     texts = operand.kind in ("text", "json") and argument.kind in ("text", "json")
     alternatives = []
     if texts:
-        test = dialect.text_test(function, operand.value, argument.value)
+        test = dialect.text_test(function, operand.beside("text"), argument.beside("text"))
         tests = [*_is_text(operand), *tests, test]
         alternatives.append(" AND ".join(tests))
     if function == "CONTAINS" and operand.kind == "json":

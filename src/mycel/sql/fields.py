@@ -32,6 +32,11 @@ _UPDATED_BY: Final = (
     " WHERE u.seq >= {row}.seq AND u.first_seq <= {row}.seq ORDER BY u.seq LIMIT 1)"
 )
 """The actor of the transaction whose row closes the entry that wrote the element."""
+_BELIEF: Final = (
+    "CASE WHEN {row}.metadata LIKE '%%\"evidence\"%%'"
+    " OR {row}.metadata LIKE '%%\"confidence\"%%' THEN %s ELSE 'accepted' END"
+)
+"""The status of a link; most have neither evidence nor a confidence."""
 _METADATA: Final = (
     '\'{{"_version":\' || {row}.version || \',"_updated_at":"\' || %s'
     " || '\"' || CASE {row}.metadata WHEN '{{}}' THEN '}}'"
@@ -50,9 +55,19 @@ class Access:
     """SQLite's name of the JSON type, for `json`."""
     text: str = ""
     """The value as JSON text, for `json` and `document`."""
+    number: str = ""
+    """The value where it is a number, for `json`."""
+    string: str = ""
+    """The value where it is a text, for `json`."""
     is_constant: bool = False
     is_present: bool = False
     """True if it is never null."""
+
+    def beside(self, kind: str) -> str:
+        """The value as it is compared with one of a kind."""
+        if self.kind == "json" and kind in ("number", "text"):
+            return self.number if kind == "number" else self.string
+        return self.value
 
     def letter(self, dialect: Dialect) -> str:
         """An expression for the class of the value; NULL if it is null."""
@@ -121,6 +136,10 @@ class Fields:
                 return Access("text", self._of_link(cell, self.element_id(f"{{row}}.{end}")))
             case ("weight",):
                 return Access("number", self._of_link(cell, "{row}.weight"))
+            case ("belief",):
+                return Access(
+                    "text", self._of_link(cell, _BELIEF % self._dialect.belief("{row}.metadata"))
+                )
             case ("metadata", "_created_at"):
                 return Access(
                     "text", self._of_either(cell, self._dialect.time_text("{row}.created_at"))
@@ -157,6 +176,8 @@ class Fields:
             dialect.value_at(text, path),
             dialect.type_at(text, path),
             dialect.text_at(text, path),
+            dialect.number_at(text, path),
+            dialect.string_at(text, path),
         )
 
     def output(self, cell: Cell, path: tuple[str, ...]) -> OutputColumn:

@@ -34,7 +34,7 @@ class Fan(NamedTuple):
         """
         far = "object" if self.side == "subject" else "subject"
         links = f"proposition q WHERE q.{self.side} = {self.ground} AND q.predicate = {predicate}"
-        count = f"SELECT count(*) FROM (SELECT 1 FROM {links} LIMIT {FEW + 1})"
+        count = f"SELECT count(*) FROM (SELECT 1 FROM {links} LIMIT {FEW + 1}) f"
         among = f"{end.number} NOT IN (SELECT q.{far} FROM {links})"
         return f"CASE WHEN ({count}) > {FEW} THEN {among} ELSE {not_exists} END"
 

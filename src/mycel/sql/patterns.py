@@ -36,8 +36,9 @@ class Patterns:
         """With `is_eager` all solutions are made, even if only some are returned."""
         self.sources: Final = sources
         self.dialect: Final = sources.dialect
-        self._is_eager: Final = is_eager and not sources.is_past
-        self._is_page: Final = not is_eager and not sources.is_past
+        is_whole = not (sources.is_past or sources.is_filtered)
+        self._is_eager: Final = is_eager and is_whole
+        self._is_page: Final = not is_eager and is_whole
         self.bindings: Final = bindings
         self.names: Final = Aliases()
         self.fields: Final = Fields(sources, bindings)
@@ -131,6 +132,7 @@ class Patterns:
         elif entry is not None:
             select.where.append(f"{row}.id = {entry}.element")
         select.where += self._concept_tests(row, atom, is_found=entry is not None)
+        select.where += self._shown_tests(row, atom)
         select.scope[atom.variable] = Cell(
             f"{row}.id", "concept", row, self._ground(atom), is_named=atom.name is not None
         )
@@ -140,7 +142,8 @@ class Patterns:
     ) -> bool:
         """True if an atom is one given concept that only starts the next atom's walk.
 
-        Then it is not joined, and the walk finds it by itself: no concept, no walk.
+        Such an atom needs no join: the walk looks the concept up, and finds nothing if there is
+        none.
         """
         match block.atoms[at : at + 2]:
             case [
@@ -167,8 +170,12 @@ class Patterns:
     def _ground(self, atom: ir.ConceptAtom) -> str | None:
         if atom.number is None and (atom.type is None or atom.name is None):
             return None
-        tests = " AND ".join(self._concept_tests("g", atom))
+        tests = " AND ".join((*self._concept_tests("g", atom), *self._shown_tests("g", atom)))
         return f"(SELECT g.id FROM {self.sources.concepts('g')} WHERE {tests})"
+
+    def _shown_tests(self, row: str, atom: ir.ConceptAtom) -> list[str]:
+        """The conditions under which a concept is found at all."""
+        return [] if atom.is_addressed else self.sources.concept_tests(row)
 
     def _probe(self, select: Select, probe: ir.Probe | None) -> str | None:
         """The entries of an index, joined; a past state has none."""
@@ -240,7 +247,7 @@ class Patterns:
         select.join(self.sources.links(row))
         if entry is not None:
             select.scope[atom.link] = Cell(f"{entry}.element", "link")
-        select.where += self._link_tests(select, atom, row)
+        select.where += [*self._link_tests(select, atom, row), *self.sources.link_tests(row)]
 
     def _link_tests(self, select: Select, atom: ir.LinkAtom, row: str) -> list[str]:
         """The conditions of a link row; binds its new variables."""
@@ -342,6 +349,8 @@ class Patterns:
             start, end, forward = subject, object_, True
         if start is None:
             raise InternalError("A walk begins at an element that is not bound.")
+        if atom.minimum == 0:  # Of a longer one, the links are tested.
+            select.where += self.sources.shown_tests(start.number)
         walk = walks.Walk(self.sources, atom, self._number(atom.predicate), forward)
         if atom.link is not None:
             # Walks that begin at the subject give the last link; few of them lead to the object.
@@ -358,7 +367,9 @@ class Patterns:
                 select.join(f"({reached}) {row}")
                 number = f"{row}.n"
             else:
-                select.join(self.dialect.opened(self.dialect.gathered(["n"], f"({reached})"), row))
+                select.join(
+                    self.dialect.opened(self.dialect.gathered(["n"], f"({reached}) r"), row)
+                )
                 number = self.dialect.item(row)
             self._bind_end(scope, atom, number, forward=forward)
         else:
@@ -431,7 +442,7 @@ class Patterns:
     def _gather(self, block: ir.Block, scope: Scope, fresh: list[ir.Variable]) -> str:
         inner = self.select(block, scope)
         columns = ", ".join(
-            f"{inner.scope[name].number if name in inner.scope else 'NULL'} AS v{at}"
+            f"{inner.scope[name].number if name in inner.scope else self.dialect.NOTHING} AS v{at}"
             for at, name in enumerate(fresh)
         )
         text = inner.text(columns)
@@ -461,11 +472,12 @@ class Patterns:
             row = self.names.fresh("c")
             table, tests = self.sources.concepts(row), self._among_entries(row, atom.probe)
             tests += self._concept_tests(row, atom, is_found=bool(tests))
+            tests += self._shown_tests(row, atom)
             inner.scope[atom.variable] = Cell(f"{row}.id", "concept", row)
         else:
             row = self.names.fresh("p")
             table, tests = self.sources.links(row), self._among_entries(row, atom.probe)
-            tests += self._link_tests(inner, atom, row)
+            tests += [*self._link_tests(inner, atom, row), *self.sources.link_tests(row)]
         tests += [
             self.condition(inner, condition, by_number=True) for condition in block.conditions
         ]

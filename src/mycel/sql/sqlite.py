@@ -1,13 +1,13 @@
 """SQLite's own dialect: documents, functions of ours, and hints to its planner.
 
-It implements `Dialect`; the functions that it names are in `store/file/functions` and `walks`.
+It implements `Dialect`; the functions that it names are in `store/backend/sqlite`.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, assert_never
 
 from mycel.model.aggregates import AggregateName
 from mycel.model.names import is_identifier
@@ -20,6 +20,18 @@ JOIN_IN_ORDER: Final = " CROSS JOIN "
 APART: Final = " LIMIT -1"
 """The end of a subquery that is not to be merged into the query around it."""
 
+NOTHING: Final = "NULL"
+"""A number that is not there."""
+
+NULLS_FIRST: Final = ""
+"""The place of nulls in an order of numbers."""
+
+EXTREMES_ARE_JSON: Final = False
+"""True if MIN and MAX always choose among JSON texts."""
+
+IS_EXACT: Final = False
+"""True if numbers of documents compare exactly, however large."""
+
 KEPT: Final = "MATERIALIZED"
 INLINE: Final = "NOT MATERIALIZED"
 """Ways to treat a common table expression."""
@@ -28,6 +40,11 @@ INLINE: Final = "NOT MATERIALIZED"
 def stored(table: str) -> str:
     """A table, where a common table expression has its name."""
     return f"main.{table}"
+
+
+def by_index(name: str) -> str:
+    """A hint behind a table: read it by this index."""
+    return f"INDEXED BY {name}"
 
 
 # Documents.
@@ -52,6 +69,16 @@ def bound_path(keys: Sequence[str]) -> str:
 def value_at(document: str, path: str) -> str:
     """A value in a document, as SQLite compares it."""
     return f"json_extract({document}, {path})"
+
+
+def number_at(document: str, path: str) -> str:
+    """A value in a document that is to be a number."""
+    return value_at(document, path)
+
+
+def string_at(document: str, path: str) -> str:
+    """A value in a document that is to be a text."""
+    return value_at(document, path)
 
 
 def type_at(document: str, path: str = "") -> str:
@@ -87,10 +114,19 @@ def in_list(value: str, array: str) -> str:
     return f"{value} IN (SELECT e.value FROM json_each({array}) e)"
 
 
+in_numbers = in_texts = in_entries = in_list
+"""The same for numbers, texts, and entries of the index of properties."""
+
+
 def gathered(columns: Sequence[str], rows: str) -> str:
     """An array of all rows of a query; a row of several columns is an array in turn."""
     packed = columns[0] if len(columns) == 1 else f"json_array({', '.join(columns)})"
     return f"(SELECT json_group_array({packed}) FROM {rows})"
+
+
+def rows_text(columns: str, rows: str) -> str:
+    """A query for all rows of a query together, as JSON text."""
+    return f"SELECT json_group_array(json_array({columns})) FROM ({rows})"
 
 
 def opened(array: str, row: str) -> str:
@@ -101,6 +137,16 @@ def opened(array: str, row: str) -> str:
 def item(row: str, place: int | None = None) -> str:
     """An item of an opened array; for nested arrays, the value at a position of the item."""
     return f"{row}.value" if place is None else f"({row}.value ->> {place})"
+
+
+def has_value(row: str, value: str) -> str:
+    """The condition that a row of `json_each` of a document has a text or number as its value."""
+    return f"{row}.type NOT IN ('true', 'false') AND {row}.atom = {value}"
+
+
+def has_word(row: str, word: str) -> str:
+    """The condition that a row of `json_each` of a document is true, false or null."""
+    return f"{row}.type = '{word}'"
 
 
 def walks(*arguments: object) -> str:
@@ -126,12 +172,37 @@ def circles(*arguments: object) -> str:
 # Values.
 
 
+def ordered(value: str) -> str:
+    """A text that sorts by its bytes."""
+    return value
+
+
+def like(text: str, pattern: str) -> str:
+    """The condition that a text fits a pattern of LIKE, however ASCII letters are written."""
+    return f"{text} LIKE {pattern}"
+
+
+def unlike(test: str) -> str:
+    """A comparison of an element with a value of a document, which are never equal."""
+    return test
+
+
+def sort_keys(type_: str, value: str, number: str, string: str) -> list[str]:
+    """The values to sort by, of values that have the same type."""
+    return [value]
+
+
 def time_text(microseconds: str) -> str:
     """A time in UTC, as it is shown."""
     return (
         f"strftime('%Y-%m-%dT%H:%M:%S', {microseconds} / 1000000, 'unixepoch')"
         f" || printf('.%06dZ', {microseconds} % 1000000)"
     )
+
+
+def belief(metadata: str) -> str:
+    """The status of a link with this metadata (`model.evidence`)."""
+    return f"mycel_belief({metadata})"
 
 
 def json_equal(one: str, other: str) -> str:
@@ -154,21 +225,37 @@ def digits(number: str) -> str:
     return f"mycel_digits({number})"
 
 
-TOTALS: Final[dict[AggregateName, str]] = {
-    "COUNT": "count",
-    "SUM": "sum",
-    "AVG": "avg",
-    "MIN": "min",
-    "MAX": "max",
-}
-"""The aggregates of KIP."""
+def total_function(function: AggregateName) -> str:
+    """The function of an aggregate of KIP."""
+    match function:
+        case "COUNT":
+            return "count"
+        case "SUM":
+            return "sum"
+        case "AVG":
+            return "avg"
+        case "MIN":
+            return "min"
+        case "MAX":
+            return "max"
+        case _:
+            assert_never(function)
 
-EXACT_TOTALS: Final[dict[AggregateName, str]] = {
-    "SUM": "mycel_sum",
-    "MIN": "mycel_min",
-    "MAX": "mycel_max",
-}
-"""Aggregates that know integers beyond 64 bits."""
+
+def exact_total_function(function: AggregateName) -> str:
+    """The function of an aggregate that knows integers beyond 64 bits."""
+    match function:
+        case "SUM":
+            return "mycel_sum"
+        case "MIN":
+            return "mycel_min"
+        case "MAX":
+            return "mycel_max"
+        case "COUNT" | "AVG":
+            return total_function(function)
+        case _:
+            assert_never(function)
+
 
 INEXACT: Final = "mycel_inexact()"
 """Ends the statement: it has to be compiled with exact aggregates."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from typing import Self
 
+from mycel.model.limits import INTEGER_MAX
 from mycel.model.state import State
 from mycel.sql import sqlite
 from mycel.sql.dialect import Dialect
@@ -49,6 +50,10 @@ class StateTables:
 
     moment: str | None = None
     dialect: Dialect = sqlite
+    hides: bool = False
+    """True if patterns leave out what is archived."""
+    valid_at: str | None = None
+    """The bind parameter of a time for which what patterns find has to hold."""
 
     @classmethod
     def of(cls, state: State, dialect: Dialect = sqlite) -> Self:
@@ -59,17 +64,23 @@ class StateTables:
     def is_past(self) -> bool:
         return self.moment is not None
 
+    @property
+    def is_filtered(self) -> bool:
+        """True if patterns find less than the tables have."""
+        return self.hides or self.valid_at is not None
+
     def link_halves(self) -> list[tuple[str, str]]:
         """The tables that hold links, as `q`, each with the condition under which a row counts.
 
         For where SQLite could not take the two halves of a past state apart by itself.
         """
+        tests = "".join(f" AND {test}" for test in self.link_tests("q"))
         if self.moment is None:
-            return [("proposition q", "")]
+            return [("proposition q", tests)]
         then = f"q.from_seq <= {self.moment} AND q.to_seq > {self.moment}"
         return [
-            ("proposition q", f" AND q.seq <= {self.moment}"),
-            ("proposition_past q", f" AND {then} AND q.tombstoned_at IS NULL"),
+            ("proposition q", f" AND q.seq <= {self.moment}{tests}"),
+            ("proposition_past q", f" AND {then} AND q.tombstoned_at IS NULL{tests}"),
         ]
 
     def concepts(self, alias: str) -> str:
@@ -79,3 +90,29 @@ class StateTables:
     def links(self, alias: str) -> str:
         table = "proposition" if self.moment is None else _past("proposition", _LINK, self.moment)
         return f"{table} {alias}"
+
+    def concept_tests(self, row: str) -> list[str]:
+        """The conditions under which a pattern that does not name its concept finds a row."""
+        return self.shown_tests(f"{row}.id")
+
+    def link_tests(self, row: str) -> list[str]:
+        """The conditions under which a pattern finds the row of a link."""
+        return self.shown_tests(f"{row}.id", f"{row}.subject", f"{row}.object")
+
+    def shown_tests(self, number: str, *ends: str) -> list[str]:
+        """The conditions under which patterns find an element, or a link with these ends."""
+        then = f"x.to_seq = {INTEGER_MAX}"
+        if self.moment is not None:
+            then = f"x.from_seq <= {self.moment} AND x.to_seq > {self.moment}"
+        tests = []
+        if self.hides:
+            row = f"x.element = {number} AND {then}"
+            tests.append(f"NOT EXISTS (SELECT 1 FROM hidden x WHERE {row})")
+        if self.valid_at is not None:
+            time = f"(x.valid_from > {self.valid_at} OR x.valid_until <= {self.valid_at})"
+            tests += [
+                "NOT EXISTS (SELECT 1 FROM lifetime x"
+                f" WHERE x.element = {element} AND {then} AND {time})"
+                for element in (number, *ends)
+            ]
+        return tests

@@ -6,7 +6,8 @@ half the time of a search. But SQLite copies a level for each mention in the nex
 each direction and each table: so symmetric walks of a past state have fewer levels.
 
 Beyond that, and where both ends are known, functions of ours search the levels
-(`store/file/walks`): every element is visited once, and a search is remembered for further rows.
+(`store/backend/sqlite/walks`): every element is visited once, and a search is remembered for
+further rows.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from __future__ import annotations
 from typing import Final
 
 from mycel.ir import query as ir
+from mycel.model.limits import INTEGER_MAX
 from mycel.sql.state_tables import StateTables
 from mycel.syntax.nodes import node
 
@@ -21,6 +23,9 @@ LEVELS_MAX: Final = 5
 COPIES_MAX: Final = 32
 """Copies of the first level, at most. With more, SQLite takes longer to prepare the statement than
 a search takes to run; from 1024 copies, fewer inside OPTIONALs, it refuses them."""
+
+ANY_TIME: Final = INTEGER_MAX
+"""Stands for no time of validity."""
 
 RUN: Final = ir.Parameter("#run", "number")
 """A number that is another one each time a statement runs."""
@@ -44,9 +49,11 @@ class Walk:
         """
         atom, near = self.atom, "subject" if self.forward else "object"
         concepts = self.sources.concepts(row)
+        tests = self.sources.concept_tests(row)
         if atom.minimum == 0 and self._begins_at_concepts():
-            return concepts, f"{row}.id", []
-        is_plain = atom.minimum > 0 and not atom.mirrored and not self.sources.is_past
+            return concepts, f"{row}.id", tests
+        is_whole = not (self.sources.is_past or self.sources.is_filtered)
+        is_plain = atom.minimum > 0 and not atom.mirrored and is_whole
         if is_plain and not self.forward:
             # The index of a predicate is in the order of the objects: the first link of each.
             first = (
@@ -57,15 +64,16 @@ class Walk:
             return self.sources.links(row), f"{row}.object", tests
         ends = ("subject", "object") if atom.mirrored else (near,)
         links = self.sources.links("x")
+        counts = "".join(f" AND {test}" for test in self.sources.link_tests("x"))
         if in_order and self._begins_at_concepts():
             some = (
                 f"EXISTS (SELECT 1 FROM {links} WHERE x.{end} = {row}.id"
-                f" AND x.predicate = {self.predicate})"
+                f" AND x.predicate = {self.predicate}{counts})"
                 for end in ends
             )
-            return concepts, f"{row}.id", [f"({' OR '.join(some)})"]
+            return concepts, f"{row}.id", [f"({' OR '.join(some)})", *tests]
         found = [
-            f"SELECT x.{end} AS id FROM {links} WHERE x.predicate = {self.predicate}"
+            f"SELECT x.{end} AS id FROM {links} WHERE x.predicate = {self.predicate}{counts}"
             for end in ends
         ]
         if atom.minimum == 0:
@@ -98,7 +106,7 @@ class Walk:
         joined = self.sources.dialect.reaches(run, start, end, *self._bounds(), int(self.forward))
         if atom.subject != atom.object or atom.mirrored:
             return joined
-        circles = self.sources.dialect.circles(self.predicate, self.sources.moment or -1)
+        circles = self.sources.dialect.circles(self.predicate, *self._state())
         on_circle = self.sources.dialect.in_list(start, circles)
         joined = on_circle if atom.maximum is None else f"({on_circle} AND {joined})"
         return f"({_even(start)} OR {joined})" if atom.minimum == 0 else joined
@@ -108,9 +116,14 @@ class Walk:
         return self.sources.dialect.walks(start, *self._bounds())
 
     def _bounds(self) -> tuple[object, ...]:
-        atom, moment = self.atom, self.sources.moment or -1
+        atom = self.atom
         maximum = -1 if atom.maximum is None else atom.maximum
-        return self.predicate, atom.minimum, maximum, int(atom.mirrored), moment
+        return self.predicate, atom.minimum, maximum, int(atom.mirrored), *self._state()
+
+    def _state(self) -> tuple[object, ...]:
+        """The state that a search follows: its moment, if it hides anything, a time of validity."""
+        sources = self.sources
+        return sources.moment or -1, int(sources.hides), sources.valid_at or ANY_TIME
 
     def _steps(self) -> list[tuple[str, str, str, str]]:
         """The ends between which a step may lead, each with a table and what counts in it."""

@@ -1,8 +1,9 @@
-"""The store: one SQLite file, its tables, and the single way to write to them.
+"""The store: one database, its tables, and the single way to write to them.
 
 Packages and modules, each of which imports only from those before it:
 
-- `file`  the SQLite file: tables, connections, locks
+- `file`  files, the layout of a database, rows
+- `backend`  databases: connections, locks, copies; errors
 - `log`  names, journal, Merkle log, state trees
 - `index`  indexes derived from elements: properties, text
 - `schema_objects`  the objects of a file, and those that are not ours
@@ -10,5 +11,6 @@ Packages and modules, each of which imports only from those before it:
 - `write`  the writer, the transaction, its primitives, purge
 - `opening`  from a path to an open file
 - `database`  `Store`: readers, the writer, closing
+- `copying`  a copy of a graph in another database
 - `check`  verify, replay, proofs
 """

@@ -12,21 +12,16 @@ import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import Concatenate, Final, ParamSpec, TypeVar
-
-import apsw
+from typing import TYPE_CHECKING, Concatenate, Final, ParamSpec, TypeVar
 
 from mycel.errors import ConstraintViolation, DatabaseClosed, DatabaseReadOnly, NotADatabase
 from mycel.merkle.proofs import Snapshot
+from mycel.model.permission import author_of
 from mycel.model.state import LIVE, State
-from mycel.store.file.connections import (
-    FAILURES,
-    Durability,
-    MemoryUse,
-    abandon,
-    translate,
-    translated,
-)
+from mycel.store.backend.failures import FAILURES, translate, translated
+from mycel.store.backend.interface import Backend, Connection, Durability, MemoryUse
+from mycel.store.file.use_counts import UseCounts
+from mycel.store.file.workspace_databases import is_address
 from mycel.store.index import text
 from mycel.store.log.journal import Head
 from mycel.store.log.registry import Registry
@@ -35,14 +30,17 @@ from mycel.store.opening import (
     EXPECTANT,
     GENESIS,
     MEMORY,
+    begin,
     locate,
-    open_or_create,
     private_directory,
 )
 from mycel.store.query import history
 from mycel.store.query.reader import Reader
 from mycel.store.write.transaction import Guard, Transaction
 from mycel.store.write.writer import GroupMember, Writer
+
+if TYPE_CHECKING:
+    from mycel.store.write.journal_copy import CopiedPage
 
 READ_ONCE_CACHE_KIB: Final = 2_048
 """The page cache of a connection that reads everything once."""
@@ -73,7 +71,7 @@ class ReaderLease:
         reader = self._reader = self._store.take(self._state)
         if self._snapshot:
             try:
-                reader.execute("BEGIN")
+                reader.connection.begin_reading()
             except BaseException as error:
                 self._end(error)
                 raise
@@ -110,6 +108,8 @@ class Store:
         vfs: str | None = None,
         memory: MemoryUse = "ample",
         bare: bool = True,
+        count_uses: bool = False,
+        empty: bool = False,
     ) -> None:
         self.path: Final = os.fsdecode(path)
         self.registry: Final = Registry()
@@ -126,7 +126,7 @@ class Store:
             self._remove_private = weakref.finalize(self, rmtree, directory, ignore_errors=True)
             place = str(Path(directory) / "graph.db")
             durability = "off"
-        self.location: Final = locate(
+        self.location: Final[Backend] = locate(
             place,
             readonly=readonly,
             durability=durability,
@@ -136,13 +136,11 @@ class Store:
         )
         self._idle: list[Reader] = []
         self._process = os.getpid()
-        self._reads_without_locks = self.location.stamp is not None
-        connection = open_or_create(
-            self.location,
-            self.registry,
+        self._reads_without_locks = self.location.is_read_without_locks
+        first = GENESIS if bare else EXPECTANT
+        connection = self.location.open(
+            lambda on: None if empty else begin(on, self.registry, clock_us(), first),
             create=create,
-            now_us=clock_us(),
-            message=GENESIS if bare else EXPECTANT,
         )
         if readonly:
             self._idle.append(self._reader(connection))
@@ -151,6 +149,10 @@ class Store:
             self.location, Registry(), clock_us, guards, None if readonly else connection
         )
         self._closed = False
+        has_file = not (self.is_in_memory or readonly or is_address(self.path))
+        use_path = Path(f"{self.location.path}-use") if has_file else None
+        self.use_counts: Final = UseCounts(use_path, clock_us, is_on=count_uses and not readonly)
+        """Counts of what was read, beside the graph."""
         _STORES.add(self)
 
     # Reading.
@@ -181,7 +183,7 @@ class Store:
             raise
         return reader.at(state)
 
-    def _reader(self, connection: apsw.Connection) -> Reader:
+    def _reader(self, connection: Connection) -> Reader:
         reader = Reader(connection, self.registry)
         reader.now_us = self.now_us
         reader.watch()
@@ -192,11 +194,18 @@ class Store:
         reader = reader.live
         reader.free()
         if reader.process != self._process:
-            abandon(reader.connection)
+            self.location.abandon(reader.connection)
+        elif reader.connection.is_lost:
+            # The others were lost with it, most likely: the next caller gets a new connection.
+            self._drop_idle()
         elif self._closed or len(self._idle) >= IDLE_READERS_MAX:
             reader.connection.close()
         else:
             self._idle.append(reader)
+
+    def _drop_idle(self) -> None:
+        while self._idle:
+            self._idle.pop().connection.close()
 
     def lending(self, state: State = LIVE) -> ReaderLease:
         """A reader for the block, for a single statement or for some of any moments."""
@@ -234,7 +243,7 @@ class Store:
         with translated():
             connection = self.location.connect()
             try:
-                connection.execute("BEGIN")
+                connection.begin_reading()
                 yield Reader(connection, Registry())
             finally:
                 connection.close()
@@ -247,8 +256,8 @@ class Store:
         it reads, for as long as it lives.
         """
         with self.reading_afresh() as reader:
-            reader.execute("PRAGMA mmap_size = 0").fetchall()
-            reader.execute(f"PRAGMA cache_size = -{READ_ONCE_CACHE_KIB}").fetchall()
+            reader.connection.map_nothing()
+            reader.connection.keep_in_memory(READ_ONCE_CACHE_KIB)
             yield reader
 
     def needs_seed(self) -> bool:
@@ -292,9 +301,17 @@ class Store:
 
     # Writing.
 
+    def check_may_write(self) -> None:
+        """Check that whoever this thread works for may write to this branch.
+
+        Raises:
+            AccessDenied: it may not.
+        """
+        author_of("", self._writer.branch)
+
     def transaction(self, *, actor: str, message: str) -> AbstractContextManager[Transaction]:
         self._check_writable()
-        return self._writer.open(actor=actor, message=message)
+        return self._writer.open(actor=author_of(actor, self._writer.branch), message=message)
 
     def run(
         self,
@@ -305,7 +322,8 @@ class Store:
         is_long: bool = False,
     ) -> T:
         self._check_writable()
-        return self._writer.run(work, actor=actor, message=message, is_long=is_long)
+        author = author_of(actor, self._writer.branch)
+        return self._writer.run(work, actor=author, message=message, is_long=is_long)
 
     def together(self, work: Callable[[Sequence[GroupMember]], T]) -> T:
         """Let the transactions that `work` runs share one commit (`Writer.together`)."""
@@ -318,30 +336,14 @@ class Store:
         False if others kept the file busy (or the disk full) for so long that traces may remain.
         """
         self._check_writable()
-        deadline = time.monotonic() + self.location.busy_timeout_s
-        try:
-            connection = self.location.connect(writable=True)
-        except apsw.Error:
-            return False
-        try:
-            connection.execute("PRAGMA temp_store = file").fetchall()
-            connection.execute("VACUUM")
-            while not _truncate_log(connection):
-                if time.monotonic() >= deadline:
-                    return False
-                time.sleep(0.005)
-        except apsw.Error:
-            return False
-        finally:
-            connection.close()
-        return True
+        return self.location.scrub()
 
     def fold(self, *, wait: bool = True) -> bool:
         """Bring tree pages and text index up to date on disk. False if it was not its turn."""
         if self.location.readonly or self._writer.is_mine():
             return False
 
-        def work(connection: apsw.Connection, trees: StateTrees) -> None:
+        def work(connection: Connection, trees: StateTrees) -> None:
             head = Head.read(connection)
             trees.follow(head, head.seq)
             trees.write(head)
@@ -352,7 +354,7 @@ class Store:
 
     def maintain(
         self,
-        work: Callable[Concatenate[apsw.Connection, P], T],
+        work: Callable[Concatenate[Connection, P], T],
         *args: P.args,
         **kwargs: P.kwargs,
     ) -> T:
@@ -361,14 +363,43 @@ class Store:
         `work` is a function of `log.merges`, `log.saved_views`, `index.passages` or
         `index.property_vectors`, called with these arguments.
         """
+        self.check_may_write()
+        return self.annotate(work, *args, **kwargs)
+
+    def annotate(
+        self,
+        work: Callable[Concatenate[Connection, P], T],
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> T:
+        """`maintain` for those who may not write the graph either, such as for a proposal.
+
+        The caller checks the rights.
+        """
         self._check_writable()
         results: list[T] = []
         self._writer.maintain(lambda on, _: results.append(work(on, *args, **kwargs)), wait=True)
         return results[-1]
 
+    def copy_journal(self, page: CopiedPage) -> Head:
+        """Append transactions of another copy of this graph, with all that follows from them.
+
+        Raises:
+            DatabaseCorrupt: they do not lead to the roots that they name; nothing was written.
+            Unsupported: something that is here was purged there.
+        """
+        from mycel.store.write.journal_copy import copy_page  # noqa: PLC0415 - seldom needed
+
+        self._check_writable()
+        self.check_may_write()
+        self.check_idle("Copy after the transaction.")
+        return self._writer.copy(
+            lambda connection, registry, trees: copy_page(connection, registry, trees, page)
+        )
+
     def derive(
         self,
-        work: Callable[Concatenate[apsw.Connection, P], T],
+        work: Callable[Concatenate[Connection, P], T],
         *args: P.args,
         **kwargs: P.kwargs,
     ) -> T | None:
@@ -404,6 +435,7 @@ class Store:
         """Close every connection. Closing twice does no harm."""
         if self._closed:
             return
+        self.use_counts.save()
         with translated():
             self._writer.close(self._close_readers)
         if self._remove_private is not None:
@@ -411,22 +443,22 @@ class Store:
 
     def _close_readers(self) -> None:
         self._closed = True
-        while self._idle:
-            self._idle.pop().connection.close()
+        self._drop_idle()
 
     def after_fork(self) -> None:
         """In a forked child: use none of the parent's connections."""
         for reader in self._idle:
-            abandon(reader.connection)
+            self.location.abandon(reader.connection)
         self._idle = []
         self._process = os.getpid()
+        self.use_counts.after_fork()
         self._writer.after_fork()
         if self._remove_private is not None:
             self._remove_private.detach()  # The directory is the parent's.
 
 
 _STORES: weakref.WeakSet[Store] = weakref.WeakSet()
-"""All there are; one that was closed may still be given a reader back."""
+"""All stores of the process; a closed one may still be given a reader back."""
 
 
 def _after_fork_in_child() -> None:
@@ -436,11 +468,3 @@ def _after_fork_in_child() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork_in_child)
-
-
-def _truncate_log(connection: apsw.Connection) -> bool:
-    try:
-        connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
-    except apsw.BusyError:  # Another checkpoint is running, or a reader needs the log.
-        return False
-    return True

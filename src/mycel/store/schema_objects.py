@@ -12,13 +12,12 @@ import re
 from functools import cache
 from typing import Final, NamedTuple
 
-import apsw
-
 from mycel.errors import NotADatabase
 from mycel.model.names import shorten
+from mycel.store.backend.interface import Connection
 from mycel.store.file import layout
 from mycel.store.index import passages, property_vectors
-from mycel.store.log import marks, merges, saved_views
+from mycel.store.log import copied, marks, merges, saved_views, submissions
 
 _TEXT_TABLES: Final = """
 CREATE TABLE 'text_data'(id INTEGER PRIMARY KEY, block BLOB);
@@ -31,8 +30,15 @@ _HEAD: Final = re.compile(
     r"CREATE\s++(?:UNIQUE\s++|VIRTUAL\s++)?(TABLE|INDEX|VIEW|TRIGGER)\s++['\"`\[]?(\w++)",
     re.IGNORECASE | re.ASCII,
 )
-_OWN_PREFIXES: Final = (passages.PREFIX, merges.PREFIX, saved_views.PREFIX)
-"""Tables of derived data, of merges and of saved views.
+_OWN_PREFIXES: Final = (
+    passages.PREFIX,
+    merges.PREFIX,
+    saved_views.PREFIX,
+    copied.PREFIX,
+    submissions.PREFIX,
+)
+"""Tables of derived data, of merges, of saved views, of filtered copies and of
+submissions.
 
 An earlier version may have made them in another form."""
 _EXPRESSIONS: Final = re.compile(
@@ -66,7 +72,7 @@ class SchemaObject(NamedTuple):
         return f"{self.kind} {shorten(self.name)}"
 
 
-def check_objects(path: str, connection: apsw.Connection) -> None:
+def check_objects(path: str, connection: Connection) -> None:
     """Refuse a file with objects that could run something.
 
     Raises:
@@ -83,7 +89,7 @@ def check_objects(path: str, connection: apsw.Connection) -> None:
             )
 
 
-def foreign_objects(connection: apsw.Connection) -> list[SchemaObject]:
+def foreign_objects(connection: Connection) -> list[SchemaObject]:
     """The objects of a file that Mycel did not make, or not in this form, the views first."""
     rows = connection.execute("SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY 1 DESC")
     return [
@@ -115,6 +121,8 @@ def _own_objects() -> dict[tuple[str, str], str]:
         marks.INDEX,
         merges.TABLES,
         saved_views.TABLES,
+        copied.TABLES,
+        submissions.TABLES,
         passages.TABLES,
         property_vectors.TABLES,
     )

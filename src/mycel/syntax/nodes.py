@@ -8,14 +8,16 @@ Type checkers refuse to assign to a field; at run time nothing does.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, fields
 from operator import attrgetter
-from typing import Any, TypeVar, dataclass_transform
+from typing import Any, Generic, TypeVar, dataclass_transform
 
 from mycel.syntax.source import NOWHERE, Span
 
 Class = TypeVar("Class", bound=type)
+T = TypeVar("T")
 
 
 @dataclass_transform(frozen_default=True, eq_default=True, field_specifiers=(field,))
@@ -30,7 +32,9 @@ def node(cls: Class) -> Class:
     True
     """
     made: Any = dataclass(repr=False, eq=False, slots=True)(cls)
-    made._compared = attrgetter("__class__", *(each.name for each in fields(made) if each.compare))
+    made._compared = attrgetter(
+        "__class__", *(field.name for field in fields(made) if field.compare)
+    )
     for name, method in _SHARED.items():
         setattr(made, name, method)
     return made  # type: ignore[no-any-return]
@@ -47,7 +51,9 @@ def _hash(self: Any) -> int:
 
 
 def _node_repr(self: Any) -> str:
-    generator = (f"{each.name}={getattr(self, each.name)!r}" for each in fields(self) if each.repr)
+    generator = (
+        f"{field.name}={getattr(self, field.name)!r}" for field in fields(self) if field.repr
+    )
     return f"{type(self).__qualname__}({', '.join(generator)})"
 
 
@@ -63,3 +69,10 @@ class SyntaxNode:
     """A node of the tree of a text; its place there does not count when nodes are compared."""
 
     span: Span = field(default=NOWHERE, compare=False, repr=False, kw_only=True)
+
+
+class LazyNodes(ABC, Generic[T]):
+    """Nodes that are read from the text whenever they are iterated, in the place of a tuple."""
+
+    @abstractmethod
+    def __iter__(self) -> Iterator[T]: ...

@@ -34,23 +34,40 @@ CUT_TOKENS: Final = 16
 class Tokens:
     """The tokens of a text, and the place of the next one to read."""
 
-    __slots__ = ("_ahead", "_pattern", "_window", "at", "end", "ends", "starts", "text", "tokens")
+    __slots__ = (
+        "_ahead",
+        "_before",
+        "_pattern",
+        "_window",
+        "at",
+        "end",
+        "ends",
+        "starts",
+        "text",
+        "tokens",
+    )
 
     def __init__(
-        self, text: str, pattern: re.Pattern[str], ahead: int, window: int | None = None
+        self,
+        text: str,
+        pattern: re.Pattern[str],
+        ahead: int,
+        window: int | None = None,
+        start: int = 0,
     ) -> None:
         """Split a text; the parser looks at most `ahead` tokens beyond the next one.
 
         The pattern has two groups, what is skipped and the token, and matches the end as an empty
         token. With a `window`, so many characters are split at a time: the parser has to `refill`
-        the tokens between two parts of the text.
+        the tokens between two parts of the text. The text is read from `start` on.
         """
         self.text = text
         self.tokens: list[str] = []
         self._pattern = pattern
         self._ahead = ahead
         self._window = len(text) if window is None else window
-        self._split(0)
+        self._before = start
+        self._split(start)
 
     @property
     def is_cut(self) -> bool:
@@ -60,6 +77,8 @@ class Tokens:
     def refill(self, at: int) -> None:
         """Split the text again from a token on, and drop those before it."""
         start = self.starts[at]
+        if at:
+            self._before = self.ends[at - 1]
         if start + self._window <= self.end:
             self._window *= 2  # One part is longer than the window.
         self._split(start)
@@ -80,7 +99,8 @@ class Tokens:
             known: dict[str, str] = {}
             share = known.setdefault
             self.tokens[:] = [
-                each if len(each) > SHARED_LENGTH_MAX else share(each, each) for each in self.tokens
+                token if len(token) > SHARED_LENGTH_MAX else share(token, token)
+                for token in self.tokens
             ]
         self.starts = offsets[0::2]
         self.ends = offsets[1::2]
@@ -100,7 +120,8 @@ class Tokens:
 
     def span_from(self, start: int) -> Span:
         """From a character to the token before the next to read."""
-        return new_span(Span, start << END_BITS | self.ends[self.at - 1])
+        end = self.ends[self.at - 1] if self.at else self._before
+        return new_span(Span, start << END_BITS | end)
 
     def span_at(self, at: int) -> Span:
         """The span of one token."""

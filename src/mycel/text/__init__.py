@@ -5,5 +5,7 @@ Modules:
 - `names`      names of an element: keys, segments, parts of identifiers
 - `kinds`      notes and code, and questions that ask for code
 - `analysis`   the text of an element, and the terms of a question, for the full-text index
+- `queries`    phrases that elements have, as the text index is asked for them
+- `redaction`  secrets in a text, and their replacement
 - `snippets`   the part of a text that has the words of a question
 """

@@ -11,7 +11,7 @@ count. Stop words ("the", "Of") are left out on both sides; in capitals they may
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any, NamedTuple
 from unicodedata import category, normalize
@@ -122,19 +122,6 @@ def terms_of(question: str) -> list[str]:
             elif piece not in _LEFT_OUT:
                 terms[piece] = None
     return list(terms)
-
-
-def any_of(terms: Iterable[str]) -> str:
-    """An FTS5 query for documents with any of these terms.
-
-    Terms are quoted, so nothing in them can act as an operator.
-    """
-    return " OR ".join(f'"{term}"' for term in terms)
-
-
-def all_of(terms: Iterable[str]) -> str:
-    """An FTS5 query for documents with all of these terms."""
-    return " AND ".join(f'"{term}"' for term in terms)
 
 
 def _words(text: str) -> list[str]:

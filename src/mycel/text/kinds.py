@@ -30,6 +30,8 @@ DIRECTORY: Final = "directory"
 """The `node_type` of folders."""
 SECTION: Final = "Section"
 """The type of the sections of documents: a bootstrap reads them, and they are notes."""
+MODULE_SLUG: Final = "module-doc"
+"""The last part of the URI of the comment that a source file begins with, and of no symbol."""
 
 
 def is_code(type_name: str, attributes: Mapping[str, Any]) -> bool:

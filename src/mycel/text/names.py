@@ -230,14 +230,13 @@ def segments_asked(question: str) -> tuple[str, ...]:
     return tuple(each for each in map(key, pieces) if each)
 
 
+def marked_keys(keys: Iterable[str], standing: Standing) -> list[str]:
+    """Keys of an element of this standing, as the index has them."""
+    mark = _MARKS[standing]
+    return [f"{mark}{key}{_END}" for key in sorted(keys)]
+
+
 def key_text(keys: Iterable[str], standing: Standing) -> str:
     """Keys as text to index."""
-    mark = _MARKS[standing]
-    text = " ".join([f"{mark}{each}{_END}" for each in sorted(keys)])
+    text = " ".join(marked_keys(keys, standing))
     return f"{text} {ASIDE_KEY}" if standing is Standing.ASIDE else text
-
-
-def key_expression(keys: Iterable[str], standing: Standing) -> str:
-    """An FTS5 query for elements of a standing that have one of these keys."""
-    quoted = " OR ".join(f'"{_MARKS[standing]}{each}{_END}"' for each in sorted(keys))
-    return f"keys : ({quoted})"

@@ -13,8 +13,9 @@ from typing import Any, Final
 
 from mycel.errors import InvalidSyntax, InvalidValueType, MycelError
 from mycel.schema.arrow import pyarrow
-from mycel.schema.model import PropertyType, Scalar
+from mycel.schema.model import PropertyType
 from mycel.schema.property_values import BadValue, from_python
+from mycel.schema.scalars import Scalar
 from mycel.transfer.delimited import check_columns
 from mycel.transfer.jsonl import flat
 from mycel.transfer.load_errors import RowRefusal

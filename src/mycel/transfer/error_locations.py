@@ -120,9 +120,11 @@ class ErrorLocator:
             for source, row in rows:
                 for each in sought:
                     each.look_at(source, row)
-                if all(each.is_done for each in sought):
+                if all(row_search.is_done for row_search in sought):
                     break
-        return together([each.placed() for each in sought], has_more="has_more" in error.data)
+        return together(
+            [row_search.placed() for row_search in sought], has_more="has_more" in error.data
+        )
 
     def _with_others(self, error: MycelError) -> MycelError:
         """An error about one row, with those about other rows, in the order of the rows."""

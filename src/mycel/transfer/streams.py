@@ -119,7 +119,7 @@ class Stream:
 
 
 def _start_of(file: IO[Any] | None) -> int | None:
-    """The position of an open file that can be returned to."""
+    """The position of an open file; None if the file cannot return to it."""
     try:
         return file.tell() if file is not None and file.seekable() else None
     except (AttributeError, OSError, ValueError):

@@ -4,9 +4,9 @@ A moment is a timestamp in milliseconds, in UTC. In the catalog it is a date64, 
 tables take for a day without a time.
 
 `weight` and `metadata` (JSON text) are columns if any row has a weight other than 1, or metadata.
-Attributes that an `@open` type has beyond its properties have no column; `Lost` counts the rows
-that have such. A type without a schema has its attributes in one column, as JSON text. A predicate
-without one also has the types of its ends in columns: `src_type`, `dst_type`.
+Attributes that an `@open` type has beyond its properties have no column; `LossCounts` counts the
+rows that have such. A type without a schema has its attributes in one column, as JSON text. A
+predicate without one also has the types of its ends in columns: `src_type`, `dst_type`.
 """
 
 from __future__ import annotations

@@ -3,11 +3,11 @@
 import codecs
 import json
 import os
-import select
 import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
+from multiprocessing.connection import wait
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,6 +16,7 @@ from click.testing import CliRunner
 
 import mycel
 import mycel.cli
+from tests.adapters.warm import warm_command
 
 COMMAND = [sys.executable, "-m", "mycel"]
 
@@ -94,11 +95,12 @@ def run() -> Run:
 
 @pytest.fixture
 def spawn() -> Run:
-    """Run a command in a process of its own."""
+    """Run a command in a process of its own; `cold` tests the start of the interpreter too."""
 
-    def call(*words: str | Path, **how: Any) -> Done:
+    def call(*words: str | Path, cold: bool = False, **how: Any) -> Done:
+        command = COMMAND if cold else warm_command("mycel")
         done = subprocess.run(
-            [*COMMAND, *map(str, words)],
+            [*command, *map(str, words)],
             capture_output=True,
             text=True,
             encoding="utf-8",
@@ -140,7 +142,7 @@ class Terminal:
 
     def says_more(self, *, within_s: float) -> bool:
         """Whether it says anything, or ends, before so much time has passed."""
-        return bool(select.select([self.master], [], [], within_s)[0])
+        return bool(wait([self.master], within_s))
 
     def read_to_end(self) -> str:
         while self._read():
@@ -151,7 +153,7 @@ class Terminal:
 
     def _read(self) -> bool:
         # A minute of silence is a failure, and not a reason to wait for ever.
-        ready, _, _ = select.select([self.master], [], [], 60)
+        ready = wait([self.master], 60)
         assert ready, f"it says nothing more after {self.unread!r}"
         try:
             part = os.read(self.master, 65536)

@@ -47,10 +47,14 @@ def path_of(client: str, project: Path) -> Path:
         "cursor": project / ".cursor" / "mcp.json",
         "vscode": project / ".vscode" / "mcp.json",
         "codex": home / ".codex" / "config.toml",
+        "gemini": project / ".gemini" / "settings.json",
+        "opencode": project / "opencode.json",
+        "zed": project / ".zed" / "settings.json",
+        "copilot": home / ".copilot" / "mcp-config.json",
     }[client]
 
 
-SHARED = ("claude-desktop", "codex")
+SHARED = ("claude-desktop", "codex", "copilot")
 """Clients with one file for all projects."""
 
 FOLDER = "${workspaceFolder}"
@@ -61,8 +65,9 @@ FOLDERS = {"cursor": ["--root", FOLDER], "vscode": ["--root", FOLDER], "claude-c
 def entries_in(path: Path) -> dict[str, Any]:
     text = path.read_text("utf-8")
     whole = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
-    key = "servers" if path.parent.name == ".vscode" else "mcpServers"
-    return dict(whole["mcp_servers" if path.suffix == ".toml" else key])
+    keys = {"mcp_servers", "servers", "mcpServers", "mcp", "context_servers"}
+    (key,) = keys & whole.keys()
+    return dict(whole[key])
 
 
 def entry_in(path: Path) -> dict[str, Any]:
@@ -84,9 +89,12 @@ def test_a_client_is_told_in_its_own_file_and_form(run: Run, project: Path, clie
         assert (entry["command"], entry["args"]) == (sys.executable, whole)
     else:
         # Nothing of this machine, so that the file can be committed.
-        assert (entry["command"], entry["args"]) == ("mycel", ["mcp", *FOLDERS[client]])
+        command = entry["command"]
+        words = command if client == "opencode" else [command, *entry["args"]]
+        assert words == ["mycel", "mcp", *FOLDERS.get(client, ())]
         assert str(project) not in path.read_text("utf-8")
-    assert entry.get("type") == ("stdio" if client == "vscode" else None)
+    types = {"vscode": "stdio", "copilot": "stdio", "opencode": "local"}
+    assert entry.get("type") == types.get(client)
 
 
 @pytest.mark.parametrize("client", programs.CLIENTS)
@@ -603,6 +611,10 @@ def test_the_doctor_knows_all_extras() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     own = {"dev", "test", "check"}  # For those who work on Mycel itself.
     assert databases.EXTRAS.keys() == project["optional-dependencies"].keys() - own
+    readme = (ROOT / "README.md").read_text("utf-8")
+    _, _, table = readme.partition("| extra | adds |")
+    rows = [row.split(" | ")[0] for row in table.split("\n\n")[0].splitlines()]
+    assert set(re.findall(r"`(\w+)`", " ".join(rows))) == set(databases.EXTRAS)
 
 
 def test_extras_that_are_missing_can_be_installed(

@@ -190,21 +190,29 @@ def test_the_demo_shows_everything_and_leaves_nothing(run: Run, tmp_path: Path) 
         "\nProven: the Tree 'Birch'",
         "\nNOT proven: the Tree 'Birch'",
         "ok    replay",
+        "4 turns written",
+        "password: [redacted: setting]",
+        "- [said by Ranger on 2026-03-02, imported from turns, ",
+        '"No. We decided never to cut in the nesting season."',
+        "Nothing is shown",
     ):
         assert expected in done.stdout
+    assert "f0rest" not in done.stdout
     assert not list(tmp_path.iterdir())
 
 
 def test_the_demo_speaks_json(run: Run) -> None:
     steps = run("demo", "--json").objects
     begins = [at for at, each in enumerate(steps) if "step" in each]
-    assert [steps[at]["step"] for at in begins] == [1, 2, 3, 4, 5, 6, 7, 8]
+    assert [steps[at]["step"] for at in begins] == list(range(1, 11))
     assert steps[begins[1] + 1]["result"] == [["Birch", "Pine", "Seedling"], [2, 1, 1]]
     then, now = steps[begins[4] + 1 : begins[5] - 1], steps[begins[5] - 1]
     assert len(then) == 2
     assert now in then
     assert [each["ok"] for each in steps[begins[6] + 2 : begins[7]]] == [True, False]
-    assert steps[-1]["ok"] is True
+    assert steps[begins[8] - 1]["ok"] is True
+    assert steps[begins[8] + 1]["turns"]["written"] == 4
+    assert [bool(each["shown"]) for each in steps[-2:]] == [True, False]
 
 
 def test_the_demo_keeps_its_graph_in_a_new_file_that_was_named(run: Run, tmp_path: Path) -> None:

@@ -81,7 +81,7 @@ KNOWN = CompletionNames(
 
 OFFERS: dict[str, tuple[str, list[str]]] = {
     # What was typed, and what is offered.
-    "statements at the beginning": ("SE", ["SEARCH"]),
+    "statements at the beginning": ("SE", ["SEARCH", "SET"]),
     "small letters": ("des", ["DESCRIBE"]),
     "keywords later": ("FIND(?p) WH", ["WHERE"]),
     "nothing for what is typed in full": ("FIND(?p) WHERE", []),

@@ -1,11 +1,15 @@
-"""`mycel import`: a file of the memory server."""
+"""`mycel import`: files and folders of other programs."""
 
 import json
+import re
+import shutil
+import zipfile
 from pathlib import Path
 
 import pytest
 
 import mycel
+from mycel.cli.console import search_index
 from mycel.knowledge.memory.memory_server import EntityGraph
 from tests.adapters.cli.conftest import Run
 
@@ -62,9 +66,8 @@ def test_a_file_that_is_not_there_creates_no_database(run: Run, tmp_path: Path) 
     assert not (tmp_path / "new.db").exists()
 
 
-@pytest.mark.parametrize("name", ["missing.jsonl", "."])
-def test_a_file_that_cannot_be_read_is_said(run: Run, db: Path, name: str) -> None:
-    done = run("--db", db, "import", db.parent / name)
+def test_a_file_that_cannot_be_read_is_said(run: Run, db: Path) -> None:
+    done = run("--db", db, "import", db.parent / "missing.jsonl")
     assert done.status == 1
     assert "cannot be read" in done.stderr
     assert "MEMORY_FILE_PATH" in done.stderr
@@ -74,5 +77,77 @@ def test_a_file_of_something_else_is_refused(run: Run, db: Path, tmp_path: Path)
     (tmp_path / "rows.csv").write_text("name,age\nAda,36\n")
     done = run("--db", db, "import", tmp_path / "rows.csv")
     assert done.status == 2
-    assert "no file of the memory server" in done.stderr
+    assert "no source that can be recognised" in done.stderr
     assert "mycel load" in done.stderr
+
+
+TURNS = [
+    {"conversation": "c1", "speaker": "Ada", "text": "I moved to Porto", "time": "2026-01-31"},
+    {"conversation": "c1", "speaker": "Bob", "text": "password: hunter2!x"},
+]
+
+
+def test_conversations_are_shown_first_and_then_imported(
+    run: Run, db: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "talk.jsonl"
+    path.write_text("".join(json.dumps(turn) + "\n" for turn in TURNS) + "{broken\n")
+    seen = run("--db", db, "import", path, "--preview", "--json").object
+    assert (seen["conversations"], seen["turns"], seen["secrets"]) == (1, 2, {"setting": 1})
+    assert run("--db", db, "import", path, "--strict").status == 2
+    done = run("--db", db, "import", path)
+    assert done.lines[0].startswith("2 turns written, 0 known. 1 new conversation.")
+    assert "Skipped talk.jsonl, line 3" in done.stderr
+    assert run("--db", db, "import", path).lines[0].startswith("0 turns written, 2 known.")
+    hit = run("--db", db, "search", "Who moved to Porto?", "--json").objects[0]
+    assert hit["attributes"]["participants"] == ["Ada"]
+    assert run("--db", db, "search", "Who moved to Porto?", "--without", "Event").lines == []
+
+
+def test_an_export_may_be_packed(
+    run: Run, db: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chat = [{"uuid": "c", "chat_messages": [{"uuid": "a", "sender": "human", "text": "Hello"}]}]
+    with zipfile.ZipFile(tmp_path / "export.zip", "w") as packed:
+        packed.writestr("data/conversations.json", json.dumps(chat))
+    # An archive of a megabyte may hold more than the disk does.
+    room = shutil.disk_usage(tmp_path)
+    with monkeypatch.context() as patch:
+        patch.setattr(shutil, "disk_usage", lambda _: room._replace(free=100))
+        refused = run("--db", db, "import", tmp_path / "export.zip")
+    assert refused.status == 2
+    assert "100 free" in refused.stderr
+    assert "TMPDIR" in refused.stderr
+    done = run("--db", db, "import", tmp_path / "export.zip")
+    assert done.lines[0].startswith("1 turn written")
+
+
+def test_the_sessions_of_a_client_are_those_of_this_project(
+    run: Run, db: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "claude"))
+    monkeypatch.chdir(tmp_path)
+    assert run("--db", db, "import", "claude-code").status == 1
+    own = re.sub(r"[^A-Za-z0-9]", "-", str(tmp_path))
+    for folder, text in ((own, "Hello"), ("-elsewhere", "Secret plans")):
+        (tmp_path / "claude" / "projects" / folder).mkdir(parents=True)
+        event = {"type": "user", "uuid": text, "sessionId": folder, "message": {"content": text}}
+        (tmp_path / "claude" / "projects" / folder / "s.jsonl").write_text(json.dumps(event))
+    assert run("--db", db, "import", "claude-code").lines[0].startswith("1 turn written")
+    assert run("--db", db, "import", "claude-code", "--all").lines[0].startswith("1 turn written")
+
+
+def test_vectors_are_made_with_an_import_and_not_by_the_first_search(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    turns = [{"conversation": "c", "speaker": "Ada", "text": f"tea number {n}"} for n in range(3)]
+    sources = {
+        "turns.jsonl": "".join(json.dumps(turn) + "\n" for turn in turns),
+        "memory.jsonl": TEXT,
+    }
+    monkeypatch.setattr(search_index, "INDEXED_MIN", 1)
+    for name, text in sources.items():
+        (tmp_path / name).write_text(text)
+        db = tmp_path / f"{name}.db"
+        assert run("--db", db, "import", tmp_path / name).status == 0
+        assert run("--db", db, "embed", "status", "--json").object["pending"] == 0

@@ -319,7 +319,7 @@ def test_output_in_a_narrow_encoding_is_escaped(spawn: Run) -> None:
         env=environment,
     )
     question = 'FIND(?p.name) WHERE { ?p {type: "Plant", name: "樫"} }'
-    assert spawn("kip", question, env=environment).lines[1] == "\\u6a2b"
+    assert spawn("kip", question, cold=True, env=environment).lines[1] == "\\u6a2b"
     assert spawn("kip", question, "--json", env=environment).object == {"result": ["樫"]}
 
 
@@ -484,7 +484,7 @@ def test_a_command_can_be_interrupted_while_it_runs(
 
 @needs_posix
 def test_without_standard_input_there_is_no_command(spawn: Run) -> None:
-    done = spawn("kip", preexec_fn=lambda: os.close(0))
+    done = spawn("kip", cold=True, preexec_fn=lambda: os.close(0))
     assert done.status == 2
     assert done.stderr.startswith("KIP_1001 InvalidSyntax: ")
 

@@ -60,7 +60,7 @@ def test_the_default_place_is_at_home_and_of_this_directory(spawn: Run, tmp_path
 def test_a_directory_that_is_gone_is_no_place(spawn: Run, tmp_path: Path) -> None:
     gone = tmp_path / "gone"
     gone.mkdir()
-    done = spawn("log", cwd=gone, preexec_fn=gone.rmdir)
+    done = spawn("log", cwd=gone, cold=True, preexec_fn=gone.rmdir)
     assert done.status == 2
     assert "The current directory is gone" in done.stderr
 
@@ -155,7 +155,7 @@ def test_output_that_cannot_be_written_is_one_clear_error(words: list[str]) -> N
 @pytest.mark.usefixtures("graph")
 @pytest.mark.parametrize("stream", [0, 1, 2])
 def test_a_stream_that_is_closed_from_the_start_is_no_error(spawn: Run, stream: int) -> None:
-    done = spawn("log", preexec_fn=lambda: os.close(stream))
+    done = spawn("log", cold=True, preexec_fn=lambda: os.close(stream))
     assert done.status == 0
     assert done.stderr == ""
 
@@ -164,7 +164,7 @@ def test_a_stream_that_is_closed_from_the_start_is_no_error(spawn: Run, stream: 
 def test_output_in_a_narrow_encoding_is_escaped(spawn: Run) -> None:
     environment = os.environ | {"PYTHONIOENCODING": "ascii"}
     spawn("concept", "put", "Drug", "阿司匹林 😀", env=environment)
-    text = spawn("concept", "get", "Drug", "阿司匹林 😀", env=environment)
+    text = spawn("concept", "get", "Drug", "阿司匹林 😀", cold=True, env=environment)
     assert "\\u963f" in text.stdout
     as_json = spawn("concept", "get", "Drug", "阿司匹林 😀", "--json", env=environment)
     assert as_json.object["name"] == "阿司匹林 😀"

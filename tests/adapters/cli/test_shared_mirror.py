@@ -116,3 +116,30 @@ def test_two_people_share_a_graph_with_ordinary_git(homes: tuple[Home, Home], ru
     assert len({each.git("rev-parse", "knowledge") for each in homes}) == 1
     assert "weight: 3" in bob.tool("saw").read_text()
     assert "at entry" in ada.mycel("mirror", "status")
+
+
+def test_a_mirror_that_began_apart_takes_nothing_away(
+    homes: tuple[Home, Home], tmp_path: Path
+) -> None:
+    ada, bob = homes
+    bob.mycel("init")
+    bob.mycel("define", "type", "Tool")
+    bob.put("saw", '{"weight": 2}')
+    # The branch is known from the clone alone; it was never checked out.
+    assert "mycel mirror join" in bob.mycel("mirror", "init", status=2)
+    assert not (bob.project / ".knowledge").exists()
+    # A mirror elsewhere has a history of its own, and another one comes from the remote.
+    apart = Home(bob._run, tmp_path / "carl", "carl")
+    apart.mycel("init")
+    bare = bob.git("config", "remote.origin.url")
+    apart.mycel("mirror", "init", str(tmp_path / "notes"), "--remote", bare)
+    assert "no commit in common" in apart.mycel("mirror", "pull", status=2)
+    assert "no commit in common" in apart.mycel("mirror", "import", status=2)
+    # Both have what the other had.
+    bob.mycel("mirror", "join", "--merge")
+    assert "hammer" in bob.mycel("concept", "get", "Tool:hammer")
+    bob.git("push", "-q", "origin", "knowledge")
+    ada.mycel("mirror", "pull")
+    for home in homes:
+        for name in ("hammer", "saw"):
+            assert name in home.mycel("concept", "get", f"Tool:{name}")

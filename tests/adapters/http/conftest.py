@@ -2,7 +2,6 @@
 
 import json
 import os
-import select
 import shutil
 import signal
 import socket
@@ -10,6 +9,7 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from multiprocessing.connection import wait
 from pathlib import Path
 from typing import Any
 
@@ -68,8 +68,8 @@ class Server:
     def event(self) -> dict[str, Any]:
         """The next line that it prints."""
         assert self.process.stdout is not None
-        readable, _, _ = select.select([self.process.stdout], [], [], SILENCE_S)
-        line = self.process.stdout.readline() if readable else ""
+        is_readable = wait([self.process.stdout], SILENCE_S)
+        line = self.process.stdout.readline() if is_readable else ""
         if not line:
             self.process.kill()
             raise AssertionError(self.process.communicate()[1])

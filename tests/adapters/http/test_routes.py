@@ -10,6 +10,7 @@ import pytest
 
 import mycel
 from mycel.http.kip_endpoint import respond
+from mycel.http.page_routes import PAGE
 from mycel.http.policy import LOG_PAGE_MAX
 from tests.adapters.http.conftest import HTTP, NAMES, Server, Start, plant
 from tests.cases import cases
@@ -33,6 +34,9 @@ def test_the_root_says_what_the_server_is(garden: Server) -> None:
     assert (told["name"], told["version"]) == ("mycel", mycel.__version__)
     assert {"execute_kip", "execute_kip_readonly", "list_logs"} <= set(told["capabilities"])
     assert told["endpoints"]["kip"] == f"{garden.url}/kip"
+    listed = {address.removeprefix(garden.url) for address in told["endpoints"].values()}
+    described = garden.get("/openapi.json").json()["paths"].keys() - {"/", "/ui"}
+    assert listed - {PAGE} == {path for path in described if path.count("/") == 1}
     assert told["limits"]["body_bytes"] == 4 << 20
 
 

@@ -17,6 +17,7 @@ import httpx
 import pytest
 
 import mycel
+from mycel.hooks import light
 from mycel.http.server import bind, is_loopback, resolve
 from tests.adapters.http.conftest import (
     HTTP,
@@ -434,3 +435,25 @@ def test_any_port_is_the_same_one_on_every_address() -> None:
 )
 def test_who_can_reach_an_address_is_known(host: str, alone: bool) -> None:
     assert is_loopback(resolve(host, 80)) is alone
+
+
+# Hooks.
+
+
+@needs_posix
+def test_a_hook_is_answered_by_the_server(
+    start: Start, graph: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_RUNTIME_DIR", "/tmp")
+    # On a machine with much to do, loading the model may take longer than a prompt waits.
+    monkeypatch.setitem(light.ANSWER_SECONDS, "prompt", 60.0)
+    wire = json.dumps({"session_id": "s", "prompt": "How tall do plants of oak get?"}).encode()
+    note = (
+        'UPSERT { CONCEPT { {type: "Plant", name: "Tall oaks"} SET ATTRIBUTES { content: :t } } }'
+    )
+    server = start()
+    server.run(note, t="An oak is the tallest of all plants.")
+    answer = light.ask("prompt", "claude-code", str(graph), wire) or b""
+    assert b"the tallest of all plants" in answer
+    assert server.stop()[0] == 0
+    assert light.ask("prompt", "claude-code", str(graph), wire) is None

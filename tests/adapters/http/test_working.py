@@ -54,6 +54,8 @@ def test_the_result_comes_back_and_errors_do() -> None:
         assert await workers.run(asked(), lambda: 5) == 5
         with pytest.raises(ZeroDivisionError):
             await workers.run(asked(), lambda: 1 // 0)
+        with pytest.raises(RuntimeError, match="StopIteration"):  # A future takes no such error.
+            await workers.run(asked(), lambda: next(iter(())))
         await workers.close()
 
     asyncio.run(story())
@@ -240,7 +242,7 @@ def test_a_door_that_could_not_be_loaded_is_loaded_for_the_next_request() -> Non
     load = Mock(side_effect=[MemoryError(), app])
 
     async def story() -> None:
-        door = _OpenDoor(Mount("/door", "door", load, 100))
+        door = _OpenDoor(Mount("/door", "door", load, 100), None)
         transport = httpx.ASGITransport(app=door)
         async with door.lifespan(), httpx.AsyncClient(transport=transport) as client:
             with pytest.raises(MemoryError):
@@ -249,7 +251,7 @@ def test_a_door_that_could_not_be_loaded_is_loaded_for_the_next_request() -> Non
                 assert (await client.get("http://localhost/door")).text == "in"
         assert load.call_count == 2
         # One that is closed while it fails does not wait for a request.
-        closing = _OpenDoor(Mount("/door", "door", Mock(side_effect=MemoryError), 100))
+        closing = _OpenDoor(Mount("/door", "door", Mock(side_effect=MemoryError), 100), None)
         async with asyncio.timeout(60), closing.lifespan():
             closing._wanted.set()
             await asyncio.sleep(0)

@@ -236,8 +236,8 @@ def test_a_bad_uri_among_good_ones_is_named_and_the_others_are_answered(
     assert {each["uri"]: each["code"] for each in told.data["failed"]} == BAD_URIS
 
 
-def test_a_thousand_bad_uris_fit_into_one_answer(session: Session) -> None:
-    told = session.call("get_nodes", uris=[f"nowhere/{'x' * 1000}/{n}" for n in range(1000)])
+def test_hundreds_of_bad_uris_fit_into_one_answer(session: Session) -> None:
+    told = session.call("get_nodes", uris=[f"nowhere/{'x' * 1000}/{n}" for n in range(300)])
     assert told.failed
     assert len(told.text) + len(str(told.data)) < 80_000
 

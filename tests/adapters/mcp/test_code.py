@@ -314,3 +314,39 @@ def test_a_write_lists_resolved_names_in_one_line_after_the_warnings(session: Se
     assert "concept://code/risks/unused-yet removed, with " in gone
     assert gone.count("Names: unused-yet → concept://code/risks/unused-yet, third → ") == 1
     assert "Warning: " not in changed + gone
+
+
+def test_a_search_marks_what_is_outdated_gone_or_called_otherwise_now(tmp_path: Path) -> None:
+    root = tmp_path / "code"
+    root.mkdir()
+    (root / "kept.py").write_text("def ship_parcel(): ...\n")
+    (root / "gone.py").write_text("def weigh_parcel(): ...\n")
+    for number in range(8):
+        (root / f"config{number}.py").write_text("class Config:\n    '''Configure it.'''\n")
+    with connected(tmp_path / "graph.db", "--root", str(root)) as session:
+        session.ok("bootstrap_workspace")
+        notes = {"shipped": "kept", "weighed": "gone"}
+        concepts = [
+            {"uri": f"notes/{name}", "content": f"How a parcel is {name}."} for name in notes
+        ]
+        relations = [
+            {"source": f"notes/{name}", "relation": "about", "target": f"file://code/{file}.py"}
+            for name, file in notes.items()
+        ]
+        session.ok("remember_knowledge", concepts=concepts, relations=relations)
+        (root / "kept.py").write_text("def ship_parcel(to): ...\n")
+        (root / "gone.py").unlink()
+        session.ok("bootstrap_workspace")
+        lines = session.ok("search_knowledge", query="how is a parcel shipped").text.splitlines()
+        (shipped,) = (line for line in lines if "notes/shipped" in line)
+        assert "perhaps outdated: file://code/kept.py changed since" in shipped
+        found = session.ok("search_knowledge", query="gone.py")
+        assert "gone from the disk since" in found.text
+        session.ok("update_node", uri="notes/shipped", new_uri="notes/sent")
+        found = session.ok("search_knowledge", query="concept://code/notes/shipped")
+        assert "concept://code/notes/shipped is now concept://code/notes/sent." in found.text
+        assert found.data["hits"][0]["uri"] == "concept://code/notes/sent"
+        question = "How do I configure the Kubernetes ingress for the billing service?"
+        found = session.ok("search_knowledge", query=question)
+        assert found.text.startswith("Nothing fits well")
+        assert 0 < sum(hit["kind"] == "code" for hit in found.data["hits"]) <= 3

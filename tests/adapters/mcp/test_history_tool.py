@@ -83,3 +83,27 @@ def test_a_server_that_only_reads_lists_branches_and_makes_none(db: Path) -> Non
     with connected(db, "--readonly") as session:
         assert "* main" in session.ok("manage_history", action="branches").text
         assert session.call("manage_history", action="create_branch", name="x").failed
+
+
+def test_a_model_submits_proposes_and_reviews(db: Path, project: Path) -> None:
+    with connected(db, "--root", str(project)) as session:
+        ok = partial(session.ok, "manage_history")
+        session.ok("remember_knowledge", concepts=[{"uri": "a", "content": "one"}])
+        base = ok(limit=1).data["commits"][0]
+        two = [{"node": "a", "attributes": {"content": "two"}}]
+        done = ok(action="submit", changes=two, **{"from": base})
+        assert done.text.startswith("Committed as ")
+        three = [{"node": "a", "attributes": {"content": "three"}}]
+        clash = ok(action="submit", changes=three, policy="merge", **{"from": base})
+        assert (clash.data["status"], "two" in clash.text) == ("conflicts", True)
+        made = ok(action="submit", changes=three, policy="propose").data["proposal"]
+        assert made in ok(action="proposals").text
+        assert "three" in ok(action="proposals", name=made).text
+        ok(action="comment", name=made, message="Is it so?")
+        assert ok(action="accept", name=made).data["status"] == "committed"
+        made = ok(action="submit", changes=two, policy="propose").data["proposal"]
+        rejected = ok(action="reject", name=made, message="It was three")
+        assert rejected.data["ended"]["reason"] == "It was three"
+        assert "three" in session.ok("get_nodes", uris=["a"]).text
+        refused = session.call("manage_history", action="submit")
+        assert "needs changes" in refused.text

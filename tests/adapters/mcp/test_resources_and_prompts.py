@@ -108,6 +108,7 @@ def test_prompts_are_listed_with_their_arguments(session: Session) -> None:
         "record_learnings",
         "explore_codebase",
         "resolve_merge",
+        "sleep_cycle",
     ]
     assert [each.name for each in prompts["explore_codebase"].arguments] == ["path", "question"]
     assert prompts["use_knowledge"].arguments[0].required

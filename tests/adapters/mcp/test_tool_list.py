@@ -23,7 +23,7 @@ def test_the_list_of_tools_loads_no_part_of_the_protocol() -> None:
 
 @pytest.mark.parametrize("by_handle", [False, True])
 def test_the_tools_are_few_and_cost_few_tokens(by_handle: bool) -> None:
-    assert len(TOOLS) <= 13
+    assert len(TOOLS) <= 14
     wire = [tool.to_wire(by_handle=by_handle) for tool in TOOLS]
     assert len(json.dumps(wire, ensure_ascii=False)) / 4 < 3_500
 

@@ -13,7 +13,7 @@ from tests.conformance.schema.runner import Case, Planning, Reading, Story, load
 
 CASES = list(load())
 STORIES: list[Case] = [case for case in CASES if isinstance(case, Story)]
-VERIFIED_EVERY = 8
+VERIFIED_EVERY = 16
 """In CI one graph of so many is replayed from its journal; `make soak` replays all."""
 CASES_MIN = 1000
 """The suite grows; a file that stops being read must not go unnoticed."""

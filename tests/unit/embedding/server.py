@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Event, Thread
+from threading import Condition, Event, Thread
 from typing import Any
 
 WORDS = ("car", "bee", "mill", "ice")
@@ -30,6 +30,7 @@ class Server(ThreadingHTTPServer):
         self.planned: list[Any] = []
         self.always: Any = None
         self.requests: list[dict[str, Any]] = []
+        self.arrival = Condition()
         self.headers: list[dict[str, str]] = []
         self.paths: list[str] = []
         self.ended = Event()
@@ -42,6 +43,11 @@ class Server(ThreadingHTTPServer):
         """The choice of its model "tiny"."""
         return f"http://127.0.0.1:{self.server_port}/v1#tiny"
 
+    def wait_for_requests(self, count: int) -> None:
+        """Returns once it has read so many requests, or after ten seconds."""
+        with self.arrival:
+            self.arrival.wait_for(lambda: len(self.requests) >= count, timeout=10)
+
     def handle_error(self, request: Any, client_address: Any) -> None:
         """A client that has gone away is part of the tests."""
 
@@ -52,7 +58,9 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         server = self.server
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        server.requests.append(body)
+        with server.arrival:
+            server.requests.append(body)
+            server.arrival.notify_all()
         server.paths.append(self.path)
         server.headers.append(dict(self.headers))
         server.answering.wait()

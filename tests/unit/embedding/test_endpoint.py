@@ -50,16 +50,12 @@ def test_answers_that_ask_for_patience_are_tried_again(
     assert waited == [endpoint.PAUSE_S_MAX]
 
 
-def test_failures_end_after_a_few_attempts_and_say_what_happened(
-    server: Server, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(endpoint, "TIMEOUT_S", 0.05)
+def test_failures_end_after_a_few_attempts_and_say_what_happened(server: Server) -> None:
     embedder = embedder_named(server.address)
     nan = b'{"data": [{"index": 0, "embedding": [NaN, 1]}]}'
     for plan, said, requests in (
         ((429, b"", {}), r"answered 429 \(4 attempts\)", 4),
         ((500, b"", {}), r"answered 500 \(4 attempts\)", 4),
-        ("hang", r"did not answer within 0.05 seconds \(4 attempts\)", 4),
         ((404, b'{"error": {"message": "no model tiny"}}', {}), "answered 404: no model tiny", 1),
         ((302, b"", {"Location": "http://example.org/"}), "answered 302", 1),
         ((200, b"<html>garbage", {}), "something else than one vector for each text", 1),
@@ -77,6 +73,18 @@ def test_failures_end_after_a_few_attempts_and_say_what_happened(
     server.always = None
     server.planned = [(200, answer(["a", "b"]), {})] * 2
     assert len(list(embedder.embed(["a", "b"]))) == 2
+
+
+def test_a_server_that_hangs_is_given_up_after_as_many_attempts(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(endpoint, "TIMEOUT_S", 0.05)
+    server.always = "hang"
+    with pytest.raises(EmbedderFailed, match=r"did not answer within 0.05 seconds \(4 attempts\)"):
+        embedder_named(server.address).embed(["a car"])
+    # A busy server reads requests after their clients have left: it is waited for.
+    server.wait_for_requests(4)
+    assert len(server.requests) == 4
 
 
 def test_a_server_that_is_not_there_is_told_by_its_address(

@@ -31,7 +31,9 @@ class Graph:
                 tx.define_predicate(name, {"is_symmetric": name == "near"})
 
     def run(self, text: str, **parameters: object) -> Any:
-        node: Any = kip.parse(text)
+        return self.run_tree(kip.parse(text), **parameters)
+
+    def run_tree(self, node: Any, **parameters: object) -> Any:
         with self.store.transaction(actor="tester", message="") as tx:
             return manipulate(tx, node, Values(parameters)).result
 

@@ -16,7 +16,7 @@ import pytest
 import mycel
 from mycel.engine.plan_cache import COMMANDS_CACHED_MAX
 from mycel.errors import ImmutableTarget, TypeMismatch
-from mycel.store.file import connections
+from mycel.store.backend import failures
 from tests.unit.engine.town import towns
 from tests.unit.store.given import assert_sound
 
@@ -239,7 +239,7 @@ def test_a_reader_cannot_write(db: mycel.Graph) -> None:
 
 
 def test_what_sqlite_says_of_an_interruption_becomes_our_error() -> None:
-    assert connections.translate(apsw.InterruptError("interrupted")).code == "KIP_4001"
+    assert failures.translate(apsw.InterruptError("interrupted")).code == "KIP_4001"
 
 
 def test_threads_that_meet_a_sum_beyond_64_bits_all_get_it(db: mycel.Graph) -> None:

@@ -109,7 +109,9 @@ def test_a_backup_while_others_write_is_of_one_moment(
         "        db.write(lambda tx: [tx.put_concept('City', f'{n}{s}') for s in 'ab'])\n"
         "        n += 1\n"
     )
-    monkeypatch.setattr("mycel.store.file.copy.LARGE_BYTES", 0)  # Both ways to copy, in turn.
+    monkeypatch.setattr(
+        "mycel.store.backend.sqlite.copy.LARGE_BYTES", 0
+    )  # Both ways to copy, in turn.
     process = subprocess.Popen(
         [sys.executable, "-c", writer, str(path)], stdout=subprocess.PIPE, text=True
     )

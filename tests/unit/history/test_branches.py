@@ -22,7 +22,8 @@ from mycel.errors import (
 )
 from mycel.history import branches
 from mycel.knowledge.bootstrap import bootstrap
-from mycel.store.file import copy
+from mycel.store.backend.sqlite import branches as file_branches
+from mycel.store.backend.sqlite import copy
 
 PROGRAM = [sys.executable, "-m", "tests.faults.branching"]
 
@@ -150,7 +151,7 @@ def test_branches_are_limited_in_number_and_leave_room_on_the_disk(
             db.branches.create("two")
         monkeypatch.undo()
         free = shutil.disk_usage(path.parent).free
-        monkeypatch.setattr(branches, "FREE_BYTES_MIN", free)
+        monkeypatch.setattr(file_branches, "FREE_BYTES_MIN", free)
         with pytest.raises(DiskFull, match="would leave less"):
             db.branches.create("two")
         assert db.branches.names() == ["main", "one"]

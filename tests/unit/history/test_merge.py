@@ -12,7 +12,7 @@ import pytest
 import mycel
 from mycel.errors import ConstraintViolation, NotFound
 from mycel.history.merge.merging import Merging
-from mycel.store.file import copy
+from mycel.store.backend.sqlite import copy
 from mycel.store.query.merges import open_conflicts
 from tests.unit.history.test_merge_cases import GIVEN, at, content, opened, write
 
@@ -26,7 +26,7 @@ def _without_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def db(tmp_path: Path) -> Iterator[mycel.Graph]:
     path = tmp_path / "graph.db"
-    path.write_bytes(GIVEN.content)
+    GIVEN.put(path)
     with opened(path) as db:
         write(db, [["put", "a", {"x": 1, "y": 1}], ["put", "b", {"x": 1}]], "base")
         yield db

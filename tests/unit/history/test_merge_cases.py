@@ -13,7 +13,7 @@ import pytest
 
 import mycel
 from mycel.model import ids
-from mycel.store.file import copy
+from mycel.store.backend.sqlite import copy
 from tests.cases import cases
 from tests.prepared import Prepared
 from tests.unit.store.given import TickingClock
@@ -141,7 +141,7 @@ def check(db: mycel.Graph, wanted: dict[str, Any], case: dict[str, Any]) -> None
 
 def run(case: dict[str, Any], folder: Path, *, swapped: bool) -> None:
     path = folder / f"{swapped}.db"
-    path.write_bytes(GIVEN.content)
+    GIVEN.put(path)
     clock = TickingClock(4_102_444_800_000_000)  # Later than the graph that is given.
     sides = {"ours": case.get("ours", []), "theirs": case.get("theirs", [])}
     other = {"ours": "theirs", "theirs": "ours"}

@@ -120,3 +120,23 @@ def test_every_choice_that_is_offered_can_be_committed_and_others_are_refused(
             assert again.merges.commit().status == "merged", choices
             assert not again.verify().problems
     assert kinds == {"constraint", "orphan_link"}
+
+
+def test_the_id_of_a_conflict_holds_while_others_are_decided(tmp_path: Path) -> None:
+    with mycel.open(tmp_path / "g.db", durability="off", core_capsules=False) as db:
+        db.schema.apply(
+            "node P { name: String @key  mail: String?  @unique(mail) }\nedge W: P -> P @card(0..2)"
+        )
+        db.load([{"type": "P", "data": {"name": name}} for name in "abcd"])
+        db.branches.create("draft")
+        with db.open_branch("draft") as draft:
+            draft.add_edge(("P", "a"), "W", ("P", "d"))
+            draft.write(lambda tx: tx.update(("P", "d"), attributes={"mail": "m"}))
+        for end in "bc":
+            db.add_edge(("P", "a"), "W", ("P", end))
+        db.write(lambda tx: tx.update(("P", "b"), attributes={"mail": "m"}))
+        first = db.merge("draft").conflicts
+        assert {conflict.label for conflict in first} == {'P "b"', 'P "a" -W-> P "b"'}
+        for conflict in first:
+            db.merges.resolve(conflict.id, "ours")
+        assert db.merges.commit().status == "merged"

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import mycel
-from mycel.store.file import copy
+from mycel.store.backend.sqlite import copy
 from tests.unit.history.test_merge_cases import GIVEN, content, opened, write
 
 Steps = list[list[Any]]
@@ -79,7 +79,7 @@ def test_numbers_that_come_back(case: str, tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(copy, "_flush", lambda _: None)
     given, script, wanted = CASES[case]
     path = tmp_path / "graph.db"
-    path.write_bytes(GIVEN.content)
+    GIVEN.put(path)
     with opened(path) as main:
         write(main, given, "given")
         main.branches.create("draft")
@@ -102,7 +102,7 @@ def test_a_name_that_an_element_gets_back_in_a_clash_may_clash_again(
 ) -> None:
     monkeypatch.setattr(copy, "_flush", lambda _: None)
     path = tmp_path / "graph.db"
-    path.write_bytes(GIVEN.content)
+    GIVEN.put(path)
     with opened(path) as main:
         write(main, [["put", "a", {}], ["type", "a", "Note"], ["put", "b", {"z": 1}]], "given")
         main.branches.create("draft")
@@ -122,7 +122,7 @@ def test_an_element_that_a_merge_brings_back_under_another_name_keeps_its_number
 ) -> None:
     monkeypatch.setattr(copy, "_flush", lambda _: None)
     path = tmp_path / "graph.db"
-    path.write_bytes(GIVEN.content)
+    GIVEN.put(path)
     with opened(path) as main:
         main.branches.create("draft")
         with main.open_branch("draft") as draft:
@@ -148,7 +148,7 @@ def test_an_element_that_came_by_way_of_a_third_branch_is_known_under_any_name(
 ) -> None:
     monkeypatch.setattr(copy, "_flush", lambda _: None)
     path = tmp_path / "graph.db"
-    path.write_bytes(GIVEN.content)
+    GIVEN.put(path)
     with opened(path) as main:
         main.branches.create("draft")
         main.branches.create("other")

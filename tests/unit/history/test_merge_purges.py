@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import mycel
+from mycel.errors import NotFound
 from tests.cases import cases
 from tests.unit.history.test_merge import _without_waiting, at, branch, db, put, value
 from tests.unit.history.test_merge_cases import content, define, write
@@ -319,10 +320,13 @@ def test_a_purge_that_was_made_after_another_one_of_its_key_wins_too(db: mycel.G
 
 
 @contextmanager
-def passed_on(db: mycel.Graph, length: int) -> Iterator[tuple[mycel.Graph, mycel.Graph]]:
+def passed_on(
+    db: mycel.Graph, length: int, *, is_deleted: bool = False
+) -> Iterator[tuple[mycel.Graph, mycel.Graph]]:
     """An element of two branches that have it from the two ends of a row of other branches.
 
     It is a note in main, and has another name in the branch `last`, which has merged `draft`.
+    `is_deleted`: all other branches of the row are deleted.
     """
     with ExitStack() as stack:
         row = [stack.enter_context(branch(db, f"row-{each}")) for each in range(length)]
@@ -336,6 +340,9 @@ def passed_on(db: mycel.Graph, length: int) -> Iterator[tuple[mycel.Graph, mycel
         db.merge("row-0")
         retire(db, "s")
         draft.merge(f"row-{length - 1}")
+        for number, each in enumerate(row[:-1] if is_deleted else ()):
+            each.close()
+            db.branches.delete(f"row-{number}", unmerged=True)
         yield draft, row[-1]
 
 
@@ -351,6 +358,57 @@ def test_a_purge_finds_an_element_over_any_number_of_other_branches(
         assert target.merge(source).conflicts == ()
         assert not has_secret(target)
         assert not target.verify(replay=True).problems
+
+
+@pytest.mark.parametrize("is_swapped", [False, True])
+def test_a_purge_finds_an_element_also_if_the_branches_in_between_are_deleted(
+    is_swapped: bool, db: mycel.Graph
+) -> None:
+    with passed_on(db, 3, is_deleted=True) as (draft, last):
+        purge(last, "w")
+        put(last, "w", x="another one")
+        draft.merge("row-2")
+        target, source = (draft, "main") if is_swapped else (db, "draft")
+        assert target.merge(source).conflicts == ()
+        assert not has_secret(target)
+        assert value(target, "w") == "another one"
+        assert not target.verify(replay=True).problems
+
+
+@pytest.mark.parametrize("choice", ["ours", "theirs"])
+def test_a_purge_of_one_of_two_elements_reaches_a_branch_that_has_made_them_one(
+    choice: str, db: mycel.Graph
+) -> None:
+    with branch(db) as draft, branch(db, "other") as other:
+        put(draft, "s", x="kept")
+        put(other, "t", x=SECRET)
+        db.merge("draft")
+        db.merge("other")
+        link(db, "s", "a")
+        rename(other, "t", "s")
+        draft.merge("other")  # Both have this key: they are one element here.
+        draft.merges.resolve("*", choice)
+        draft.merges.commit()
+        link(draft, "s", "b")
+        purge(db, "t")
+        assert draft.merge("main").conflicts == ()
+        assert value(draft, "s") == "kept"
+        assert "s likes a" in content(draft)
+        assert "s likes b" not in content(draft)
+        assert not has_secret(draft)
+        assert db.merge("draft").conflicts == ()
+        assert not db.history.diff("main", "draft")
+        assert not draft.verify(replay=True).problems
+
+
+def test_a_merge_that_brings_a_purge_leaves_nothing_of_it_in_conflicts(db: mycel.Graph) -> None:
+    with branch(db) as draft:
+        put(db, "s", x="mine")
+        put(draft, "s", x=SECRET)
+        assert db.merge("draft").status == "conflicts"
+        purge(draft, "s")
+        assert db.merge("draft").status == "merged"
+        assert not has_secret(db)
 
 
 def test_an_element_is_the_same_one_over_any_number_of_other_branches(db: mycel.Graph) -> None:
@@ -415,3 +473,69 @@ def test_an_element_that_a_merge_knows_is_not_taken_for_another_one_with_its_new
         purge(draft, "s")
         db.merge("draft")
         assert not has_secret(db)
+
+
+@pytest.mark.parametrize("target", ["main", "draft"])
+@pytest.mark.parametrize("is_linked", [False, True])
+def test_what_is_added_after_a_purge_stays_when_a_branch_that_has_merged_it_is_merged(
+    target: str, *, is_linked: bool, db: mycel.Graph
+) -> None:
+    """The purge of the branch is the target's own, which came there with a merge."""
+    put(db, "s", x=SECRET)
+    put(db, "b", x=1)
+    with branch(db) as draft:
+        purge(db, "s")
+        put(draft, "s", x=SECRET + " again")
+        if is_linked:
+            link(draft, "s", "b", x=SECRET)
+        draft.merge("main")
+        put(db, "s", x="new")
+        link(db, "s", "b", x="new")
+        put(draft, "d", x=1)
+        graphs = {"main": db, "draft": draft}
+        ours = graphs.pop(target)
+        assert ours.merge(*graphs).conflicts == ()
+        assert value(ours, "s") == "new"
+        assert ours.get((at("s"), "likes", at("b"))).attributes == {"x": "new"}
+        assert not has_secret(ours)
+
+
+def test_an_element_that_stays_brings_no_purged_link_back(db: mycel.Graph) -> None:
+    put(db, "a", x=1)
+    put(db, "s", x=1)
+    with branch(db, "one") as one, branch(db, "two") as two:
+        link(two, "a", "s", x=SECRET)
+        one.merge("two")
+        db.merge("two")
+        purge_link(one, "a", "s")
+        retire(db, "s")
+        db.merge("one")
+        put(two, "s", x=2)
+        merge = db.merge("two")
+        assert [each.kind for each in merge.conflicts] == ["delete_modify"]
+        db.merges.resolve("*", "theirs")
+        db.merges.commit()
+        assert value(db, "s") == 2
+        assert not has_secret(db)
+
+
+def test_a_link_that_refers_to_what_the_source_has_purged_goes_with_it(db: mycel.Graph) -> None:
+    put(db, "a", x=1)
+    put(db, "s", x=1)
+    put(db, "b", x=1)
+    with branch(db) as draft:
+        put(db, "w", x=1)
+        link(draft, "a", "s", x=SECRET)
+        link(draft, "a", "b")
+        put(draft, "d", x=1)
+        db.merge("draft")
+        draft.merge("main")
+        db.write(
+            lambda tx: tx.relink((at("a"), "likes", at("b")), subject=(at("a"), "likes", at("s")))
+        )
+        purge_link(draft, "a", "s")
+        assert db.merge("draft").conflicts == ()
+        assert draft.merge("main").conflicts == ()
+        assert not db.history.diff("main", "draft")
+        with pytest.raises(NotFound):
+            db.get((at("a"), "likes", at("b")))

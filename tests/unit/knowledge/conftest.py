@@ -10,7 +10,7 @@ from tests.prepared import NEW
 @pytest.fixture
 def db(tmp_path: Path) -> Iterator[mycel.Graph]:
     path = tmp_path / "graph.db"
-    path.write_bytes(NEW.content)
+    NEW.put(path)
     with mycel.open(path, durability="off") as db:
         yield db
 

@@ -36,3 +36,20 @@ def test_only_names_that_a_reader_would_call_mentioned_are_mentions(
     unlinked = shop.unlinked_mentions(limit=100)
     assert ("concept://shop/notes/import", f"{code}/Cart") in unlinked
     assert not any(other.endswith(("/access", "/Result", "/memory")) for _, other in unlinked)
+
+
+def test_what_only_reads_like_a_name_is_no_mention(shop: Knowledge, root: Path) -> None:
+    (root / "router.rs").write_text(
+        "pub fn new_route() {}\nfn get_handler() {}\nfn format() {}\nfn wrap_all() {}\n"
+    )
+    (root / "CHANGELOG.md").write_text("# Changes\n\n## 0.4.2\n\nFixed.\n\n## A graph\n\nNew.\n")
+    bootstrap(shop)
+    written = (
+        'Call `Router::new().route("/", get(handler))`, then `bun run format`; version 0.4.2 has'
+        " a graph. See renew_routes and `shop::wrap_all`."
+    )
+    shop.add("notes/routes", content=written)
+    assert shop.mentions("notes/routes") == ("concept://shop/router.rs/wrap_all",)
+    shop.add("notes/named", content="new_route takes what `format` returns.")
+    code = "concept://shop/router.rs"
+    assert set(shop.mentions("notes/named")) == {f"{code}/new_route", f"{code}/format"}

@@ -2,6 +2,7 @@
 
 import json
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -795,3 +796,16 @@ def test_a_confidence_from_0_to_1_is_taken_without_a_word(
 ) -> None:
     metadata = {"confidence": confidence}
     assert shop.remember([{"uri": "a", "metadata": metadata}]).warnings == ()
+
+
+def test_times_of_python_are_written_as_text(shop: Knowledge) -> None:
+    at = datetime(2026, 5, 1, 9, 30, tzinfo=UTC)
+    shop.add("login", properties={"at": at, "days": [at.date()]}, metadata={"seen": at})
+    shop.update("login", properties={"changed": at})
+    shop.add("cart")
+    shop.link("login", "before", "cart", properties={"at": at})
+    text = "2026-05-01T09:30:00Z"
+    node = shop.get("login")
+    assert (node.properties["at"], node.properties["days"]) == (text, ["2026-05-01"])
+    assert (node.properties["changed"], node.metadata["seen"]) == (text, text)
+    assert shop.relations("login").items[0].properties == {"at": text}

@@ -11,6 +11,7 @@ import pytest
 from mycel import Knowledge, NewRelation
 from mycel.errors import ConstraintViolation, InvalidValueType, TypeMismatch
 from mycel.knowledge.bootstrap import bootstrap
+from mycel.knowledge.node_values import Hit, Node, Relation
 from mycel.search.modes import HYBRID, KEYWORD
 from mycel.text.kinds import CODE, NOTES
 
@@ -245,7 +246,7 @@ def test_a_hit_shows_the_words_that_fit_and_says_why_it_was_found(shop: Knowledg
     assert "restored it in 1987" in mill.snippet
     assert len(mill.snippet) <= 240
     assert {"words", "meaning"} & set(mill.why)
-    assert "linked from concept://shop/mill" in hits["concept://shop/hanna"].why
+    assert "mentioned by concept://shop/mill" in hits["concept://shop/hanna"].why
     assert mill.to_dict()["why"] == list(mill.why)
     assert shop.search("Alder Mill")[0].why[0] == "name"
 
@@ -275,3 +276,106 @@ def test_one_call_brings_the_nodes_that_fit_and_those_near_them_within_a_budget(
     assert [each.uri for each in typed.nodes] == ["concept://shop/guide"]
     with pytest.raises(TypeMismatch):
         shop.recall("Alder Mill", type="Nowhere")
+
+
+def test_every_reason_names_a_relation_or_a_mention_that_the_reader_finds(
+    shop: Knowledge, root: Path
+) -> None:
+    fill_mill(shop)
+    shop.add("graz", name="Graz", content="A city with many engineers and one mill.")
+    shop.add("wheel", name="Water wheel", content="The engineer from Graz made the Lathe turn.")
+    (root / "exit.py").write_text('"""Exit codes."""\n\n\ndef eprintln_locked(): ...\n')
+    bootstrap(shop)
+    shop.add("codes", content="An engineer chose the exit codes 0 and 1 of the locked print.")
+    shop.link("codes", "about", "file://shop/exit.py")
+    reasons = 0
+    for question in ("When did the engineer restore it?", "why is the engineer in Graz", "locked"):
+        for hit in shop.search(question):
+            links = {(each.relation, each.source, each.target) for each in relations(shop, hit.uri)}
+            for why in hit.why:
+                kind, _, rest = why.partition(" ")
+                where, _, relation = rest.removeprefix("from ").partition(" through ")
+                where = where.removeprefix("to ").removeprefix("by ")
+                if kind == "linked":
+                    ways = {(relation, where, hit.uri), (relation, hit.uri, where)}
+                    assert links & ways, (hit.uri, why)
+                elif kind == "mentioned":
+                    assert hit.uri in shop.mentions(where), (hit.uri, why)
+                elif kind == "mentions":
+                    assert where in shop.mentions(hit.uri), (hit.uri, why)
+                elif kind == "about":
+                    assert any(target.endswith(rest) for _, _, target in links), (hit.uri, why)
+                else:
+                    continue
+                reasons += 1
+    assert reasons >= 3, "or nothing was tested"
+
+
+ALIASED = {"aliases": ["rg", "old tool"]}
+
+
+def relations(shop: Knowledge, uri: str) -> tuple[Relation, ...]:
+    return shop.relations(uri).items
+
+
+def test_a_search_knows_former_names_and_aliases(shop: Knowledge) -> None:
+    shop.add("parts/binary", content="The program that people start.", properties=ALIASED)
+    shop.add("other", content="The binary was moved.")
+    shop.move("parts/binary", "parts/program")
+    now = "concept://shop/parts/program"
+    for question in ("concept://shop/parts/binary", "binary", "rg", "old tool"):
+        first = shop.search(question)[0]
+        assert first.uri == now, question
+        assert first.why[0] == "name"
+    assert "formerly concept://shop/parts/binary" in shop.search("binary")[0].why
+    # A node that is called so now is meant, and filters hold.
+    assert all(hit.uri != now for hit in shop.search("binary", path="other"))
+    shop.add("parts/binary", content="Another one.")
+    assert shop.search("concept://shop/parts/binary")[0].uri == "concept://shop/parts/binary"
+    assert shop.search("binary")[0].uri == "concept://shop/parts/binary"
+
+
+def test_what_is_gone_from_the_disk_is_marked_and_ranked_below(shop: Knowledge, root: Path) -> None:
+    for name in ("old_cart", "cart"):
+        (root / f"{name}.py").write_text(f'def merge_{name}(): "Merge two carts at login."\n')
+    bootstrap(shop)
+    shop.add("why", content="Why carts are merged.")
+    shop.link("why", "about", "concept://shop/old_cart.py/merge_old_cart")
+    question = "where are two carts merged at login"
+
+    def symbols() -> dict[str, Hit]:
+        hits = shop.search(question, kind="code")
+        return {hit.uri: hit for hit in hits if isinstance(hit.found, Node)}
+
+    old, new = "concept://shop/old_cart.py/merge_old_cart", "concept://shop/cart.py/merge_cart"
+    before = symbols()
+    assert not before[old].found.caveats
+    (root / "old_cart.py").unlink()
+    bootstrap(shop)
+    found = symbols()
+    assert found[old].score < found[new].score / 2
+    assert "gone from the disk since" in found[old].found.caveats[0]
+    assert "gone from the disk since" in shop.get(old).caveats[0]
+    (hit,) = (hit for hit in shop.search(question) if hit.uri.endswith("/why"))
+    assert hit.found.changed_since == (old,)  # type: ignore[union-attr]
+
+
+def test_a_traversal_from_a_file_or_class_gives_the_notes_about_what_is_inside(
+    shop: Knowledge, root: Path
+) -> None:
+    (root / "cart.py").write_text("class Cart:\n    def add(self): ...\n\n\ndef check(): ...\n")
+    (root / "guide.md").write_text(
+        "# Guide\n\nHi.\n\n## The <code>rg</code> and <kbd>C</kbd>\n\nX.\n"
+    )
+    bootstrap(shop)
+    assert shop.has("concept://shop/guide.md/the-rg-and-c")
+    for name, target in (("adding", "cart.py/Cart.add"), ("checking", "cart.py/check")):
+        shop.add(f"notes/{name}", content=f"About {name}.")
+        shop.link(f"notes/{name}", "about", f"concept://shop/{target}")
+    for start, count in (("file://shop/cart.py", 2), ("concept://shop/cart.py/Cart", 1)):
+        reached = shop.traverse(start)
+        assert len(reached.notes_inside) == count, start
+        assert ("concept://shop/notes/adding", "concept://shop/cart.py/Cart.add") in [
+            (note.uri, about) for note, about in reached.notes_inside
+        ]
+    assert shop.traverse("file://shop/cart.py", relation_types=["defines"]).notes_inside == ()

@@ -5,6 +5,7 @@ import pytest
 from mycel import Knowledge
 from mycel.knowledge import similar_notes as similarity
 from mycel.knowledge.similar_notes import TimeBudget
+from mycel.search.similar_texts import SimilarTexts
 
 LAYERS = (
     "Calling route_layer after fallback wraps the fallback too, so middleware runs for requests"
@@ -63,9 +64,11 @@ def test_a_bulk_write_compares_only_a_few(
     notes: Knowledge, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     compared: list[str] = []
-    closest = similarity._closest
+    closest = SimilarTexts.closest
     monkeypatch.setattr(
-        similarity, "_closest", lambda *given: compared.append(given[2].name) or closest(*given)
+        SimilarTexts,
+        "closest",
+        lambda texts, note: compared.append(note.name) or closest(texts, note),
     )
     made = notes.remember([{"uri": f"bulk/{n}", "content": f"{AGAIN} {n}"} for n in range(500)])
     assert (made.created, len(compared)) == (500, similarity.CHECKED_MAX)

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import mycel
 from mycel import schema
-from mycel.errors import ConstraintViolation, InvalidValueType, MycelError, TypeMismatch
+from mycel.errors import (
+    ConstraintViolation,
+    ImmutableTarget,
+    InvalidValueType,
+    MycelError,
+    TypeMismatch,
+)
 from mycel.schema.definitions import merge_policies
 from mycel.schema.stored_declaration import declaration
 from tests.unit.store.given import problems
@@ -595,3 +602,53 @@ def test_the_merge_policy_of_a_property_is_read_from_the_definition_of_its_type(
     assert '@merge("ask")' in db.schema.catalog.format()
     seen = {each.name: each.merge for each in db.schema.catalog.nodes["Note"].properties}
     assert seen == {"name": None, "seen": "ask", "tags": "set"}
+
+
+def test_retention_and_functional_go_through_apply_infer_and_merge(tmp_path: Path) -> None:
+    """They are attributes of the definitions, which only the schema changes from then on."""
+    rule = "archive 30d after updated unless linked"
+    text = (
+        "node Worker { name: String @key }"
+        f' node Job @retention("{rule}") {{ name: String @key }}'
+        " edge WorksAt: Worker -> Job @functional"
+    )
+
+    def stored_rule(db: mycel.Graph) -> Any:
+        command = 'FIND(?t.attributes.retention) WHERE { ?t {type: "$ConceptType", name: "Job"} }'
+        return db.execute(command).value[0]
+
+    expected = {"after": "30d", "from": "updated", "then": "archive", "keep_if": ["linked"]}
+    with mycel.open(tmp_path / "graph.db") as db:
+        db.schema.apply(text)
+        assert stored_rule(db) == expected
+        assert not db.schema.plan(text).steps, "the same text again changes nothing"
+        with pytest.raises(ImmutableTarget):
+            db.execute('SET RETENTION "never" FOR CONCEPT TYPE "Job"')
+        for name in ("Acme", "Initech"):
+            with db.transaction() as tx:
+                worker = tx.put_concept("Worker", "ana", {"name": "ana"})
+                job = tx.put_concept("Job", name, {"name": name})
+                tx.put_proposition(worker, "WorksAt", job)
+        where = 'WHERE { (?p, "WorksAt", ?j) }'
+        assert db.execute(f'FIND(?j.name) FOR TIME "2999-01-01" {where}').value == ["Initech"]
+        db.branches.create("calm")
+        with mycel.open(db.path, branch="calm") as calm:
+            calm.schema.apply(text.replace("30d", "60d"))
+        db.merge("calm")
+        assert stored_rule(db) == {**expected, "after": "60d"}
+        catalog = db.schema.catalog
+        assert catalog.nodes["Job"].retention == rule.replace("30d", "60d")
+        db.schema.apply(text.replace(f' @retention("{rule}")', "").replace(" @functional", ""))
+        assert stored_rule(db) is None
+
+
+def test_inferred_schemas_keep_the_rules_of_definitions() -> None:
+    with mycel.open(":memory:") as db:
+        with db.transaction() as tx:
+            tx.define_type("Job", {"retention": {"after": "8w", "then": "ask"}})
+            tx.define_predicate("follows", {"functional": True})
+            first, second = (tx.put_concept("Job", name) for name in "ab")
+            tx.put_proposition(first, "follows", second)
+        inferred = db.schema.infer()
+        assert '@retention("ask 8w after created")' in inferred
+        assert '@kip("follows") @functional' in inferred

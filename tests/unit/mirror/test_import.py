@@ -380,9 +380,8 @@ def test_names_of_every_kind_go_to_files_and_back(shop: Shop) -> None:
     assert set(rows) == {2}
 
 
-def test_a_dry_run_says_that_documents_are_not_checked_against_an_edited_schema(
-    shop: Shop,
-) -> None:
+def shop_with_city(shop: Shop) -> None:
+    """A document that has a property, and the schema file that declares it, both edited."""
     shop.db.schema.apply("node Person {\n  name: String @key\n}\n")
     with shop.db.transaction() as tx:
         tx.put_concept("Person", "Ada", {"name": "Ada"})
@@ -390,13 +389,35 @@ def test_a_dry_run_says_that_documents_are_not_checked_against_an_edited_schema(
     (path,) = [each for each in shop.git("ls-files").split() if "Ada" in shop.read(each)]
     text = shop.read(path)
     shop.file(path).write_text(text.replace("\n---", "\nproperties:\n  city: Ulm\n---", 1))
-    assert shop.mirror.import_edits(dry_run=True).warnings == ()
     edit(shop, "schema/Person.pg", "name: String @key", "name: String @key\n  city: String?")
-    (warning,) = shop.mirror.import_edits(dry_run=True).warnings
-    assert "schema in force" in warning
+
+
+def test_an_edited_schema_and_the_documents_that_need_it_are_one_transaction(shop: Shop) -> None:
+    shop_with_city(shop)
+    commits = len(list(shop.db.history.log()))
+    tried = shop.mirror.import_edits(dry_run=True)
+    assert tried.merge is not None
+    assert (tried.merge.status, tried.warnings) == ("clean", ())
     imported = shop.mirror.import_edits()
     assert imported.merge is not None
     assert (imported.merge.status, imported.warnings) == ("merged", ())
+    assert len(list(shop.db.history.log())) == commits + 1
+    ada = shop.db.get_concept("Person", "Ada")
+    assert ada is not None
+    assert ada.attributes["city"] == "Ulm"
+    assert shop.db.schema.history()[-1].seq == imported.merge.diff.b.seq
+
+
+def test_a_schema_stays_out_if_its_documents_are_undecided(shop: Shop) -> None:
+    shop_with_city(shop)
+    (path,) = [each for each in shop.git("ls-files").split() if "Ada" in shop.read(each)]
+    edit(shop, path, "city: Ulm", "city: 7")
+    imported = shop.mirror.import_edits()
+    assert imported.merge is not None
+    assert imported.merge.status == "conflicts"
+    assert "city" not in str(shop.db.schema.catalog.node("Person"))
+    shop.db.merges.abort()
+    assert "city" not in str(shop.db.schema.catalog.node("Person"))
 
 
 def test_an_edited_schema_file_is_applied_and_comes_back_in_its_form(shop: Shop) -> None:

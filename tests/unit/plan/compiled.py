@@ -37,6 +37,9 @@ class Words:
     def symmetric_predicates(self) -> tuple[int, ...]:
         return (64,)
 
+    def has_hidden(self) -> bool:
+        return False
+
     def slots(self, owner: int, *, link: bool) -> Mapping[str, PropertySlot]:
         if link:
             return {"since": PropertySlot(4, is_unique=False)} if owner == 65 else {}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
+from importlib import import_module
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -141,7 +142,7 @@ def test_a_second_name_stays_a_condition() -> None:
     block = block_of(
         rewritten('FIND(?t) WHERE { ?t {type: "Town", name: "Bonn"} FILTER(?t.name == "Ulm") }')
     )
-    assert block.atoms == (ir.ConceptAtom("t", 3, ir.Constant("Bonn", "text")),)
+    assert block.atoms == (ir.ConceptAtom("t", 3, ir.Constant("Bonn", "text"), is_addressed=True),)
     assert len(block.conditions) == 1
 
 
@@ -210,7 +211,7 @@ def test_joins_begin_where_fewest_rows_are() -> None:
             'FIND(?t) WHERE { ?t {type: "Town"} (?t, "near", ?r) ?r {type: "River", name: "Po"} }'
         )
     )
-    assert block.atoms[0] == ir.ConceptAtom("r", 4, ir.Constant("Po", "text"))
+    assert block.atoms[0] == ir.ConceptAtom("r", 4, ir.Constant("Po", "text"), is_addressed=True)
     assert isinstance(block.atoms[1], ir.LinkAtom)
 
 
@@ -361,3 +362,14 @@ def test_a_circle_counts_for_as_many_solutions_as_it_has_members(seed: int) -> N
                 assert rows(reader, find, {}) == rows(reader, find, {}, past=True) == expected
                 found.append(expected != {(0,): 1})
         assert sum(found) > 2
+
+
+def test_groups_are_gathered_early_only_for_aggregates_that_can_be_merged(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    text = 'FIND(?t.name, MAX(?s.name)) WHERE { (?s, "feeds", ?t) }'
+    assert rewritten(text).gathers_early
+    # As a median would be.
+    module = import_module("mycel.plan.rewrites.gather_early")
+    monkeypatch.setattr(module, "is_mergeable", lambda name: name != "MAX")
+    assert not rewritten(text).gathers_early

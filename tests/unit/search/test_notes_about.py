@@ -61,10 +61,10 @@ def test_a_note_gains_from_code_that_fits_and_hardly_from_other_code(
     assert found["a"] < without["a"] + 0.02
 
 
-def test_its_reasons_name_the_symbol(shop: mycel.Graph) -> None:
+def test_its_reasons_name_what_it_is_linked_with(shop: mycel.Graph) -> None:
     hits = shop.execute("SEARCH CONCEPT :q", {"q": QUESTION}).value
     why = {hit["name"][-1]: hit["metadata"]["_why"] for hit in hits if hit["type"] == "Decision"}
-    assert why["b"][0] == "about merge_carts"
+    assert why["b"][0] == "about cart.py"
     assert not any(reason.startswith("about ") for reason in why["a"])
 
 

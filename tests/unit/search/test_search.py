@@ -575,3 +575,65 @@ def test_the_longest_words_of_a_very_long_question_are_looked_for(db: mycel.Grap
     add(db, "Tool", "extraordinarily long handle")
     asked = " ".join([*(f"w{n}" for n in range(500)), "extraordinarily"])
     assert names(db, "SEARCH CONCEPT :q", q=asked) == ["extraordinarily long handle"]
+
+
+def test_a_section_that_fits_is_among_the_first_three_notes() -> None:
+    texts = (
+        "The harbour crane lifts boats in winter.",
+        "The harbour crane is painted every winter.",
+        "The crane of the harbour rusts in winter.",
+        "Winter is when the harbour crane rests.",
+    )
+    with mycel.open() as db:
+        with db.transaction() as tx:
+            for name in ("Risk", "Section"):
+                tx.define_type(name)
+            for number, text in enumerate(texts):
+                tx.put_concept("Risk", f"risk {number}", {"text": text})
+            section = {"content": "Grease for the harbour crane, for winter.", "_bootstrap": {}}
+            tx.put_concept("Section", "concept://port/docs/manual.md/grease", section)
+            tx.put_concept(
+                "Section", "concept://port/docs/manual.md/paint", section | {"content": "Paint."}
+            )
+        question = "harbour crane in winter"
+        (section_score,) = [
+            score for element, score in db.search(question, type="Section", element="CONCEPT")
+        ]
+        hits = db.search(question)
+        types = [element.type for element, _ in hits]
+        assert types == ["Risk", "Risk", "Section", "Risk", "Risk"]
+        assert section_score < hits[2][1]
+        assert [score for _, score in hits] == sorted((score for _, score in hits), reverse=True)
+        assert [element.type for element, _ in db.search(question, limit=2)] == ["Risk", "Risk"]
+        # What fits far less has no place of its own.
+        question = "the harbour crane lifts boats, is painted, rusts or rests"
+        assert "Section" not in [element.type for element, _ in db.search(question, limit=3)]
+        by_words = db.search(question, mode="keyword")
+        scores = [score for _, score in by_words]
+        assert scores == sorted(scores, reverse=True)
+
+
+def test_changelogs_and_comments_of_modules_count_less_than_other_documents() -> None:
+    section = {"content": "The gate opens at dawn for fishing boats.", "_bootstrap": {}}
+    places = ("docs/gate.md/hours", "CHANGELOG.md/1-2", "src/gate.rs/module-doc")
+    with mycel.open() as db:
+        with db.transaction() as tx:
+            tx.define_type("Section")
+            for place in reversed(places):
+                tx.put_concept("Section", f"concept://port/{place}", section)
+        for mode in ("hybrid", "keyword", "semantic"):
+            hits = db.search("when do fishing boats pass the gate at dawn", mode=mode)
+            assert next(element.name for element, _ in hits).endswith(places[0])
+            assert hits[1][1] < 0.95 * hits[0][1]
+        hits = db.search("since which version does the gate open at dawn")
+        assert 0.95 * hits[0][1] < hits[1][1] < hits[0][1]
+
+
+def test_a_single_letter_has_no_meaning() -> None:
+    with mycel.open() as db:
+        with db.transaction() as tx:
+            tx.define_type("Letter")
+            for name in ("c", "b", "C 7"):
+                tx.put_concept("Letter", name)
+        assert db.search("cedar") == []
+        assert [element.name for element, _ in db.search("c", limit=1)] == ["c"]

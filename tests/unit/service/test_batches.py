@@ -145,3 +145,19 @@ def test_batches_of_several_threads_are_all_written(db: mycel.Graph) -> None:
     assert [len(each) for each in answers] == [30] * 4
     assert len(rivers(db)) == 120
     assert db.verify().problems == ()
+
+
+def test_every_kind_of_write_shares_the_commit(
+    db: mycel.Graph, commits: list[Exception | None]
+) -> None:
+    river = '{type: "River", name: "Elbe"}'
+    commands = [
+        {"command": PUT, "parameters": {"name": "Elbe", "km": 1_094}},
+        f"ARCHIVE ?r WHERE {{ ?r {river} }}",
+        f"RESTORE ?r WHERE {{ ?r {river} }}",
+        f"UPDATE ?r SET ATTRIBUTES {{ km: 1_095 }} WHERE {{ ?r {river} }}".replace("_", ""),
+        f"DELETE CONCEPT ?r DETACH WHERE {{ ?r {river} }}",
+    ]
+    responses = db.request({"commands": commands})["result"]
+    assert [response.get("error") for response in responses] == [None] * len(commands)
+    assert len(commits) == 1

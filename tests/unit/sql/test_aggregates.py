@@ -1,13 +1,13 @@
 """Every aggregate has an implementation, and an unknown one is refused."""
 
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 
 from mycel.ir import query as ir
 from mycel.kip import parse
-from mycel.model.aggregates import AGGREGATES, AggregateName
-from mycel.sql import aggregates, sqlite
+from mycel.model.aggregates import AGGREGATES
+from mycel.sql import aggregates, postgres, sqlite
 from mycel.sql.fields import Access
 
 NUMBER = Access("number", "v")
@@ -19,8 +19,10 @@ def two_steps(function: Any) -> tuple[list[str], str]:
 
 
 def test_every_aggregate_of_the_list_can_be_written_and_computed() -> None:
-    assert get_args(AggregateName) == AGGREGATES == tuple(sqlite.TOTALS)
     for function in AGGREGATES:
+        for dialect in (sqlite, postgres):
+            assert dialect.total_function(function)
+            assert dialect.exact_total_function(function)
         parse(f'FIND({function}(?d.attributes.x)) WHERE {{ ?d {{type: "Drug"}} }}')
         parts, whole = two_steps(function)
         assert parts

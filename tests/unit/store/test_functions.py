@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import mycel
-from mycel.store.file.functions import (
+from mycel.store.backend.sqlite.functions import (
     compare,
     digits,
     equal_json_values,
@@ -215,7 +215,7 @@ def test_totals_beyond_64_bits_keep_no_list_of_what_they_add() -> None:
     import random
     from math import fsum
 
-    from mycel.store.file import functions
+    from mycel.store.backend.sqlite import functions
 
     rng = random.Random(5)
     for _ in range(300):

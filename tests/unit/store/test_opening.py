@@ -1,5 +1,6 @@
 """Opening and creating: what is no graph is refused clearly and left as it is."""
 
+import gc
 import os
 import shutil
 import subprocess
@@ -73,6 +74,20 @@ def test_graphs_in_memory_share_nothing(clock: Clock) -> None:
     ):
         add_concepts(one, "one")
         assert other.history.log().__next__().message == "create the graph"
+
+
+def test_a_graph_that_nobody_closed_closes_its_files_when_it_is_collected(path: Path) -> None:
+    def open_and_forget() -> None:
+        db = mycel.open(path)
+        db.execute('UPSERT { CONCEPT { {type: "$PropositionType", name: "near"} } }')
+        # Each kind of walk leaves something behind in its connection.
+        db.execute('FIND(?a, ?b) WHERE { (?a, "near"{1,}, ?b) NOT { (?b, "near"{1,3}, ?a) } }')
+        db.execute('FIND(?a) WHERE { (?a, "near"{1,}, ?a) }')
+
+    open_and_forget()
+    gc.collect()
+    open_files = {os.path.realpath(link) for link in Path("/proc/self/fd").iterdir()}
+    assert not {file for file in open_files if file.startswith(str(path))}
 
 
 def test_a_graph_can_be_open_twice_in_one_process(path: Path, clock: Clock) -> None:

@@ -19,7 +19,7 @@ from mycel.errors import (
     NotFound,
     SelfEdgeError,
 )
-from mycel.store.file import checkpoints
+from mycel.store.backend.sqlite import checkpoints
 from tests.unit.store.given import FACT, add_concepts, assert_sound, define, problems
 
 needs_timer = pytest.mark.skipif(

@@ -11,17 +11,23 @@ from typing import Any
 import apsw
 import pytest
 
+from mycel.store.backend.sqlite import text_index
 from mycel.store.file import layout
 from mycel.text.analysis import (
     QUESTION_CHARACTERS_MAX,
     STOP_WORDS,
     TEXT_CHARACTERS_MAX,
-    any_of,
     concept_document,
     prepare,
     terms_of,
 )
+from mycel.text.queries import any_of
 from tests.cases import cases
+
+
+def expression(question: str) -> str:
+    """The query in the words of FTS5."""
+    return text_index._expression(any_of(terms_of(question)), None)
 
 
 def found(question: str, documents: Iterable[str]) -> list[str]:
@@ -41,7 +47,7 @@ def found(question: str, documents: Iterable[str]) -> list[str]:
         [(number, *concept_document(text, {})) for number, text in enumerate(documents)],
     )
     rows = connection.execute(
-        "SELECT rowid FROM text WHERE text MATCH ? ORDER BY rank", (any_of(terms),)
+        "SELECT rowid FROM text WHERE text MATCH ? ORDER BY rank", (expression(question),)
     ).fetchall()
     connection.close()
     return [documents[number] for (number,) in rows]
@@ -266,7 +272,7 @@ def test_quotes_and_operators_in_a_question_do_nothing(question: str) -> None:
 
 
 def test_every_term_is_quoted_and_stands_once() -> None:
-    assert any_of(terms_of("heart AND heart OR")) == '"heart" OR "AND" OR "OR"'
+    assert expression("heart AND heart OR") == '"heart" OR "AND" OR "OR"'
     assert terms_of("a.b:c") == ["b", "c"]
 
 

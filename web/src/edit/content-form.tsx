@@ -4,7 +4,7 @@ import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { MarkdownView } from '../parts/markdown-view'
 import type { NodeDetail } from '../source/types'
-import { Field, FORM, type FormProps } from './dialog'
+import { Field, FORM, type FormProps } from './form-field'
 import { idOf, NodeField } from './node-field'
 
 export function CreateForm({ explorer, write, id }: FormProps & { id: string }): JSX.Element {
@@ -16,16 +16,45 @@ export function CreateForm({ explorer, write, id }: FormProps & { id: string }):
   const types = Object.keys(explorer.about.value?.counts.types ?? {})
   const submit = (event: Event) => {
     event.preventDefault()
-    void write(async () => ({ op: 'add', id: await idOf(explorer, uri, near, true), ...(name && { name }), ...(type && { type }), ...(content && { content }) }))
+    void write(async () => ({
+      op: 'add',
+      id: await idOf(explorer, uri, near, true),
+      ...(name && { name }),
+      ...(type && { type }),
+      ...(content && { content }),
+    }))
   }
   return (
     <form id={FORM} onSubmit={submit}>
       <div class="field-row">
-        <NodeField explorer={explorer} label="URI or path" name="id" text={uri} setText={setUri} near={near} isNew placeholder="auth/login" />
-        <Field label="Type"><input name="type" list="types" value={type} placeholder="Concept" onInput={(event) => setType(event.currentTarget.value)} /></Field>
-        <datalist id="types">{types.map((each) => <option key={each} value={each} />)}</datalist>
+        <NodeField
+          explorer={explorer}
+          label="URI or path"
+          name="id"
+          text={uri}
+          setText={setUri}
+          near={near}
+          isNew
+          placeholder="auth/login"
+        />
+        <Field label="Type">
+          <input
+            name="type"
+            list="types"
+            value={type}
+            placeholder="Concept"
+            onInput={(event) => setType(event.currentTarget.value)}
+          />
+        </Field>
+        <datalist id="types">
+          {types.map((each) => (
+            <option key={each} value={each} />
+          ))}
+        </datalist>
       </div>
-      <Field label="Name"><input name="name" value={name} onInput={(event) => setName(event.currentTarget.value)} /></Field>
+      <Field label="Name">
+        <input name="name" value={name} onInput={(event) => setName(event.currentTarget.value)} />
+      </Field>
       <MarkdownField text={content} setText={setContent} explorer={explorer} />
     </form>
   )
@@ -47,23 +76,41 @@ export function EditForm({ explorer, write, node }: FormProps & { node: NodeDeta
     event.preventDefault()
     if (!parsed) return
     const drop = Object.keys(node.attributes).filter((key) => !(key in parsed))
-    const changed = Object.fromEntries(Object.entries(parsed).filter(([key, value]) => JSON.stringify(value) !== JSON.stringify(node.attributes[key])))
+    const changed = Object.fromEntries(
+      Object.entries(parsed).filter(([key, value]) => JSON.stringify(value) !== JSON.stringify(node.attributes[key])),
+    )
     void write(async () => ({
-      op: 'update', id: node.id, expect_version: node.version ?? 0,
-      ...(name !== node.name && { name }), ...(content !== (node.content ?? '') && { content }),
-      ...(Object.keys(changed).length && { attributes: changed }), ...(drop.length && { drop }),
+      op: 'update',
+      id: node.id,
+      expect_version: node.version ?? 0,
+      ...(name !== node.name && { name }),
+      ...(content !== (node.content ?? '') && { content }),
+      ...(Object.keys(changed).length && { attributes: changed }),
+      ...(drop.length && { drop }),
     }))
   }
   return (
     <form id={FORM} onSubmit={submit}>
-      <Field label="Name"><input name="name" value={name} onInput={(event) => setName(event.currentTarget.value)} /></Field>
+      <Field label="Name">
+        <input name="name" value={name} onInput={(event) => setName(event.currentTarget.value)} />
+      </Field>
       <MarkdownField text={content} setText={setContent} explorer={explorer} />
       <details class="field" open={Object.keys(node.attributes).length > 0}>
         <summary>Attributes (JSON)</summary>
-        <textarea name="attributes" aria-label="Attributes as JSON" class="code" rows={6} value={attributes} aria-invalid={!parsed} onInput={(event) => setAttributes(event.currentTarget.value)} />
+        <textarea
+          name="attributes"
+          aria-label="Attributes as JSON"
+          class="code"
+          rows={6}
+          value={attributes}
+          aria-invalid={!parsed}
+          onInput={(event) => setAttributes(event.currentTarget.value)}
+        />
         {!parsed && <span class="missing">This is not a JSON object.</span>}
       </details>
-      <p class="note">Written on top of version {node.version ?? '–'}; if somebody changes it meanwhile, nothing is overwritten.</p>
+      <p class="note">
+        Written on top of version {node.version ?? '–'}; if somebody changes it meanwhile, nothing is overwritten.
+      </p>
     </form>
   )
 }
@@ -86,7 +133,9 @@ interface MarkdownProps {
 function MarkdownField({ text, setText, explorer }: MarkdownProps): JSX.Element {
   return (
     <div class="markdown-field">
-      <Field label="Content (Markdown)"><textarea name="content" rows={12} value={text} onInput={(event) => setText(event.currentTarget.value)} /></Field>
+      <Field label="Content (Markdown)">
+        <textarea name="content" rows={12} value={text} onInput={(event) => setText(event.currentTarget.value)} />
+      </Field>
       <div class="preview" aria-label="Preview">
         <span class="note">Preview</span>
         {text ? <MarkdownView text={text} explorer={explorer} /> : <p class="note">Write something to see it here.</p>}

@@ -1,6 +1,6 @@
 /** The dialog in which a reader writes. A write that fails keeps what was typed. */
 
-import type { ComponentChildren, JSX } from 'preact'
+import type { JSX } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { Explorer } from '../explorer'
 import { complain, say } from '../notices'
@@ -8,21 +8,18 @@ import { Failure, Name } from '../parts/basics'
 import { SourceError } from '../source/errors'
 import type { NodeDetail, Write, Written } from '../source/types'
 import { CreateForm, EditForm } from './content-form'
+import { FORM } from './form-field'
 import { ForgetForm, MoveForm, RelateForm } from './relation-forms'
-import { editing, type Editing } from './state'
-
-export interface FormProps {
-  explorer: Explorer
-  /** Makes a change and writes it; the dialog closes when it is done. */
-  write(make: () => Promise<Write>): Promise<void>
-}
+import { type Editing, editing } from './state'
 
 const TITLES: Record<Editing['kind'], string> = {
-  create: 'New node', edit: 'Edit', relate: 'Relate', move: 'Move', forget: 'Forget',
+  create: 'New node',
+  edit: 'Edit',
+  relate: 'Relate',
+  move: 'Move',
+  forget: 'Forget',
 }
 const VERBS: Record<Editing['kind'], string> = { ...TITLES, create: 'Create', edit: 'Save' }
-/** The id of the form: its message and its buttons stand below its fields. */
-export const FORM = 'edit-form'
 
 export function EditDialog({ explorer }: { explorer: Explorer }): JSX.Element | null {
   const open = editing.value
@@ -32,8 +29,20 @@ export function EditDialog({ explorer }: { explorer: Explorer }): JSX.Element | 
   }, [open])
   if (!open) return null
   return (
-    <dialog ref={box} class={open.kind === 'edit' || open.kind === 'create' ? 'dialog wide' : 'dialog'} aria-labelledby="dialog-title" onClose={() => (editing.value = null)}>
-      <h1 id="dialog-title">{TITLES[open.kind]}{'node' in open ? <> <Name text={open.node.name} /></> : null}</h1>
+    <dialog
+      ref={box}
+      class={open.kind === 'edit' || open.kind === 'create' ? 'dialog wide' : 'dialog'}
+      aria-labelledby="dialog-title"
+      onClose={() => (editing.value = null)}>
+      <h1 id="dialog-title">
+        {TITLES[open.kind]}
+        {'node' in open ? (
+          <>
+            {' '}
+            <Name text={open.node.name} />
+          </>
+        ) : null}
+      </h1>
       <Body explorer={explorer} open={open} close={() => box.current?.close()} />
     </dialog>
   )
@@ -65,20 +74,42 @@ function Body({ explorer, open, close }: { explorer: Explorer; open: Editing; cl
       {open.kind === 'relate' && <RelateForm {...form} node={open.node} />}
       {open.kind === 'move' && <MoveForm {...form} node={open.node} />}
       {open.kind === 'forget' && <ForgetForm {...form} node={open.node} />}
-      <label class="field">Message of the commit
-        <input form={FORM} name="message" value={message} maxLength={500} placeholder="Why? (optional)" onInput={(event) => setMessage(event.currentTarget.value)} />
+      <label class="field">
+        Message of the commit
+        <input
+          form={FORM}
+          name="message"
+          value={message}
+          maxLength={500}
+          placeholder="Why? (optional)"
+          onInput={(event) => setMessage(event.currentTarget.value)}
+        />
       </label>
       {error ? <WriteFailure error={error} open={open} explorer={explorer} solved={() => setError(null)} /> : null}
       <div class="form-buttons">
-        <button type="button" class="button" onClick={close}>Cancel</button>
-        <button form={FORM} type="submit" class={open.kind === 'forget' ? 'button danger' : 'button strong'} disabled={busy}>{busy ? 'Writing…' : VERBS[open.kind]}</button>
+        <button type="button" class="button" onClick={close}>
+          Cancel
+        </button>
+        <button form={FORM} type="submit" class={open.kind === 'forget' ? 'button danger' : 'button strong'} disabled={busy}>
+          {busy ? 'Writing…' : VERBS[open.kind]}
+        </button>
       </div>
     </>
   )
 }
 
 /** A conflict of versions is said with both versions; what was typed stays. */
-function WriteFailure({ error, open, explorer, solved }: { error: unknown; open: Editing; explorer: Explorer; solved: () => void }): JSX.Element {
+function WriteFailure({
+  error,
+  open,
+  explorer,
+  solved,
+}: {
+  error: unknown
+  open: Editing
+  explorer: Explorer
+  solved: () => void
+}): JSX.Element {
   const conflict = error instanceof SourceError && error.name === 'VersionConflict'
   const reread = () => {
     if (!('node' in open)) return
@@ -90,7 +121,11 @@ function WriteFailure({ error, open, explorer, solved }: { error: unknown; open:
   return (
     <>
       <Failure error={error} />
-      {conflict && 'node' in open && <button type="button" class="button" onClick={reread}>Keep my text and write over the newer version</button>}
+      {conflict && 'node' in open && (
+        <button type="button" class="button" onClick={reread}>
+          Keep my text and write over the newer version
+        </button>
+      )}
     </>
   )
 }
@@ -98,10 +133,19 @@ function WriteFailure({ error, open, explorer, solved }: { error: unknown; open:
 /** Shows what was written, with its commit and a way back. */
 async function shown(explorer: Explorer, change: Write, written: Written): Promise<void> {
   const undo = written.commit
-    ? { label: 'Undo', run: () => void explorer.source.write({ op: 'revert', commit: written.commit!.commit }, '').then(() => say('Undone.'), complain) }
+    ? {
+        label: 'Undo',
+        run: () =>
+          void explorer.source.write({ op: 'revert', commit: written.commit!.commit }, '').then(() => say('Undone.'), complain),
+      }
     : null
   const position = written.position.toLocaleString('en')
-  say(written.changed ? `Written: commit ${written.commit?.commit ?? ''} at position ${position}.` : 'Nothing changed: it was so already.', { action: undo, hint: written.warnings[0] ?? null })
+  say(
+    written.changed
+      ? `Written: commit ${written.commit?.commit ?? ''} at position ${position}.`
+      : 'Nothing changed: it was so already.',
+    { action: undo, hint: written.warnings[0] ?? null },
+  )
   if (change.op === 'add') explorer.wrote(written.id ?? change.id)
   explorer.changed.value++
   await explorer.readAbout()
@@ -109,8 +153,4 @@ async function shown(explorer: Explorer, change: Write, written: Written): Promi
   else if (change.op === 'link') await explorer.bring([change.source, change.target])
   else if (change.op === 'move') explorer.rename(change.id, written.id ?? change.to)
   else await explorer.show()
-}
-
-export function Field({ label, children, note }: { label: string; children: ComponentChildren; note?: string }): JSX.Element {
-  return <label class="field">{label}{children}{note && <span class="note">{note}</span>}</label>
 }

@@ -35,7 +35,10 @@ export function NodeField({ explorer, label, name, text, setText, near, isNew = 
   }, [text])
   const wanted = asked.trim()
   const meant = useLoad(() => (wanted ? explorer.identify(wanted, near, isNew) : Promise.resolve(null)), [wanted, near])
-  const found = useLoad(() => (isNew || wanted.length < 2 ? Promise.resolve({ hits: [] }) : explorer.source.suggest(wanted, null)), [wanted])
+  const found = useLoad(
+    () => (isNew || wanted.length < 2 ? Promise.resolve({ hits: [] }) : explorer.source.suggest(wanted, null)),
+    [wanted],
+  )
   const current = wanted === text.trim() ? meant.value : null
   const several = current?.candidates ?? []
   const hits = several.length ? several : (found.value?.hits ?? []).filter(({ id }) => id !== text.trim()).slice(0, HITS)
@@ -59,21 +62,43 @@ export function NodeField({ explorer, label, name, text, setText, near, isNew = 
     <div class="field node-field">
       <label for={`field-${name}`}>{label}</label>
       <input
-        id={`field-${name}`} name={name} required value={text} placeholder={placeholder} autocomplete="off" spellcheck={false}
-        role={isNew ? undefined : 'combobox'} aria-expanded={isNew ? undefined : shown} aria-controls={isNew ? undefined : `hits-${name}`} aria-describedby={`meant-${name}`}
+        id={`field-${name}`}
+        name={name}
+        required
+        value={text}
+        placeholder={placeholder}
+        autocomplete="off"
+        spellcheck={false}
+        role={isNew ? undefined : 'combobox'}
+        aria-expanded={isNew ? undefined : shown}
+        aria-controls={isNew ? undefined : `hits-${name}`}
+        aria-describedby={`meant-${name}`}
         aria-activedescendant={shown && place >= 0 ? `hits-${name}-${place}` : undefined}
-        onInput={(event) => (setText(event.currentTarget.value), setOpen(true), setPlace(-1))} onKeyDown={press}
+        onInput={(event) => (setText(event.currentTarget.value), setOpen(true), setPlace(-1))}
+        onKeyDown={press}
       />
       <div class="field-hits" id={`hits-${name}`} role="listbox" aria-label={`Nodes for ${label}`} hidden={!shown}>
         {hits.map((card, i) => (
-          <div key={card.id} id={`hits-${name}-${i}`} role="option" aria-selected={i === place} class="hit" onPointerDown={(event) => (event.preventDefault(), take(card))}>
+          <div
+            key={card.id}
+            id={`hits-${name}-${i}`}
+            role="option"
+            aria-selected={i === place}
+            class="hit"
+            onPointerDown={(event) => (event.preventDefault(), take(card))}>
             <Shape kind={card.kind} type={card.type} explorer={explorer} />
-            <span class="hit-name"><Name text={card.name} /></span>
-            <span class="hit-path"><Name text={splitUri(card.id)[0]} /></span>
+            <span class="hit-name">
+              <Name text={card.name} />
+            </span>
+            <span class="hit-path">
+              <Name text={splitUri(card.id)[0]} />
+            </span>
           </div>
         ))}
       </div>
-      <span class="note" id={`meant-${name}`} role="status" data-testid={`meant-${name}`}>{meant.error && wanted ? messageOf(meant.error) : <Meaning meant={current} isNew={isNew} />}</span>
+      <span class="note" id={`meant-${name}`} role="status" data-testid={`meant-${name}`}>
+        {meant.error && wanted ? messageOf(meant.error) : <Meaning meant={current} isNew={isNew} />}
+      </span>
     </div>
   )
 }
@@ -85,8 +110,29 @@ function Meaning({ meant, isNew }: { meant: Identified | null; isNew: boolean })
   if (!meant) return null
   if (!meant.id) return <span class="missing">Several nodes have this name. Choose one.</span>
   const written = meant.node && meant.node.kind !== 'missing'
-  if (isNew) return written ? <span class="missing">This node exists already: <Name text={meant.id} /></span> : <>It will be <Name text={meant.id} /></>
-  return written ? <>This is <strong><Name text={meant.node!.name} /></strong>, <Name text={meant.id} /></> : <>Not written yet: <Name text={meant.id} /> is kept as missing.</>
+  if (isNew)
+    return written ? (
+      <span class="missing">
+        This node exists already: <Name text={meant.id} />
+      </span>
+    ) : (
+      <>
+        It will be <Name text={meant.id} />
+      </>
+    )
+  return written ? (
+    <>
+      This is{' '}
+      <strong>
+        <Name text={meant.node!.name} />
+      </strong>
+      , <Name text={meant.id} />
+    </>
+  ) : (
+    <>
+      Not written yet: <Name text={meant.id} /> is kept as missing.
+    </>
+  )
 }
 
 /** The id of the node that a text means. Raises an error if several are meant. */
@@ -94,5 +140,10 @@ export async function idOf(explorer: Explorer, text: string, near: string | null
   const { id, candidates } = await explorer.identify(text.trim(), near, isNew)
   if (id) return id
   const names = candidates.map((card) => card.id).join(', ')
-  throw new SourceError('several', 'Ambiguous', `Several nodes are called ${text.trim()}.`, `Take the URI of the one that you mean: ${names}`)
+  throw new SourceError(
+    'several',
+    'Ambiguous',
+    `Several nodes are called ${text.trim()}.`,
+    `Take the URI of the one that you mean: ${names}`,
+  )
 }

@@ -3,8 +3,6 @@
 import { signal } from '@preact/signals'
 import type { NodeDetail } from '../source/types'
 
-export type Editing =
-  | { kind: 'create'; id: string }
-  | { kind: 'edit' | 'relate' | 'move' | 'forget'; node: NodeDetail }
+export type Editing = { kind: 'create'; id: string } | { kind: 'edit' | 'relate' | 'move' | 'forget'; node: NodeDetail }
 
 export const editing = signal<Editing | null>(null)

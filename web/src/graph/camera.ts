@@ -25,7 +25,7 @@ export function toPlane(camera: Camera, frame: Frame, x: number, y: number): [nu
 }
 
 /** The factor by which nodes grow with the zoom: more slowly than the distances between them. */
-export const nodeScale = (zoom: number): number => Math.min(1.7, Math.max(0.55, Math.pow(zoom, 0.4)))
+export const nodeScale = (zoom: number): number => Math.min(1.7, Math.max(0.55, zoom ** 0.4))
 
 interface Room {
   left: number
@@ -38,7 +38,12 @@ interface Room {
 const roomOf = ({ width }: Frame): Room => ({ left: width > 820 ? 190 : 40, right: width > 500 ? 110 : 70, top: 40, bottom: 36 })
 
 /** The camera that shows all of the points, each with its reach, and room for labels at the edges. */
-export function fit(points: Iterable<{ x: number; y: number; reach?: number }>, frame: Frame, room: Room = roomOf(frame), zoomMax = 1.5): Camera {
+export function fit(
+  points: Iterable<{ x: number; y: number; reach?: number }>,
+  frame: Frame,
+  room: Room = roomOf(frame),
+  zoomMax = 1.5,
+): Camera {
   let [left, right, top, bottom] = [Infinity, -Infinity, Infinity, -Infinity]
   for (const { x, y, reach = 0 } of points) {
     left = Math.min(left, x - reach)

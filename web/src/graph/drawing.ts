@@ -1,10 +1,10 @@
 /** The picture of a scene: links, nodes, labels, in this order, drawn with any pen. */
 
-import { nodeScale, toScreen, type Camera, type Frame } from './camera'
-import { cornersOf, outlineOf } from './outlines'
-import { crosses, labelBoxes, Occupied, type Box } from './labels'
 import { costText, type Route } from '../route'
 import type { Touched } from '../touched'
+import { type Camera, type Frame, nodeScale, toScreen } from './camera'
+import { type Box, crosses, labelBoxes, Occupied } from './labels'
+import { cornersOf, outlineOf } from './outlines'
 import type { Palette, TypeColours } from './palette'
 import type { Pen, Stroke } from './pen'
 import type { Scene, SceneLink, SceneNode } from './scene'
@@ -119,7 +119,14 @@ function centresOf({ focus }: Picture): ReadonlySet<string> {
 
 type Emphasis = 'plain' | 'dim' | 'lit'
 
-function drawLink(pen: Pen, { palette, frame, camera }: Picture, drawn: Map<string, Drawn>, line: SceneLink, emphasis: Emphasis, most: number): void {
+function drawLink(
+  pen: Pen,
+  { palette, frame, camera }: Picture,
+  drawn: Map<string, Drawn>,
+  line: SceneLink,
+  emphasis: Emphasis,
+  most: number,
+): void {
   const from = drawn.get(line.link.source)!
   const to = drawn.get(line.link.target)!
   if (!crosses({ left: 0, right: frame.width, top: 0, bottom: frame.height }, from.x, from.y, to.x, to.y)) return
@@ -144,7 +151,13 @@ function drawLink(pen: Pen, { palette, frame, camera }: Picture, drawn: Map<stri
 function linkStroke(line: SceneLink, palette: Palette, emphasis: Emphasis, zoom: number, most: number): Stroke {
   const scale = Math.min(1.2, Math.max(0.55, zoom))
   const missing = line.link.missing === true
-  const colour = line.change ? palette[line.change] : missing ? palette.missing : emphasis === 'lit' ? palette.accent : palette.link
+  const colour = line.change
+    ? palette[line.change]
+    : missing
+      ? palette.missing
+      : emphasis === 'lit'
+        ? palette.accent
+        : palette.link
   const alpha = emphasis === 'dim' ? (missing ? 0.4 : 0.3) : line.count > 1 ? 0.55 : 1
   const width = (line.count > 1 ? tieWidth(line.count, most) : lineWidth(line.link.weight)) * scale
   return { colour, width, alpha, dash: missing || line.change === 'removed' ? DASH : undefined }
@@ -173,7 +186,8 @@ function drawNode(pen: Pen, picture: Picture, each: Drawn): void {
   if (!onFrame(frame, x, y, size + 20)) return
   const alpha = each.lit ? 1 : 0.4
   const pulse = focus.pulses.get(node.id)
-  if (pulse !== undefined) pen.circle(x, y, size + 4 + 14 * pulse, { fill: null, stroke: { colour: palette.accent, width: 2, alpha: 1 - pulse } })
+  if (pulse !== undefined)
+    pen.circle(x, y, size + 4 + 14 * pulse, { fill: null, stroke: { colour: palette.accent, width: 2, alpha: 1 - pulse } })
   if (node.group) drawGroup(pen, picture, each, alpha)
   else if (node.card.kind === 'missing') drawMissing(pen, picture, each, alpha)
   else {
@@ -216,12 +230,20 @@ function drawChange(pen: Pen, { palette }: Picture, { node, x, y, radius: size }
 function drawGroup(pen: Pen, picture: Picture, { node, x, y, radius: size }: Drawn, alpha: number): void {
   const { palette, colours } = picture
   const group = node.group!
-  const colour = group.rest ? palette.other : node.card.type ? colours.colour(node.card.type, palette) : palette.types[node.place % palette.types.length]!
+  const colour = group.rest
+    ? palette.other
+    : node.card.type
+      ? colours.colour(node.card.type, palette)
+      : palette.types[node.place % palette.types.length]!
   pen.circle(x, y, size, { fill: palette.ground })
   pen.circle(x, y, size, { fill: colour, alpha: alpha * 0.22, stroke: { colour, width: 1.6, alpha } })
   if (group.missing) {
     const share = Math.min(1, Math.max(0.08, group.missing / Math.max(1, group.nodes)))
-    pen.arc(x, y, size, -Math.PI / 2, -Math.PI / 2 + 2 * Math.PI * share * 0.999, { colour: palette.missing, width: 3, dash: [4, 3] })
+    pen.arc(x, y, size, -Math.PI / 2, -Math.PI / 2 + 2 * Math.PI * share * 0.999, {
+      colour: palette.missing,
+      width: 3,
+      dash: [4, 3],
+    })
   }
 }
 
@@ -229,7 +251,7 @@ function drawGroup(pen: Pen, picture: Picture, { node, x, y, radius: size }: Dra
 
 export function clip(text: string, max = LABEL_MAX): string {
   const plain = text.replace(/[\u0000-\u001f\u007f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, ' ')
-  return plain.length > max ? plain.slice(0, max - 1).trimEnd() + '…' : plain
+  return plain.length > max ? `${plain.slice(0, max - 1).trimEnd()}…` : plain
 }
 
 function drawLabels(pen: Pen, picture: Picture, drawn: Map<string, Drawn>, lit: Set<string> | null): void {
@@ -255,7 +277,14 @@ function drawLabels(pen: Pen, picture: Picture, drawn: Map<string, Drawn>, lit: 
 function importance({ focus }: Picture, { node, lit, radius: size }: Drawn): number {
   const chosen = focus.hovered === node.id ? 1e6 : focus.selected.has(node.id) ? 1e5 : 0
   // The size of a node ends to grow with its links; its importance does not.
-  return chosen + (lit ? 1e4 : 0) + (node.card.kind === 'missing' ? 40 : 0) + (node.change ? 100 : 0) + size + 3 * Math.log2(1 + (node.card.degree ?? 0))
+  return (
+    chosen +
+    (lit ? 1e4 : 0) +
+    (node.card.kind === 'missing' ? 40 : 0) +
+    (node.change ? 100 : 0) +
+    size +
+    3 * Math.log2(1 + (node.card.degree ?? 0))
+  )
 }
 
 /** The nodes that have far more links than most: at most twelve, the most linked ones. */
@@ -276,7 +305,14 @@ interface Room {
   over: boolean
 }
 
-function drawLabel(pen: Pen, picture: Picture, each: Drawn, { occupied, written, over }: Room, drawn: Map<string, Drawn>, lit: Set<string> | null): boolean {
+function drawLabel(
+  pen: Pen,
+  picture: Picture,
+  each: Drawn,
+  { occupied, written, over }: Room,
+  drawn: Map<string, Drawn>,
+  lit: Set<string> | null,
+): boolean {
   const { node, x, y, radius: size } = each
   const { palette, focus, scene } = picture
   const alpha = lit && !each.lit ? 0.5 : 1
@@ -286,18 +322,33 @@ function drawLabel(pen: Pen, picture: Picture, each: Drawn, { occupied, written,
   const name = clip(node.card.name, chosen ? 60 : LABEL_MAX)
   const hidden = scene.hidden(node)
   const cost = picture.route?.costs.get(node.id)
-  const extra = (cost === undefined ? '' : ` · ${costText(cost)}`) + (missing ? ' missing' : picture.route ? '' : hidden ? ` +${hidden}` : '')
+  const extra =
+    (cost === undefined ? '' : ` · ${costText(cost)}`) + (missing ? ' missing' : picture.route ? '' : hidden ? ` +${hidden}` : '')
   const nameWidth = pen.measure(name, LABEL_SIZE, weight)
   const extraWidth = extra ? pen.measure(extra, LABEL_SIZE - 1.5, 450) + 3 : 0
   const boxes = labelBoxes(x, y, size, nameWidth + extraWidth, LABEL_SIZE + 4)
   const best = clearOfLinks(boxes, each, scene, drawn)
-  const box = freeBox(best, occupied, picture.frame, chosen && !over) ?? (over ? freeBox(best, written, picture.frame, chosen) : null)
+  const box =
+    freeBox(best, occupied, picture.frame, chosen && !over) ?? (over ? freeBox(best, written, picture.frame, chosen) : null)
   if (!box) return false
   for (const taken of [occupied, written]) taken.take(box)
   const [left, middle] = [box.left, (box.top + box.bottom) / 2]
   const colour = missing ? palette.missing : palette.ink
-  pen.text(name, left, middle, { colour, size: LABEL_SIZE, weight, alpha, around: palette.ground, struck: node.change === 'removed' })
-  if (extra) pen.text(extra.trim(), left + nameWidth + 5, middle, { colour: missing ? palette.missing : palette.muted, size: LABEL_SIZE - 1.5, alpha, around: palette.ground })
+  pen.text(name, left, middle, {
+    colour,
+    size: LABEL_SIZE,
+    weight,
+    alpha,
+    around: palette.ground,
+    struck: node.change === 'removed',
+  })
+  if (extra)
+    pen.text(extra.trim(), left + nameWidth + 5, middle, {
+      colour: missing ? palette.missing : palette.muted,
+      size: LABEL_SIZE - 1.5,
+      alpha,
+      around: palette.ground,
+    })
   return true
 }
 
@@ -323,7 +374,12 @@ function freeBox(boxes: Box[], occupied: Occupied, frame: Frame, always: boolean
 }
 
 /** The name of a group and the number of its nodes: in the bubble, over it, beside it, or shortened, as there is room. */
-function drawGroupLabel(pen: Pen, { palette, focus }: Picture, { node, x, y, radius: size, lit }: Drawn, occupied: Occupied): void {
+function drawGroupLabel(
+  pen: Pen,
+  { palette, focus }: Picture,
+  { node, x, y, radius: size, lit }: Drawn,
+  occupied: Occupied,
+): void {
   const group = node.group!
   const nodes = group.nodes.toLocaleString('en')
   const note = group.missing ? `${nodes} · ${group.missing.toLocaleString('en')} missing` : nodes
@@ -333,22 +389,51 @@ function drawGroupLabel(pen: Pen, { palette, focus }: Picture, { node, x, y, rad
   const alpha = lit ? 1 : 0.4
   const write = (name: string, letters: number, top: number, second: string) => {
     const ground = Math.abs(top - y) > size ? palette.ground : undefined
-    pen.text(name, x, top, { colour: palette.ink, size: letters, weight: 600, align: 'center', alpha, around: ground ?? (fits(name, letters) ? undefined : palette.ground) })
-    pen.text(second, x, top + 16, { colour: group.missing && second === note ? palette.missing : palette.muted, size: 11, align: 'center', alpha, around: ground })
+    pen.text(name, x, top, {
+      colour: palette.ink,
+      size: letters,
+      weight: 600,
+      align: 'center',
+      alpha,
+      around: ground ?? (fits(name, letters) ? undefined : palette.ground),
+    })
+    pen.text(second, x, top + 16, {
+      colour: group.missing && second === note ? palette.missing : palette.muted,
+      size: 11,
+      align: 'center',
+      alpha,
+      around: ground,
+    })
   }
   const noteInside = pen.measure(note, 11, 400) < 2 * size - 6 || chosen ? note : nodes
   const letters = fits(whole, 12.5) ? 12.5 : 11
-  if (fits(whole, letters) || chosen) return write(whole, letters, y - 7, noteInside)
+  if (fits(whole, letters) || chosen) {
+    write(whole, letters, y - 7, noteInside)
+    return
+  }
   const half = pen.measure(whole, 12.5, 600) / 2
-  const sides: Box[] = [[x - half, x - size * 0.75], [x + size * 0.75, x + half]].map(([left, right]) => ({ left: left!, right: right!, top: y - 14, bottom: y }))
+  const sides: Box[] = [
+    [x - half, x - size * 0.75],
+    [x + size * 0.75, x + half],
+  ].map(([left, right]) => ({ left: left!, right: right!, top: y - 14, bottom: y }))
   if (half < size * 1.5 && sides.every((box) => occupied.free(box))) {
     for (const box of sides) occupied.take(box)
-    return write(whole, 12.5, y - 7, noteInside)
+    write(whole, 12.5, y - 7, noteInside)
+    return
   }
-  for (const [letters, name] of [[12.5, whole], [11, whole], [11, clip(whole, 14)]] as const) {
+  for (const [letters, name] of [
+    [12.5, whole],
+    [11, whole],
+    [11, clip(whole, 14)],
+  ] as const) {
     const width = pen.measure(name, letters, 600) / 2
-    const top = [y + size + 9, y - size - 24].find((place) => occupied.claim({ left: x - width, right: x + width, top: place - 7, bottom: place + 21 }))
-    if (top !== undefined) return write(name, letters, top, note)
+    const top = [y + size + 9, y - size - 24].find((place) =>
+      occupied.claim({ left: x - width, right: x + width, top: place - 7, bottom: place + 21 }),
+    )
+    if (top !== undefined) {
+      write(name, letters, top, note)
+      return
+    }
   }
   if (fits(nodes, 11)) pen.text(nodes, x, y, { colour: palette.muted, size: 11, align: 'center' })
 }
@@ -371,12 +456,21 @@ function drawLinkLabels(pen: Pen, picture: Picture, drawn: Map<string, Drawn>, o
     const x = over ? (from.x + to.x) / 4 + over[0] / 2 : (from.x + to.x) / 2
     const y = over ? (from.y + to.y) / 4 + over[1] / 2 : (from.y + to.y) / 2
     if (!occupied.claim({ left: x - width / 2, right: x + width / 2, top: y - 7, bottom: y + 7 })) continue
-    pen.text(text, x, y, { colour: missing ? picture.palette.missing : picture.palette.muted, size: 11, align: 'center', around: picture.palette.ground })
+    pen.text(text, x, y, {
+      colour: missing ? picture.palette.missing : picture.palette.muted,
+      size: 11,
+      align: 'center',
+      around: picture.palette.ground,
+    })
   }
 }
 
 /** The node at a point of the screen, or null. Small nodes have a larger area to hit. */
-export function nodeAt({ scene, camera, frame }: Pick<Picture, 'scene' | 'camera' | 'frame'>, x: number, y: number): string | null {
+export function nodeAt(
+  { scene, camera, frame }: Pick<Picture, 'scene' | 'camera' | 'frame'>,
+  x: number,
+  y: number,
+): string | null {
   const scale = nodeScale(camera.zoom)
   let best: string | null = null
   let nearest = Infinity

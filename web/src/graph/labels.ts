@@ -56,12 +56,20 @@ export function labelBoxes(x: number, y: number, radius: number, width: number, 
   ]
 }
 
-const around = (x: number, y: number, width: number, half: number): Box => ({ left: x - width / 2, right: x + width / 2, top: y - half, bottom: y + half })
+const around = (x: number, y: number, width: number, half: number): Box => ({
+  left: x - width / 2,
+  right: x + width / 2,
+  top: y - half,
+  bottom: y + half,
+})
 
 /** True if the line from one point to another passes through a box. */
 export function crosses({ left, right, top, bottom }: Box, x1: number, y1: number, x2: number, y2: number): boolean {
   let [first, last] = [0, 1]
-  for (const [from, to, low, high] of [[x1, x2, left, right], [y1, y2, top, bottom]] as const) {
+  for (const [from, to, low, high] of [
+    [x1, x2, left, right],
+    [y1, y2, top, bottom],
+  ] as const) {
     const way = to - from
     if (!way && (from < low || from > high)) return false
     if (!way) continue

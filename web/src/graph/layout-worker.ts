@@ -1,6 +1,6 @@
 /** The worker in which layouts run, so that the page stays quick meanwhile. */
 
-import { settle, type Forces } from './forces'
+import { type Forces, settle } from './forces'
 
 const noPause = () => null
 

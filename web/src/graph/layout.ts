@@ -1,6 +1,6 @@
 /** Positions for nodes: where they start, and the run that settles them. */
 
-import { settle, type Forces } from './forces'
+import { type Forces, settle } from './forces'
 import type { Scene, SceneNode } from './scene'
 import { radius } from './size'
 
@@ -100,13 +100,12 @@ export async function arrange(scene: Scene, runner: Runner, fixed: ReadonlySet<s
   })
 }
 
-const rounds = (count: number, some: boolean): number =>
-  some ? 100 : Math.round(Math.min(500, Math.max(80, 150_000 / count)))
+const rounds = (count: number, some: boolean): number => (some ? 100 : Math.round(Math.min(500, Math.max(80, 150_000 / count))))
 
 function forcesOf(scene: Scene, nodes: SceneNode[], stays: (node: SceneNode) => boolean, iterations: number): Forces {
   const place = new Map(nodes.map((node, i) => [node.id, i]))
   const matrix = new Float32Array(nodes.length * 4)
-  nodes.forEach((node, i) => matrix.set([node.x, node.y, radius(node), stays(node) ? 1 : 0], 4 * i))
+  for (const [i, node] of nodes.entries()) matrix.set([node.x, node.y, radius(node), stays(node) ? 1 : 0], 4 * i)
   const links: number[] = []
   for (const { link, count } of scene.links.values()) {
     if (link.source === link.target) continue

@@ -17,13 +17,31 @@ export interface Palette {
 
 /* Eight colours that stay apart for colour-blind readers; none of them is the red of what is missing. */
 export const LIGHT: Palette = {
-  ground: '#f7f8f6', ink: '#1c2320', muted: '#5c6862', link: '#b3bdb8', accent: '#0f6b4f', missing: '#c9252d',
-  added: '#1a7f4b', removed: '#6b7470', changed: '#b26a00', moved: '#6a4fb3', other: '#8a938f',
+  ground: '#f7f8f6',
+  ink: '#1c2320',
+  muted: '#5c6862',
+  link: '#b3bdb8',
+  accent: '#0f6b4f',
+  missing: '#c9252d',
+  added: '#1a7f4b',
+  removed: '#6b7470',
+  changed: '#b26a00',
+  moved: '#6a4fb3',
+  other: '#8a938f',
   types: ['#2368b5', '#d98200', '#0b8f6a', '#c05f9c', '#4aa3df', '#7a55b8', '#8b8420', '#8d5a34'],
 }
 export const DARK: Palette = {
-  ground: '#101512', ink: '#e9efec', muted: '#9aa8a1', link: '#46524c', accent: '#58c79b', missing: '#ff6f68',
-  added: '#4fc788', removed: '#9aa8a1', changed: '#e6a23c', moved: '#b39aea', other: '#808c86',
+  ground: '#101512',
+  ink: '#e9efec',
+  muted: '#9aa8a1',
+  link: '#46524c',
+  accent: '#58c79b',
+  missing: '#ff6f68',
+  added: '#4fc788',
+  removed: '#9aa8a1',
+  changed: '#e6a23c',
+  moved: '#b39aea',
+  other: '#808c86',
   types: ['#6ea8ee', '#f0a63a', '#3cc49a', '#e08cc0', '#8fd0f7', '#b39aea', '#c6bf56', '#c8946a'],
 }
 

@@ -1,6 +1,6 @@
 /** Pictures of what is shown: SVG and PNG. */
 
-import { fit, type Frame } from './camera'
+import { type Frame, fit } from './camera'
 import { draw, type Picture } from './drawing'
 import { CanvasPen } from './pen'
 import { reaches } from './stage'

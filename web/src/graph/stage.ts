@@ -1,9 +1,9 @@
 /** The canvas: it draws the scene, keeps the camera, and turns pointers into actions. */
 
-import { effect, signal, type ReadonlySignal } from '@preact/signals'
+import { effect, type ReadonlySignal, signal } from '@preact/signals'
 import type { Explorer } from '../explorer'
 import { palette, reducedMotion } from '../theme'
-import { fit, toPlane, zoomAt, type Camera, type Frame } from './camera'
+import { type Camera, type Frame, fit, toPlane, zoomAt } from './camera'
 import { draw, nodeAt, type Picture } from './drawing'
 import type { Box } from './labels'
 import { CanvasPen } from './pen'
@@ -72,8 +72,22 @@ export class Stage {
 
   /** Everything that the picture depends on; a change of any of it asks for a new picture. */
   #watch(): void {
-    void [this.camera.value, this.frame.value, this.hovered.value, this.chosen.value, this.lasso.value, this.covered.value, palette.value]
-    void [this.visible.value, this.explorer.drawn.value, this.explorer.pulses.value, this.explorer.touched.value, this.explorer.view.value]
+    void [
+      this.camera.value,
+      this.frame.value,
+      this.hovered.value,
+      this.chosen.value,
+      this.lasso.value,
+      this.covered.value,
+      palette.value,
+    ]
+    void [
+      this.visible.value,
+      this.explorer.drawn.value,
+      this.explorer.pulses.value,
+      this.explorer.touched.value,
+      this.explorer.view.value,
+    ]
     this.#ask()
   }
 

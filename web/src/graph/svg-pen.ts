@@ -1,6 +1,6 @@
 /** A pen that writes SVG, for pictures in documents. */
 
-import { FONT, textWidth, type Fill, type Lettering, type Pen, type Stroke } from './pen'
+import { type Fill, FONT, type Lettering, type Pen, type Stroke, textWidth } from './pen'
 
 const ESCAPES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' }
 
@@ -16,9 +16,7 @@ export class SvgPen implements Pen {
 
   line(x1: number, y1: number, x2: number, y2: number, stroke: Stroke, over?: readonly [number, number]): void {
     const way = over ? `Q${short(over[0])} ${short(over[1])} ` : 'L'
-    this.#parts.push(
-      `<path d="M${short(x1)} ${short(y1)}${way}${short(x2)} ${short(y2)}" fill="none"${strokeOf(stroke)}/>`,
-    )
+    this.#parts.push(`<path d="M${short(x1)} ${short(y1)}${way}${short(x2)} ${short(y2)}" fill="none"${strokeOf(stroke)}/>`)
   }
 
   circle(x: number, y: number, radius: number, fill: Fill): void {

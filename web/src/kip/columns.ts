@@ -37,7 +37,8 @@ export function tabulate(command: string, result: unknown): Answer {
 }
 
 function objectsOrValues(name: string, values: unknown[]): Answer {
-  const isNode = (value: unknown): value is Record<string, unknown> => !!value && typeof value === 'object' && 'id' in value && 'type' in value
+  const isNode = (value: unknown): value is Record<string, unknown> =>
+    !!value && typeof value === 'object' && 'id' in value && 'type' in value
   if (values.length && values.every(isNode)) {
     const keys = ['name', 'type', 'id', 'attributes', 'metadata'].filter((key) => values.some((value) => key in value))
     return { columns: keys, rows: values.map((value) => keys.map((key) => value[key])) }

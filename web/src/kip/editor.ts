@@ -53,7 +53,14 @@ export function createEditor(host: HTMLElement, options: EditorOptions): Editor 
     state: EditorState.create({
       doc: options.text,
       extensions: [
-        lineNumbers(), history(), drawSelection(), bracketMatching(), closeBrackets(), kip, syntaxHighlighting(colours), look,
+        lineNumbers(),
+        history(),
+        drawSelection(),
+        bracketMatching(),
+        closeBrackets(),
+        kip,
+        syntaxHighlighting(colours),
+        look,
         placeholder('FIND(?c.name) WHERE { ?c {type: "Concept"} } LIMIT 10'),
         autocompletion({ override: [completions(options.types, options.relations)] }),
         EditorView.lineWrapping,
@@ -64,7 +71,10 @@ export function createEditor(host: HTMLElement, options: EditorOptions): Editor 
         }),
         keymap.of([
           { key: 'Mod-Enter', run: () => (options.run(), true) },
-          ...closeBracketsKeymap, ...completionKeymap, ...historyKeymap, ...defaultKeymap,
+          ...closeBracketsKeymap,
+          ...completionKeymap,
+          ...historyKeymap,
+          ...defaultKeymap,
         ]),
       ],
     }),
@@ -90,8 +100,15 @@ function replaceSelected(event: InputEvent, view: EditorView): boolean {
   const text = event.inputType.startsWith('delete') ? '' : event.inputType === 'insertText' ? event.data : null
   const { from, to } = selectedRange(view)
   if (from === to || text === null || event.isComposing) return false
-  const change = () => view.state.update({ changes: { from, to, insert: text }, selection: { anchor: from + text.length }, userEvent: text ? 'input.type' : 'delete.selection', scrollIntoView: true })
-  if (!text || !view.state.facet(EditorView.inputHandler).some((handle) => handle(view, from, to, text, change))) view.dispatch(change())
+  const change = () =>
+    view.state.update({
+      changes: { from, to, insert: text },
+      selection: { anchor: from + text.length },
+      userEvent: text ? 'input.type' : 'delete.selection',
+      scrollIntoView: true,
+    })
+  if (!text || !view.state.facet(EditorView.inputHandler).some((handle) => handle(view, from, to, text, change)))
+    view.dispatch(change())
   return true
 }
 
@@ -103,8 +120,12 @@ function deleteSelected(view: EditorView): void {
 /** The selected text: the browser knows it a moment before the editor hears of it. */
 function selectedRange(view: EditorView): { from: number; to: number } {
   const selection = (view.root as Partial<DocumentOrShadowRoot> & { getSelection?: () => Selection | null }).getSelection?.()
-  if (!selection?.anchorNode || !selection.focusNode || !view.contentDOM.contains(selection.anchorNode)) return view.state.selection.main
-  const ends = [view.posAtDOM(selection.anchorNode, selection.anchorOffset), view.posAtDOM(selection.focusNode, selection.focusOffset)]
+  if (!selection?.anchorNode || !selection.focusNode || !view.contentDOM.contains(selection.anchorNode))
+    return view.state.selection.main
+  const ends = [
+    view.posAtDOM(selection.anchorNode, selection.anchorOffset),
+    view.posAtDOM(selection.focusNode, selection.focusOffset),
+  ]
   return { from: Math.min(...ends), to: Math.max(...ends) }
 }
 

@@ -19,13 +19,21 @@ export function examplesFor(about: About, hub: Card | null): Example[] {
   const type = types[0]
   const examples: Example[] = [{ title: 'What this graph knows', text: 'DESCRIBE PRIMER' }]
   for (const each of types.slice(0, TYPES_SHOWN)) examples.push({ title: `Names of type ${each}`, text: namesOf(each) })
-  if (type) examples.push({ title: `How many of type ${type}`, text: `FIND(COUNT(?c))\nWHERE {\n  ?c {type: ${quoted(type)}}\n}` })
+  if (type)
+    examples.push({ title: `How many of type ${type}`, text: `FIND(COUNT(?c))\nWHERE {\n  ?c {type: ${quoted(type)}}\n}` })
   if (relation) {
-    examples.push({ title: `Pairs with ${relation}`, text: `FIND(?a, ?b)\nWHERE {\n  ?link (?a, ${quoted(relation)}, ?b)\n}\nLIMIT 50` })
-    examples.push({ title: `Up to two steps of ${relation}`, text: `FIND(?a.name, ?b.name)\nWHERE {\n  (?a, ${quoted(relation)}{1,2}, ?b)\n}\nLIMIT 20` })
+    examples.push({
+      title: `Pairs with ${relation}`,
+      text: `FIND(?a, ?b)\nWHERE {\n  ?link (?a, ${quoted(relation)}, ?b)\n}\nLIMIT 50`,
+    })
+    examples.push({
+      title: `Up to two steps of ${relation}`,
+      text: `FIND(?a.name, ?b.name)\nWHERE {\n  (?a, ${quoted(relation)}{1,2}, ?b)\n}\nLIMIT 20`,
+    })
   }
   const start = hub && identityOf(hub)
-  if (hub && start) examples.push({ title: `What is near ${short(hub.name, 30)}`, text: `TRAVERSE FROM ${start} MAX_COST 2 LIMIT 20` })
+  if (hub && start)
+    examples.push({ title: `What is near ${short(hub.name, 30)}`, text: `TRAVERSE FROM ${start} MAX_COST 2 LIMIT 20` })
   examples.push({ title: 'Search by words', text: `SEARCH CONCEPT ${quoted(hub?.name ?? type ?? 'knowledge')} LIMIT 10` })
   if (type && about.time) {
     const find = namesOf(type)
@@ -38,9 +46,13 @@ export function examplesFor(about: About, hub: Card | null): Example[] {
 /** The types of a graph, the most frequent first, without definitions and what is missing. */
 export const ordinaryTypes = ({ counts }: About): string[] => mostFrequent(counts.types).filter(isOrdinary)
 
-const mostFrequent = (counts: Record<string, number>): string[] => Object.keys(counts).filter((name) => counts[name]).sort((a, b) => counts[b]! - counts[a]!)
+const mostFrequent = (counts: Record<string, number>): string[] =>
+  Object.keys(counts)
+    .filter((name) => counts[name])
+    .sort((a, b) => counts[b]! - counts[a]!)
 
-const namesOf = (type: string): string => `FIND(?c.name, ?c.type)\nWHERE {\n  ?c {type: ${quoted(type)}}\n}\nORDER BY ?c.name\nLIMIT 20`
+const namesOf = (type: string): string =>
+  `FIND(?c.name, ?c.type)\nWHERE {\n  ?c {type: ${quoted(type)}}\n}\nORDER BY ?c.name\nLIMIT 20`
 
 /** The natural key of a concept in KIP; null for links and what is missing. */
 function identityOf({ id, type, kind }: Card): string | null {

@@ -13,12 +13,20 @@ export function NodeActions({ explorer, node }: { explorer: Explorer; node: Node
   const hidden = shown ? scene.hidden(shown) : node.degree
   const writable = explorer.about.value?.writable && explorer.view.value.at === null
   const act = (label: string, run: () => void, title = label) => (
-    <button type="button" class="button" title={title} onClick={run}>{label}</button>
+    <button type="button" class="button" title={title} onClick={run}>
+      {label}
+    </button>
   )
   return (
     <div class="actions">
       {!shown && act('Show in the graph', () => void explorer.open(node.id))}
-      {shown && hidden > 0 && act(`Expand +${Math.min(hidden, EXPAND_BY)}`, () => void explorer.expand(node.id), `Bring the next neighbours (Enter); ${hidden} links are not shown`)}
+      {shown &&
+        hidden > 0 &&
+        act(
+          `Expand +${Math.min(hidden, EXPAND_BY)}`,
+          () => void explorer.expand(node.id),
+          `Bring the next neighbours (Enter); ${hidden} links are not shown`,
+        )}
       {shown && act('Only this', () => void explorer.only(node.id), 'Show only this node and its neighbours')}
       {shown && act('Hide', () => explorer.hide([node.id]), 'Hide it from view (Backspace)')}
       {shown?.pinned && act('Unpin', () => explorer.pin(node.id, false))}
@@ -28,18 +36,30 @@ export function NodeActions({ explorer, node }: { explorer: Explorer; node: Node
   )
 }
 
-function Changes({ node }: { node: NodeDetail }): JSX.Element {
+function Changes({ node }: { node: NodeDetail }): JSX.Element | null {
   const start = (kind: 'edit' | 'relate' | 'move' | 'forget') => () => (editing.value = { kind, node })
-  if (node.deleted) return <></>
+  if (node.deleted) return null
   if (node.kind === 'missing') {
-    return <button type="button" class="button strong" onClick={() => (editing.value = { kind: 'create', id: node.id })}>Write it</button>
+    return (
+      <button type="button" class="button strong" onClick={() => (editing.value = { kind: 'create', id: node.id })}>
+        Write it
+      </button>
+    )
   }
   return (
     <>
-      <button type="button" class="button" onClick={start('edit')}>Edit</button>
-      <button type="button" class="button" onClick={start('relate')}>Relate</button>
-      <button type="button" class="button" onClick={start('move')}>Move</button>
-      <button type="button" class="button" onClick={start('forget')}>Forget</button>
+      <button type="button" class="button" onClick={start('edit')}>
+        Edit
+      </button>
+      <button type="button" class="button" onClick={start('relate')}>
+        Relate
+      </button>
+      <button type="button" class="button" onClick={start('move')}>
+        Move
+      </button>
+      <button type="button" class="button" onClick={start('forget')}>
+        Forget
+      </button>
     </>
   )
 }

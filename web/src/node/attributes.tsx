@@ -11,7 +11,12 @@ export function NodeAttributes({ node }: { node: NodeDetail }): JSX.Element {
       <Fields values={node.attributes} none="This node has no attributes." />
       <h2>Metadata</h2>
       <Fields values={node.metadata} none="Nothing is noted about its origin." />
-      {node.created_at && <p class="note">Created {moment(node.created_at)}{node.updated_at ? `, changed ${moment(node.updated_at)}` : ''}.</p>}
+      {node.created_at && (
+        <p class="note">
+          Created {moment(node.created_at)}
+          {node.updated_at ? `, changed ${moment(node.updated_at)}` : ''}.
+        </p>
+      )}
     </>
   )
 }
@@ -23,7 +28,14 @@ function Fields({ values, none }: { values: Record<string, unknown>; none: strin
     <table class="fields">
       <tbody>
         {entries.map(([key, value]) => (
-          <tr key={key}><th scope="row"><bdi>{plain(key)}</bdi></th><td><Value value={value} depth={1} /></td></tr>
+          <tr key={key}>
+            <th scope="row">
+              <bdi>{plain(key)}</bdi>
+            </th>
+            <td>
+              <Value value={value} depth={1} />
+            </td>
+          </tr>
         ))}
       </tbody>
     </table>

@@ -8,7 +8,8 @@ import { MarkdownView } from '../parts/markdown-view'
 import type { NodeDetail, SourceText } from '../source/types'
 import { count, plain } from '../text/format'
 
-export const isCode = ({ id, type, kind }: NodeDetail): boolean => type === 'Symbol' || (kind === 'resource' && id.startsWith('file://'))
+export const isCode = ({ id, type, kind }: NodeDetail): boolean =>
+  type === 'Symbol' || (kind === 'resource' && id.startsWith('file://'))
 
 const textOf = (value: unknown): string | null => (typeof value === 'string' && value ? value : null)
 
@@ -18,10 +19,24 @@ export function NodeCode({ explorer, node }: { explorer: Explorer; node: NodeDet
   const doc = textOf(node.attributes['doc'])
   return (
     <>
-      {signature && <pre class="signature" tabIndex={0}><code>{plain(signature)}</code></pre>}
-      {doc && <p class="doc"><Name text={doc} /></p>}
+      {signature && (
+        <pre class="signature" tabIndex={0}>
+          <code>{plain(signature)}</code>
+        </pre>
+      )}
+      {doc && (
+        <p class="doc">
+          <Name text={doc} />
+        </p>
+      )}
       {node.content && <MarkdownView text={node.content} explorer={explorer} />}
-      {error ? <Failure error={error} /> : value ? <Source source={value} isFile={node.type !== 'Symbol'} /> : loading ? <Waiting /> : null}
+      {error ? (
+        <Failure error={error} />
+      ) : value ? (
+        <Source source={value} isFile={node.type !== 'Symbol'} />
+      ) : loading ? (
+        <Waiting />
+      ) : null}
     </>
   )
 }
@@ -31,9 +46,22 @@ function Source({ source, isFile }: { source: SourceText; isFile: boolean }): JS
   const rows = text === null ? [] : text.split('\n')
   return (
     <section class="source" aria-label="Source">
-      <h2 class="uri"><Name text={isFile ? path : `${path}:${line}`} /></h2>
-      {text === null ? <p class="note">{plain(reason ?? 'It cannot be read.')}</p> : (
-        <pre class="lines" tabIndex={0}><code>{rows.map((row, i) => <span key={i} class="source-line" data-line={line + i}>{plain(row)}{'\n'}</span>)}</code></pre>
+      <h2 class="uri">
+        <Name text={isFile ? path : `${path}:${line}`} />
+      </h2>
+      {text === null ? (
+        <p class="note">{plain(reason ?? 'It cannot be read.')}</p>
+      ) : (
+        <pre class="lines" tabIndex={0}>
+          <code>
+            {rows.map((row, i) => (
+              <span key={i} class="source-line" data-line={line + i}>
+                {plain(row)}
+                {'\n'}
+              </span>
+            ))}
+          </code>
+        </pre>
       )}
       {cut && <p class="note">{isFile ? `The head of ${count(lines ?? rows.length, 'line')}.` : 'The rest is left out.'}</p>}
     </section>

@@ -17,18 +17,40 @@ export function NodeProof({ explorer, id }: { explorer: Explorer; id: string }):
     <>
       {at !== null && <p class="warning">This proof is of the graph as it is now, not of the moment that is shown.</p>}
       <p class={value.verified ? 'verdict good' : 'verdict bad'}>
-        {value.verified ? `✓ Proven: this node ${value.present ? 'is' : 'is not'} in the graph with this root.` : '✗ The proof does not verify.'}
+        {value.verified
+          ? `✓ Proven: this node ${value.present ? 'is' : 'is not'} in the graph with this root.`
+          : '✗ The proof does not verify.'}
       </p>
       <table class="fields">
         <tbody>
-          <tr><th scope="row">root</th><td class="hash">{value.root}</td></tr>
-          <tr><th scope="row">entries of the log</th><td>{number(value.entries)}</td></tr>
-          {value.time_us ? <tr><th scope="row">as of</th><td>{moment(new Date(value.time_us / 1000).toISOString())}</td></tr> : null}
-          <tr><th scope="row">size</th><td>{number(value.bytes)} bytes</td></tr>
+          <tr>
+            <th scope="row">root</th>
+            <td class="hash">{value.root}</td>
+          </tr>
+          <tr>
+            <th scope="row">entries of the log</th>
+            <td>{number(value.entries)}</td>
+          </tr>
+          {value.time_us ? (
+            <tr>
+              <th scope="row">as of</th>
+              <td>{moment(new Date(value.time_us / 1000).toISOString())}</td>
+            </tr>
+          ) : null}
+          <tr>
+            <th scope="row">size</th>
+            <td>{number(value.bytes)} bytes</td>
+          </tr>
         </tbody>
       </table>
-      <div class="actions"><button type="button" class="button" onClick={save}>Save the proof</button></div>
-      <p class="note">Anyone can check it without this server: <code>mycel verify --proof proof.json --root {value.root.slice(0, 8)}…</code></p>
+      <div class="actions">
+        <button type="button" class="button" onClick={save}>
+          Save the proof
+        </button>
+      </div>
+      <p class="note">
+        Anyone can check it without this server: <code>mycel verify --proof proof.json --root {value.root.slice(0, 8)}…</code>
+      </p>
     </>
   )
 }

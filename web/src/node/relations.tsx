@@ -9,7 +9,11 @@ import { number } from '../text/format'
 
 export function NodeRelations({ explorer, id }: { explorer: Explorer; id: string }): JSX.Element {
   const { at } = explorer.view.value
-  const { pages, error, more } = usePages((cursor: string | null) => explorer.source.relations(id, cursor, at), (page) => page.next_cursor, [explorer, id, at, explorer.changed.value])
+  const { pages, error, more } = usePages(
+    (cursor: string | null) => explorer.source.relations(id, cursor, at),
+    (page) => page.next_cursor,
+    [explorer, id, at, explorer.changed.value],
+  )
   if (error) return <Failure error={error} />
   if (!pages[0]) return <Waiting />
   const { total } = pages[0]
@@ -19,12 +23,18 @@ export function NodeRelations({ explorer, id }: { explorer: Explorer; id: string
     <>
       {groupsOf(relations).map(([label, members]) => (
         <section key={label.key} class="relation-group">
-          <h3>{label.direction === 'in' ? '← ' : ''}<Name text={label.relation} />{label.direction === 'out' ? ' →' : ''} <span class="tab-count">{members.length}</span></h3>
+          <h3>
+            {label.direction === 'in' ? '← ' : ''}
+            <Name text={label.relation} />
+            {label.direction === 'out' ? ' →' : ''} <span class="tab-count">{members.length}</span>
+          </h3>
           <ul class="plain">
             {members.map((relation) => (
               <li key={`${relation.source} ${relation.target}`} class="relation-row">
                 <NodeButton card={relation.other} explorer={explorer} path />
-                <span class="weight" title="Weight: a low one is a close relation">{relation.weight}</span>
+                <span class="weight" title="Weight: a low one is a close relation">
+                  {relation.weight}
+                </span>
               </li>
             ))}
           </ul>
@@ -33,7 +43,9 @@ export function NodeRelations({ explorer, id }: { explorer: Explorer; id: string
       {more && (
         <p class="note">
           {number(relations.length)} of {number(total)} relations are shown.{' '}
-          <button type="button" class="link" onClick={more}>Show more</button>
+          <button type="button" class="link" onClick={more}>
+            Show more
+          </button>
         </p>
       )}
     </>
@@ -56,5 +68,7 @@ function groupsOf(relations: Relation[]): [Label, Relation[]][] {
     else groups.set(key, [{ key, relation: relation.relation, direction: relation.direction }, [relation]])
   }
   for (const [, members] of groups.values()) members.sort((a, b) => Number(b.missing ?? false) - Number(a.missing ?? false))
-  return [...groups.values()].sort(([a], [b]) => (a.direction === b.direction ? (a.relation < b.relation ? -1 : 1) : a.direction === 'out' ? -1 : 1))
+  return [...groups.values()].sort(([a], [b]) =>
+    a.direction === b.direction ? (a.relation < b.relation ? -1 : 1) : a.direction === 'out' ? -1 : 1,
+  )
 }

@@ -15,9 +15,30 @@ export function RouteActions({ explorer, id }: { explorer: Explorer; id: string 
   }
   return (
     <>
-      <button type="button" class="button" aria-expanded={choosing} title="Show the cheapest path to another node" onClick={() => setChoosing(!choosing)}>Path to…</button>
-      <button type="button" class="button" title="Show what is near by the weights of links, within a budget" onClick={() => void explorer.showRoute({ kind: 'reach', from: id, way: 'out', cost: COST_START, most: MOST[0] })}>Within reach</button>
-      {choosing && <NodeChooser explorer={explorer} label="Name of the other node" without={id} choose={(card) => findPath(card.id)} close={() => setChoosing(false)} />}
+      <button
+        type="button"
+        class="button"
+        aria-expanded={choosing}
+        title="Show the cheapest path to another node"
+        onClick={() => setChoosing(!choosing)}>
+        Path to…
+      </button>
+      <button
+        type="button"
+        class="button"
+        title="Show what is near by the weights of links, within a budget"
+        onClick={() => void explorer.showRoute({ kind: 'reach', from: id, way: 'out', cost: COST_START, most: MOST[0] })}>
+        Within reach
+      </button>
+      {choosing && (
+        <NodeChooser
+          explorer={explorer}
+          label="Name of the other node"
+          without={id}
+          choose={(card) => findPath(card.id)}
+          close={() => setChoosing(false)}
+        />
+      )}
     </>
   )
 }

@@ -12,7 +12,17 @@ import { palette } from '../theme'
 export const Name = ({ text }: { text: string }): JSX.Element => <bdi>{plain(text)}</bdi>
 
 /** The shape of a node: a circle for a concept, a square for a resource, a red ring for what is missing. */
-export function Shape({ kind, type, symbol, explorer }: { kind: Kind; type: string; symbol?: string; explorer: Explorer }): JSX.Element {
+export function Shape({
+  kind,
+  type,
+  symbol,
+  explorer,
+}: {
+  kind: Kind
+  type: string
+  symbol?: string
+  explorer: Explorer
+}): JSX.Element {
   const colour = explorer.colours.colour(type, palette.value)
   return (
     <svg class="shape" viewBox="0 0 12 12" width="12" height="12" aria-hidden="true">
@@ -35,17 +45,29 @@ export function Shape({ kind, type, symbol, explorer }: { kind: Kind; type: stri
 export function NodeButton({ card, explorer, path }: { card: Card; explorer: Explorer; path?: boolean }): JSX.Element {
   const missing = card.kind === 'missing'
   return (
-    <button type="button" class={missing ? 'node-button missing' : 'node-button'} title={plain(card.id)} onClick={() => void explorer.open(card.id)}>
+    <button
+      type="button"
+      class={missing ? 'node-button missing' : 'node-button'}
+      title={plain(card.id)}
+      onClick={() => void explorer.open(card.id)}>
       <Shape kind={card.kind} type={card.type} symbol={card.symbol} explorer={explorer} />
-      <span class="node-button-name"><Name text={card.name} /></span>
+      <span class="node-button-name">
+        <Name text={card.name} />
+      </span>
       {missing && <span class="missing-word">missing</span>}
-      {path && <span class="node-button-path"><Name text={splitUri(card.id)[0]} /></span>}
+      {path && (
+        <span class="node-button-path">
+          <Name text={splitUri(card.id)[0]} />
+        </span>
+      )}
     </button>
   )
 }
 
 export const Time = ({ time }: { time: string | null | undefined }): JSX.Element => (
-  <time dateTime={time ?? ''} title={moment(time)}>{ago(time) || '–'}</time>
+  <time dateTime={time ?? ''} title={moment(time)}>
+    {ago(time) || '–'}
+  </time>
 )
 
 /** An error with what to do next. */
@@ -55,7 +77,11 @@ export function Failure({ error }: { error: unknown }): JSX.Element {
   return (
     <div class="failure" role="alert">
       <strong>{title}</strong>
-      {excerpt.length > 0 && <pre class="excerpt" tabIndex={0}>{excerpt.join('\n')}</pre>}
+      {excerpt.length > 0 && (
+        <pre class="excerpt" tabIndex={0}>
+          {excerpt.join('\n')}
+        </pre>
+      )}
       {known?.hint && <p>{plain(known.hint)}</p>}
     </div>
   )
@@ -68,4 +94,8 @@ export const Empty = ({ title, children }: { title: string; children?: Component
   </div>
 )
 
-export const Waiting = (): JSX.Element => <div class="waiting" role="status">Reading…</div>
+export const Waiting = (): JSX.Element => (
+  <div class="waiting" role="status">
+    Reading…
+  </div>
+)

@@ -13,10 +13,12 @@ export function DiffText({ before, after }: { before: string; after: string }): 
       {lines.slice(0, LINES_MAX).map((line, i) =>
         line ? (
           <span key={i} class={line.sign === '+' ? 'line added' : line.sign === '-' ? 'line removed' : 'line'}>
-            {(line.sign === '-' ? '−' : line.sign) + ' ' + plain(line.text) + '\n'}
+            {`${line.sign === '-' ? '−' : line.sign} ${plain(line.text)}\n`}
           </span>
         ) : (
-          <span key={i} class="line gap">{'⋯\n'}</span>
+          <span key={i} class="line gap">
+            {'⋯\n'}
+          </span>
         ),
       )}
       {lines.length > LINES_MAX && <span class="line gap">{`${lines.length - LINES_MAX} more lines are not shown.`}</span>}

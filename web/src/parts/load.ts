@@ -35,7 +35,11 @@ export interface Pages<P> {
 }
 
 /** A list in pages: the first is read at once and again when one of `needs` changes, the others on demand. */
-export function usePages<P, C>(read: (cursor: C | null) => Promise<P>, next: (page: P) => C | undefined, needs: readonly unknown[]): Pages<P> {
+export function usePages<P, C>(
+  read: (cursor: C | null) => Promise<P>,
+  next: (page: P) => C | undefined,
+  needs: readonly unknown[],
+): Pages<P> {
   const { value: first, error } = useLoad(() => read(null), needs)
   const [rest, setRest] = useState<{ after: P | null; pages: P[] }>({ after: null, pages: [] })
   const pages = first === null ? [] : [first, ...(rest.after === first ? rest.pages : [])]

@@ -14,10 +14,12 @@ export function MarkdownView({ text, explorer }: { text: string; explorer: Explo
   useEffect(() => {
     let current = true
     setAsText(false)
-    import('../text/markdown').then(({ render }) => render(text.slice(0, SHOWN_MAX))).then(
-      (made) => current && setHtml(made),
-      () => current && setAsText(true), // Quotes in quotes in quotes, thousands deep.
-    )
+    import('../text/markdown')
+      .then(({ render }) => render(text.slice(0, SHOWN_MAX)))
+      .then(
+        (made) => current && setHtml(made),
+        () => current && setAsText(true), // Quotes in quotes in quotes, thousands deep.
+      )
     return () => {
       current = false
     }
@@ -25,11 +27,21 @@ export function MarkdownView({ text, explorer }: { text: string; explorer: Explo
   if (asText) return <pre class="plain-text">{plain(text)}</pre>
   return (
     <>
-      {html ? <div class="markdown" onClick={(event) => followNode(event, explorer)} dangerouslySetInnerHTML={{ __html: html as unknown as string }} /> : <div class="waiting">Reading…</div>}
+      {html ? (
+        <div
+          class="markdown"
+          onClick={(event) => followNode(event, explorer)}
+          dangerouslySetInnerHTML={{ __html: html as unknown as string }}
+        />
+      ) : (
+        <div class="waiting">Reading…</div>
+      )}
       {long && (
         <p class="note">
           The first {number(SHOWN_MAX)} of {number(text.length)} characters are shown.{' '}
-          <button type="button" class="link" onClick={() => setAsText(true)}>Show all as plain text</button>
+          <button type="button" class="link" onClick={() => setAsText(true)}>
+            Show all as plain text
+          </button>
         </p>
       )}
     </>

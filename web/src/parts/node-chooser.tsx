@@ -60,20 +60,44 @@ export function NodeChooser({ explorer, label, without, choose, close }: Props):
   return (
     <div class="chooser">
       <input
-        type="text" role="combobox" value={text} autocomplete="off" spellcheck={false} placeholder={label} aria-label={label}
+        type="text"
+        role="combobox"
+        value={text}
+        autocomplete="off"
+        spellcheck={false}
+        placeholder={label}
+        aria-label={label}
         ref={box}
-        aria-autocomplete="list" aria-expanded={wanted !== ''} aria-controls={list} aria-activedescendant={hits.length ? `${list}-${place}` : undefined}
-        onInput={(event) => setText(event.currentTarget.value)} onKeyDown={key}
+        aria-autocomplete="list"
+        aria-expanded={wanted !== ''}
+        aria-controls={list}
+        aria-activedescendant={hits.length ? `${list}-${place}` : undefined}
+        onInput={(event) => setText(event.currentTarget.value)}
+        onKeyDown={key}
       />
       <div class="hits" id={list} role="listbox" aria-label={label} hidden={!wanted}>
         {hits.map((hit, i) => (
-          <div key={hit.id} id={`${list}-${i}`} role="option" aria-selected={i === place} class="hit" onPointerDown={(event) => (event.preventDefault(), choose(hit))}>
+          <div
+            key={hit.id}
+            id={`${list}-${i}`}
+            role="option"
+            aria-selected={i === place}
+            class="hit"
+            onPointerDown={(event) => (event.preventDefault(), choose(hit))}>
             <Shape kind={hit.kind} type={hit.type} explorer={explorer} />
-            <span class="hit-name"><Name text={hit.name} /></span>
-            <span class="hit-path"><Name text={splitUri(hit.id)[0]} /></span>
+            <span class="hit-name">
+              <Name text={hit.name} />
+            </span>
+            <span class="hit-path">
+              <Name text={splitUri(hit.id)[0]} />
+            </span>
           </div>
         ))}
-        {none && <div class="hit none" role="option" aria-selected="false" aria-disabled="true">No name begins so.</div>}
+        {none && (
+          <div class="hit none" role="option" aria-selected="false" aria-disabled="true">
+            No name begins so.
+          </div>
+        )}
       </div>
     </div>
   )

@@ -1,13 +1,13 @@
 /** The comparison of two moments or branches: added green +, removed grey −, changed amber Δ. */
 
+import { computed } from '@preact/signals'
 import type { JSX } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
-import { computed } from '@preact/signals'
 import type { Explorer } from '../explorer'
 import { arrange, startPlace } from '../graph/layout'
+import { listen } from '../graph/pointers'
 import { Scene } from '../graph/scene'
 import { Stage } from '../graph/stage'
-import { listen } from '../graph/pointers'
 import { Empty, Failure, Name, NodeButton, Waiting } from '../parts/basics'
 import { DiffText } from '../parts/diff-text'
 import { useLoad, usePages } from '../parts/load'
@@ -23,7 +23,13 @@ export function CompareScreen({ explorer }: { explorer: Explorer }): JSX.Element
     <main class="page compare-screen" id="main">
       <h1>Compare</h1>
       <Ends explorer={explorer} />
-      {from ? <Changes explorer={explorer} from={from} to={to} /> : <Empty title="Choose what to compare.">A commit, a tag, a day, a branch or any other moment, with another one or with now.</Empty>}
+      {from ? (
+        <Changes explorer={explorer} from={from} to={to} />
+      ) : (
+        <Empty title="Choose what to compare.">
+          A commit, a tag, a day, a branch or any other moment, with another one or with now.
+        </Empty>
+      )}
     </main>
   )
 }
@@ -35,8 +41,23 @@ function Ends({ explorer }: { explorer: Explorer }): JSX.Element {
   const common = { moments, about }
   return (
     <form class="ends" onSubmit={(event) => event.preventDefault()}>
-      <MomentChoice {...common} label="From" name="from" value={from} hasNow={false} choose={(moment) => explorer.look({ from: moment })} />
-      <button type="button" class="button" aria-label="Swap" title="Swap" disabled={!to && !about} onClick={() => explorer.look({ from: to || String(about?.position ?? ''), to: from })}>⇄</button>
+      <MomentChoice
+        {...common}
+        label="From"
+        name="from"
+        value={from}
+        hasNow={false}
+        choose={(moment) => explorer.look({ from: moment })}
+      />
+      <button
+        type="button"
+        class="button"
+        aria-label="Swap"
+        title="Swap"
+        disabled={!to && !about}
+        onClick={() => explorer.look({ from: to || String(about?.position ?? ''), to: from })}>
+        ⇄
+      </button>
       <MomentChoice {...common} label="To" name="to" value={to} hasNow choose={(moment) => explorer.look({ to: moment })} />
       {moments && !from && <LastChange explorer={explorer} moments={moments} />}
     </form>
@@ -46,11 +67,22 @@ function Ends({ explorer }: { explorer: Explorer }): JSX.Element {
 /** A button for the comparison that is asked for most: what the last commit changed. */
 function LastChange({ explorer, moments }: { explorer: Explorer; moments: Moments }): JSX.Element | null {
   const last = moments.commits[0]
-  return last ? <button type="button" class="button strong" onClick={() => explorer.look({ from: String(last.before), to: String(last.seq) })}>The last commit</button> : null
+  return last ? (
+    <button
+      type="button"
+      class="button strong"
+      onClick={() => explorer.look({ from: String(last.before), to: String(last.seq) })}>
+      The last commit
+    </button>
+  ) : null
 }
 
 function Changes({ explorer, from, to }: { explorer: Explorer; from: string; to: string }): JSX.Element {
-  const { pages, error, more } = usePages((cursor: string | null) => explorer.source.diff(from, to, cursor), (page) => page.next_cursor, [explorer, from, to, explorer.changed.value])
+  const { pages, error, more } = usePages(
+    (cursor: string | null) => explorer.source.diff(from, to, cursor),
+    (page) => page.next_cursor,
+    [explorer, from, to, explorer.changed.value],
+  )
   if (error) return <Failure error={error} />
   if (!pages[0]) return <Waiting />
   const nodes = pages.flatMap((page) => page.nodes)
@@ -62,22 +94,44 @@ function Changes({ explorer, from, to }: { explorer: Explorer; from: string; to:
       {!shown && <Empty title="Nothing differs." />}
       {nodes.some(isKnowledge) && <Picture explorer={explorer} nodes={nodes} links={links} />}
       <ul class="plain changes">
-        {[...nodes].sort((a, b) => Number(isKnowledge(b)) - Number(isKnowledge(a))).map((node) => <li key={`${node.change} ${node.id}`}><NodeChange node={node} explorer={explorer} /></li>)}
-        {links.map((link, i) => <li key={`link ${i}`}><LinkChange link={link} /></li>)}
+        {[...nodes]
+          .sort((a, b) => Number(isKnowledge(b)) - Number(isKnowledge(a)))
+          .map((node) => (
+            <li key={`${node.change} ${node.id}`}>
+              <NodeChange node={node} explorer={explorer} />
+            </li>
+          ))}
+        {links.map((link, i) => (
+          <li key={`link ${i}`}>
+            <LinkChange link={link} />
+          </li>
+        ))}
       </ul>
-      {more && <p class="note">{number(shown)} of {number(pages[0].total)} changes are shown. <button type="button" class="link" onClick={more}>Show more</button></p>}
+      {more && (
+        <p class="note">
+          {number(shown)} of {number(pages[0].total)} changes are shown.{' '}
+          <button type="button" class="link" onClick={more}>
+            Show more
+          </button>
+        </p>
+      )}
     </>
   )
 }
 
 function Summary({ difference }: { difference: Difference }): JSX.Element {
-  const end = ({ seq, time, branch }: Difference['from']) => [branch, time && moment(time), `position ${number(seq)}`].filter(Boolean).join(', ')
+  const end = ({ seq, time, branch }: Difference['from']) =>
+    [branch, time && moment(time), `position ${number(seq)}`].filter(Boolean).join(', ')
   return (
     <p class="lead">
       From {end(difference.from)} to {end(difference.to)}:{' '}
-      {(Object.keys(SIGNS) as Change[]).filter((change) => difference.counts[change]).map((change) => (
-        <span key={change} class={`change-count ${change}`}>{SIGNS[change]} {number(difference.counts[change]!)} {change}</span>
-      ))}
+      {(Object.keys(SIGNS) as Change[])
+        .filter((change) => difference.counts[change])
+        .map((change) => (
+          <span key={change} class={`change-count ${change}`}>
+            {SIGNS[change]} {number(difference.counts[change]!)} {change}
+          </span>
+        ))}
       {difference.purged ? ` ${number(difference.purged)} purged` : ''}
     </p>
   )
@@ -93,7 +147,11 @@ function Picture({ explorer, nodes, links }: { explorer: Explorer; nodes: Change
     let gone = false
     void arrange(scene, explorer.runner, new Set()).then(() => {
       if (gone) return
-      stage = new Stage(canvas.current!, explorer, computed(() => scene))
+      stage = new Stage(
+        canvas.current!,
+        explorer,
+        computed(() => scene),
+      )
       end = listen(stage)
     })
     return () => {
@@ -102,7 +160,14 @@ function Picture({ explorer, nodes, links }: { explorer: Explorer; nodes: Change
       stage?.destroy()
     }
   }, [nodes.length, links.length, nodes[0]?.id])
-  return <canvas ref={canvas} class={nodes.length + links.length < 12 ? 'canvas compare-canvas few' : 'canvas compare-canvas'} role="img" aria-label="Picture of the changes; they are listed below" />
+  return (
+    <canvas
+      ref={canvas}
+      class={nodes.length + links.length < 12 ? 'canvas compare-canvas few' : 'canvas compare-canvas'}
+      role="img"
+      aria-label="Picture of the changes; they are listed below"
+    />
+  )
 }
 
 const DRAWN_MAX = 300
@@ -135,15 +200,23 @@ function NodeChange({ node, explorer }: { node: ChangedNode; explorer: Explorer 
   return (
     <div class="change">
       <div class="change-head">
-        <span class={`change-sign ${node.change}`} aria-hidden="true">{SIGNS[node.change]}</span>
+        <span class={`change-sign ${node.change}`} aria-hidden="true">
+          {SIGNS[node.change]}
+        </span>
         <span class="change-word">{node.change}</span>
         <NodeButton card={node} explorer={explorer} path />
-        {node.was && <span class="note">was <Name text={node.was} /></span>}
+        {node.was && (
+          <span class="note">
+            was <Name text={node.was} />
+          </span>
+        )}
       </div>
       {values.length > 0 && (
         <details open={node.change === 'changed'}>
           <summary>{count(values.length, 'value')}</summary>
-          {values.map((value, i) => <ValueChange key={i} value={value} />)}
+          {values.map((value, i) => (
+            <ValueChange key={i} value={value} />
+          ))}
         </details>
       )}
     </div>
@@ -153,7 +226,9 @@ function NodeChange({ node, explorer }: { node: ChangedNode; explorer: Explorer 
 function ValueChange({ value }: { value: ChangedValue }): JSX.Element {
   return (
     <div class="value-change">
-      <h3><Name text={value.key ?? value.field} /></h3>
+      <h3>
+        <Name text={value.key ?? value.field} />
+      </h3>
       <DiffText before={valueText(value.old)} after={valueText(value.new)} />
     </div>
   )
@@ -161,10 +236,20 @@ function ValueChange({ value }: { value: ChangedValue }): JSX.Element {
 
 const LinkChange = ({ link }: { link: ChangedLink }): JSX.Element => (
   <div class="change link-change">
-    <span class={`change-sign ${link.change}`} aria-hidden="true">{SIGNS[link.change]}</span>
+    <span class={`change-sign ${link.change}`} aria-hidden="true">
+      {SIGNS[link.change]}
+    </span>
     <span class="change-word">{link.change}</span>
-    <span class="uri"><Name text={link.source} /></span>
-    <strong><Name text={link.relation} /></strong> →
-    <span class={link.missing ? 'uri missing' : 'uri'}><Name text={link.target} />{link.missing ? ' (missing)' : ''}</span>
+    <span class="uri">
+      <Name text={link.source} />
+    </span>
+    <strong>
+      <Name text={link.relation} />
+    </strong>{' '}
+    →
+    <span class={link.missing ? 'uri missing' : 'uri'}>
+      <Name text={link.target} />
+      {link.missing ? ' (missing)' : ''}
+    </span>
   </div>
 )

@@ -14,17 +14,25 @@ const joined = (lines: readonly string[] | undefined): string => (lines ?? []).j
 
 export function ContestedLines({ hunks, use }: Props): JSX.Element {
   const contested = hunks.filter((hunk) => hunk.ours !== undefined || hunk.theirs !== undefined)
-  const [texts, setTexts] = useState(contested.map(({ ours, theirs }) => [joined(ours), joined(theirs)].filter(Boolean).join('\n')))
+  const [texts, setTexts] = useState(
+    contested.map(({ ours, theirs }) => [joined(ours), joined(theirs)].filter(Boolean).join('\n')),
+  )
   const write = (place: number, text: string) => setTexts(texts.map((old, i) => (i === place ? text : old)))
   return (
     <div class="result">
-      <p class="note">{count(contested.length, 'part')} of the text {contested.length === 1 ? 'is' : 'are'} contested; the rest is merged already.</p>
+      <p class="note">
+        {count(contested.length, 'part')} of the text {contested.length === 1 ? 'is' : 'are'} contested; the rest is merged
+        already.
+      </p>
       {contested.map((_, i) => (
-        <label key={i} class="field">Part {i + 1}
+        <label key={i} class="field">
+          Part {i + 1}
           <textarea rows={4} value={texts[i]} onInput={(event) => write(i, event.currentTarget.value)} />
         </label>
       ))}
-      <button type="button" class="button strong" onClick={() => use(texts)}>Use these lines</button>
+      <button type="button" class="button strong" onClick={() => use(texts)}>
+        Use these lines
+      </button>
     </div>
   )
 }

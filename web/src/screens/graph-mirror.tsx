@@ -26,17 +26,33 @@ export function Mirror({ explorer, stage }: Props): JSX.Element {
   const active = options.find((node) => node.id === current)
   return (
     <div
-      ref={box} class="mirror" role="listbox" tabIndex={0} id="mirror"
+      ref={box}
+      class="mirror"
+      role="listbox"
+      tabIndex={0}
+      id="mirror"
       aria-label={`Nodes of the graph: ${scene.nodes.size} shown. Arrows walk, Enter expands, Backspace hides.`}
       aria-activedescendant={active ? optionId(active.id) : undefined}
-      onKeyDown={(event) => key(event, explorer, stage)}
-    >
+      onKeyDown={(event) => key(event, explorer, stage)}>
       {options.map((node) => (
-        <div key={node.id} id={optionId(node.id)} role="option" aria-selected={node.id === current} data-id={node.id} data-x={node.x} data-y={node.y} data-kind={node.card.kind} onClick={() => go(node.id, explorer, stage)}>
+        <div
+          key={node.id}
+          id={optionId(node.id)}
+          role="option"
+          aria-selected={node.id === current}
+          data-id={node.id}
+          data-x={node.x}
+          data-y={node.y}
+          data-kind={node.card.kind}
+          onClick={() => go(node.id, explorer, stage)}>
           {plain(describe(node, scene, explorer.route.value?.costs.get(node.id), explorer.touched.value?.nodes.has(node.id)))}
         </div>
       ))}
-      {scene.nodes.size > options.length && <div role="option" aria-selected="false" aria-disabled="true">{scene.nodes.size - options.length} more: see the table with t.</div>}
+      {scene.nodes.size > options.length && (
+        <div role="option" aria-selected="false" aria-disabled="true">
+          {scene.nodes.size - options.length} more: see the table with t.
+        </div>
+      )}
     </div>
   )
 }

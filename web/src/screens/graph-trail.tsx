@@ -5,7 +5,11 @@ import type { Explorer } from '../explorer'
 import { Name } from '../parts/basics'
 import type { Grouping } from '../source/types'
 
-const GROUPINGS: [Grouping, string][] = [['folder', 'Folder'], ['domain', 'Domain'], ['type', 'Type']]
+const GROUPINGS: [Grouping, string][] = [
+  ['folder', 'Folder'],
+  ['domain', 'Domain'],
+  ['type', 'Type'],
+]
 const MEMBERSHIP = 'belongs_to_domain'
 
 export function Trail({ explorer }: { explorer: Explorer }): JSX.Element {
@@ -14,17 +18,29 @@ export function Trail({ explorer }: { explorer: Explorer }): JSX.Element {
   const steps = group ? stepsOf(group, by) : []
   return (
     <nav class="trail" aria-label="Groups">
-      <button type="button" class="crumb" aria-current={group === '' ? 'page' : undefined} onClick={() => explorer.openGroup('')}>Overview</button>
+      <button type="button" class="crumb" aria-current={group === '' ? 'page' : undefined} onClick={() => explorer.openGroup('')}>
+        Overview
+      </button>
       {steps.map(({ id, name }) => (
         <span key={id}>
-          <span class="crumb-sign" aria-hidden="true">›</span>
-          <button type="button" class="crumb" aria-current={id === group ? 'page' : undefined} onClick={() => explorer.openGroup(id)}><Name text={name} /></button>
+          <span class="crumb-sign" aria-hidden="true">
+            ›
+          </span>
+          <button
+            type="button"
+            class="crumb"
+            aria-current={id === group ? 'page' : undefined}
+            onClick={() => explorer.openGroup(id)}>
+            <Name text={name} />
+          </button>
         </span>
       ))}
       {group === '' && (
         <span class="segments" role="group" aria-label="Group by">
           {GROUPINGS.filter(([key]) => key !== 'domain' || domains).map(([key, label]) => (
-            <button key={key} type="button" aria-pressed={by === key} onClick={() => explorer.groupBy(key)}>{label}</button>
+            <button key={key} type="button" aria-pressed={by === key} onClick={() => explorer.groupBy(key)}>
+              {label}
+            </button>
           ))}
         </span>
       )}

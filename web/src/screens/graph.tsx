@@ -1,14 +1,13 @@
 /** The graph screen: canvas or table, tools, legend, and the panel beside them. */
 
+import { signal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
-import { signal } from '@preact/signals'
 import type { Explorer } from '../explorer'
-import { GROUP_PREFIX } from '../graph/scene'
-import { Stage } from '../graph/stage'
 import { listen } from '../graph/pointers'
+import { Stage } from '../graph/stage'
+import { NodePanel } from '../node/panel'
 import { Empty, Failure } from '../parts/basics'
-import { count, number } from '../text/format'
 import { Legend } from './graph-legend'
 import { Mirror } from './graph-mirror'
 import { RouteBar } from './graph-route'
@@ -16,7 +15,6 @@ import { SpanBar } from './graph-span'
 import { GraphTable } from './graph-table'
 import { GraphTools } from './graph-tools'
 import { Trail } from './graph-trail'
-import { NodePanel } from '../node/panel'
 import { SavedViewsDialog } from './saved-views'
 import { StartPanel } from './start-panel'
 import { TimeStrip } from './time-strip'
@@ -76,39 +74,46 @@ function GraphCanvas({ explorer }: { explorer: Explorer }): JSX.Element {
 function Nothing({ explorer }: { explorer: Explorer }): JSX.Element | null {
   const about = explorer.about.value
   if (explorer.visible.value.nodes.size) return null
-  if (explorer.busy.value) return <div class="over-canvas"><div class="waiting" role="status">Reading the graph…</div></div>
-  if (explorer.failed.value) return <div class="over-canvas"><Failure error={explorer.failed.value} /></div>
+  if (explorer.busy.value)
+    return (
+      <div class="over-canvas">
+        <div class="waiting" role="status">
+          Reading the graph…
+        </div>
+      </div>
+    )
+  if (explorer.failed.value)
+    return (
+      <div class="over-canvas">
+        <Failure error={explorer.failed.value} />
+      </div>
+    )
   if (!about) return null
-  if (explorer.scene.value.nodes.size) return <div class="over-canvas"><Empty title="The filters hide everything.">Switch types on again in the legend.</Empty></div>
-  if (explorer.view.value.at !== null && explorer.counts.value?.nodes === 0) return <div class="over-canvas"><Empty title="The graph was empty at this moment." /></div>
-  if (about.counts.nodes) return <div class="over-canvas"><Empty title="Nothing is shown.">Search with /, or go back to the overview.</Empty></div>
+  if (explorer.scene.value.nodes.size)
+    return (
+      <div class="over-canvas">
+        <Empty title="The filters hide everything.">Switch types on again in the legend.</Empty>
+      </div>
+    )
+  if (explorer.view.value.at !== null && explorer.counts.value?.nodes === 0)
+    return (
+      <div class="over-canvas">
+        <Empty title="The graph was empty at this moment." />
+      </div>
+    )
+  if (about.counts.nodes)
+    return (
+      <div class="over-canvas">
+        <Empty title="Nothing is shown.">Search with /, or go back to the overview.</Empty>
+      </div>
+    )
   return (
     <div class="over-canvas">
       <Empty title="This graph is empty.">
-        {about.writable ? 'Create the first node with the button “New”, or let an agent write to it: what is written appears here.' : 'What is written to it appears here.'}
+        {about.writable
+          ? 'Create the first node with the button “New”, or let an agent write to it: what is written appears here.'
+          : 'What is written to it appears here.'}
       </Empty>
     </div>
   )
-}
-
-/** "120 of 4,310 nodes": how much of the graph, or of the group, is on the canvas. */
-export function shownText(explorer: Explorer): string {
-  const scene = explorer.visible.value
-  const { group, ids } = explorer.view.value
-  let nodes = 0
-  let groups = 0
-  let missing = 0
-  for (const node of scene.nodes.values()) {
-    if (node.id.startsWith(GROUP_PREFIX)) groups++
-    else if (node.card.kind === 'missing') missing++
-    else nodes++
-  }
-  const total = explorer.counts.value?.nodes
-  const inside = group && !ids.length ? explorer.overview.value?.total : undefined
-  const parts: string[] = []
-  if (groups) parts.push(!nodes && total ? `${count(groups, 'group')} of ${count(inside ?? total, 'node')}` : count(groups, 'group'))
-  if (inside !== undefined && nodes) parts.push(`${number(nodes + missing)} of ${count(inside, 'node')} in this group`)
-  else if (nodes || !groups) parts.push(total === undefined ? count(nodes, 'node') : `${number(nodes)} of ${count(total, 'node')}`)
-  if (missing) parts.push(`${missing} missing`)
-  return parts.join(' · ')
 }

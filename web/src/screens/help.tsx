@@ -1,8 +1,8 @@
 /** The list of keys. */
 
+import { signal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
-import { signal } from '@preact/signals'
 
 export const helpOpen = signal(false)
 
@@ -36,12 +36,30 @@ export function HelpDialog(): JSX.Element | null {
   if (!open) return null
   return (
     <dialog ref={box} class="dialog" aria-labelledby="help-title" onClose={() => (helpOpen.value = false)}>
-      <h1 id="help-title" tabIndex={-1} autofocus>Keys</h1>
+      <h1 id="help-title" tabIndex={-1} autofocus>
+        Keys
+      </h1>
       <table class="fields keys">
-        <tbody>{KEYS.map(([key, what]) => <tr key={key}><th scope="row"><kbd>{key}</kbd></th><td>{what}</td></tr>)}</tbody>
+        <tbody>
+          {KEYS.map(([key, what]) => (
+            <tr key={key}>
+              <th scope="row">
+                <kbd>{key}</kbd>
+              </th>
+              <td>{what}</td>
+            </tr>
+          ))}
+        </tbody>
       </table>
-      <p class="note">Circles are concepts, squares are resources; a red ring with the word “missing” is a concept that nobody has written yet. Thick lines are close relations (low weight). “+12” after a name: links that are not shown.</p>
-      <div class="form-buttons"><button type="button" class="button strong" onClick={() => box.current?.close()}>Close</button></div>
+      <p class="note">
+        Circles are concepts, squares are resources; a red ring with the word “missing” is a concept that nobody has written yet.
+        Thick lines are close relations (low weight). “+12” after a name: links that are not shown.
+      </p>
+      <div class="form-buttons">
+        <button type="button" class="button strong" onClick={() => box.current?.close()}>
+          Close
+        </button>
+      </div>
     </dialog>
   )
 }

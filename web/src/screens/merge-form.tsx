@@ -9,7 +9,12 @@ import { useLoad } from '../parts/load'
 import type { Change, MergeOutcome, MergePolicy } from '../source/types'
 import { count, number } from '../text/format'
 
-const POLICIES: [MergePolicy, string][] = [['ask', 'ask me'], ['newest', 'take the newest'], ['ours', 'take mine'], ['theirs', 'take theirs']]
+const POLICIES: [MergePolicy, string][] = [
+  ['ask', 'ask me'],
+  ['newest', 'take the newest'],
+  ['ours', 'take mine'],
+  ['theirs', 'take theirs'],
+]
 
 const CHANGES: readonly Change[] = ['added', 'changed', 'moved', 'removed']
 
@@ -25,7 +30,10 @@ export function MergeForm({ explorer, source, into, done }: Props): JSX.Element 
   const [message, setMessage] = useState('')
   const [busy, setBusy] = useState(false)
   const [failure, setFailure] = useState<unknown>(null)
-  const { value: plan, error } = useLoad(() => explorer.source.startMerge(source, { policy, dryRun: true, message: '' }), [explorer, source, policy, explorer.changed.value])
+  const { value: plan, error } = useLoad(
+    () => explorer.source.startMerge(source, { policy, dryRun: true, message: '' }),
+    [explorer, source, policy, explorer.changed.value],
+  )
   const merge = async (event: Event) => {
     event.preventDefault()
     setBusy(true)
@@ -50,18 +58,39 @@ export function MergeForm({ explorer, source, into, done }: Props): JSX.Element 
     <form class="branch-more" onSubmit={(event) => void merge(event)}>
       <div aria-live="polite">{error ? <Failure error={error} /> : plan ? <Plan plan={plan} into={into} /> : <Waiting />}</div>
       <div class="merge-fields">
-        <label class="field">Where both changed a value
+        <label class="field">
+          Where both changed a value
           <select value={policy} onChange={(event) => setPolicy(event.currentTarget.value as MergePolicy)}>
-            {POLICIES.map(([word, label]) => <option key={word} value={word}>{label}</option>)}
+            {POLICIES.map(([word, label]) => (
+              <option key={word} value={word}>
+                {label}
+              </option>
+            ))}
           </select>
         </label>
-        <label class="field">Message of the commit
-          <input value={message} maxLength={500} placeholder="Why? (optional)" onInput={(event) => setMessage(event.currentTarget.value)} />
+        <label class="field">
+          Message of the commit
+          <input
+            value={message}
+            maxLength={500}
+            placeholder="Why? (optional)"
+            onInput={(event) => setMessage(event.currentTarget.value)}
+          />
         </label>
       </div>
       {failure ? <Failure error={failure} /> : null}
       <button type="submit" class="button strong" disabled={busy || !plan || plan.status === 'up_to_date'}>
-        {busy ? 'Merging…' : plan?.conflicts.length ? <>Start the merge into <Name text={into} /></> : <>Merge into <Name text={into} /></>}
+        {busy ? (
+          'Merging…'
+        ) : plan?.conflicts.length ? (
+          <>
+            Start the merge into <Name text={into} />
+          </>
+        ) : (
+          <>
+            Merge into <Name text={into} />
+          </>
+        )}
       </button>
     </form>
   )
@@ -72,11 +101,30 @@ function Plan({ plan, into }: { plan: MergeOutcome; into: string }): JSX.Element
   return (
     <>
       <p>
-        {plan.status === 'up_to_date' ? <><Name text={into} /> has all of it already.</> : counts.length ? <>It would change <Name text={into} />: {counts.map((change) => `${number(plan.diff[change])} ${change}`).join(', ')}.</> : 'Nothing else would change.'}
-        {plan.conflicts.length > 0 && <strong> {count(plan.conflicts.length, 'conflict')} would be open: you decide each before anything is committed.</strong>}
+        {plan.status === 'up_to_date' ? (
+          <>
+            <Name text={into} /> has all of it already.
+          </>
+        ) : counts.length ? (
+          <>
+            It would change <Name text={into} />: {counts.map((change) => `${number(plan.diff[change])} ${change}`).join(', ')}.
+          </>
+        ) : (
+          'Nothing else would change.'
+        )}
+        {plan.conflicts.length > 0 && (
+          <strong>
+            {' '}
+            {count(plan.conflicts.length, 'conflict')} would be open: you decide each before anything is committed.
+          </strong>
+        )}
         {plan.choices && plan.choices.length > 0 && <> {count(plan.choices.length, 'contested value')} chosen by rules.</>}
       </p>
-      {plan.warnings?.map((warning) => <p key={warning} class="warning"><Name text={warning} /></p>)}
+      {plan.warnings?.map((warning) => (
+        <p key={warning} class="warning">
+          <Name text={warning} />
+        </p>
+      ))}
     </>
   )
 }

@@ -9,11 +9,23 @@ import { count, number } from '../text/format'
 
 export function MissingScreen({ explorer }: { explorer: Explorer }): JSX.Element {
   const { at } = explorer.view.value
-  const { pages, error, more } = usePages((cursor: string | null) => explorer.source.missing(cursor, at), (page) => page.next_cursor, [explorer, at, explorer.changed.value])
+  const { pages, error, more } = usePages(
+    (cursor: string | null) => explorer.source.missing(cursor, at),
+    (page) => page.next_cursor,
+    [explorer, at, explorer.changed.value],
+  )
   const missing = pages.flatMap((page) => page.missing)
   const writable = explorer.about.value?.writable && at === null
   const showAll = () => {
-    explorer.look({ screen: 'graph', selected: null, group: null, route: null, table: false, less: [], ids: missing.slice(0, 60).flatMap((gap) => [gap.id, ...gap.from.map((card) => card.id)]) })
+    explorer.look({
+      screen: 'graph',
+      selected: null,
+      group: null,
+      route: null,
+      table: false,
+      less: [],
+      ids: missing.slice(0, 60).flatMap((gap) => [gap.id, ...gap.from.map((card) => card.id)]),
+    })
     void explorer.show()
   }
   return (
@@ -25,27 +37,63 @@ export function MissingScreen({ explorer }: { explorer: Explorer }): JSX.Element
       {missing.length > 0 && (
         <>
           <div class="tools">
-            <strong>{number(missing.length)} of {count(pages[0]!.total, 'missing concept')}</strong>
+            <strong>
+              {number(missing.length)} of {count(pages[0]!.total, 'missing concept')}
+            </strong>
             <span class="gap" />
-            <button type="button" class="button" onClick={showAll}>Show {missing.length > 60 ? 'the first 60' : 'them'} in the graph</button>
+            <button type="button" class="button" onClick={showAll}>
+              Show {missing.length > 60 ? 'the first 60' : 'them'} in the graph
+            </button>
           </div>
-          <div class="table-box"><table class="data">
-            <thead><tr><th>Concept</th><th>Links</th><th>Relations</th><th>From</th>{writable && <th>Heal</th>}</tr></thead>
-            <tbody>
-              {missing.map((gap) => (
-                <tr key={gap.id}>
-                  <td><NodeButton card={{ id: gap.id, name: gap.name, type: 'missing', kind: 'missing', degree: gap.links }} explorer={explorer} path /></td>
-                  <td class="figure">{gap.links}</td>
-                  <td><Name text={gap.relations.join(', ')} /></td>
-                  <td>{gap.from.map((card) => <NodeButton key={card.id} card={card} explorer={explorer} />)}</td>
-                  {writable && <td><button type="button" class="button" onClick={() => (editing.value = { kind: 'create', id: gap.id })}>Write it</button></td>}
+          <div class="table-box">
+            <table class="data">
+              <thead>
+                <tr>
+                  <th>Concept</th>
+                  <th>Links</th>
+                  <th>Relations</th>
+                  <th>From</th>
+                  {writable && <th>Heal</th>}
                 </tr>
-              ))}
-            </tbody>
-          </table></div>
+              </thead>
+              <tbody>
+                {missing.map((gap) => (
+                  <tr key={gap.id}>
+                    <td>
+                      <NodeButton
+                        card={{ id: gap.id, name: gap.name, type: 'missing', kind: 'missing', degree: gap.links }}
+                        explorer={explorer}
+                        path
+                      />
+                    </td>
+                    <td class="figure">{gap.links}</td>
+                    <td>
+                      <Name text={gap.relations.join(', ')} />
+                    </td>
+                    <td>
+                      {gap.from.map((card) => (
+                        <NodeButton key={card.id} card={card} explorer={explorer} />
+                      ))}
+                    </td>
+                    {writable && (
+                      <td>
+                        <button type="button" class="button" onClick={() => (editing.value = { kind: 'create', id: gap.id })}>
+                          Write it
+                        </button>
+                      </td>
+                    )}
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          </div>
         </>
       )}
-      {more && <button type="button" class="button more" onClick={more}>Show more</button>}
+      {more && (
+        <button type="button" class="button more" onClick={more}>
+          Show more
+        </button>
+      )}
     </main>
   )
 }

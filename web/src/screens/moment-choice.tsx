@@ -38,19 +38,30 @@ export function MomentChoice({ label, name, value, choose, moments, about, hasNo
   return (
     <div class="field">
       <label for={`choice-${name}`}>{label}</label>
-      <select id={`choice-${name}`} name={name} value={picked === OTHER ? OTHER : (current?.key ?? value)} onChange={(event) => take(event.currentTarget.value)}>
+      <select
+        id={`choice-${name}`}
+        name={name}
+        value={picked === OTHER ? OTHER : (current?.key ?? value)}
+        onChange={(event) => take(event.currentTarget.value)}>
         {hasNow ? <option value="">Now</option> : value === '' && <option value="">Choose…</option>}
         {value !== '' && !current && <option value={value}>{plain(value)}</option>}
         {sections.map(([title, each]) => (
           <optgroup key={title} label={title}>
-            {each.map((option) => <option key={option.key} value={option.key}>{option.text}</option>)}
+            {each.map((option) => (
+              <option key={option.key} value={option.key}>
+                {option.text}
+              </option>
+            ))}
           </optgroup>
         ))}
         <option value={OTHER}>Another moment…</option>
       </select>
       {picked === OTHER && (
         <input
-          aria-label={`${label}: a position, time, commit, tag or branch`} name={`${name}-text`} placeholder="2026-05-03, a position, a commit, …" autofocus
+          aria-label={`${label}: a position, time, commit, tag or branch`}
+          name={`${name}-text`}
+          placeholder="2026-05-03, a position, a commit, …"
+          autofocus
           onChange={(event) => (choose(event.currentTarget.value.trim()), setPicked(null))}
         />
       )}
@@ -61,7 +72,9 @@ export function MomentChoice({ label, name, value, choose, moments, about, hasNo
 /** The options in their sections; sections without options are left out. */
 function sectionsOf(moments: Moments | null, about: About | null): [string, Option[]][] {
   const branches = (about?.branches ?? []).length > 1 ? about!.branches : []
-  const named = (kind: string) => ({ name }: { name: string }): Option => ({ key: `${kind}:${name}`, moment: name, text: plain(name) })
+  const named =
+    (kind: string) =>
+    ({ name }: { name: string }): Option => ({ key: `${kind}:${name}`, moment: name, text: plain(name) })
   const commits = (moments?.commits ?? []).map(({ seq, time, actor, message, changes }): Option => {
     const said = message || count(changes, 'change')
     return { key: `commit:${seq}`, moment: String(seq), text: plain(`${short(said, 48)} · ${actor ?? 'unknown'} · ${ago(time)}`) }
@@ -71,7 +84,10 @@ function sectionsOf(moments: Moments | null, about: About | null): [string, Opti
     ...(i === all.length - 1 && before ? [{ key: `before:${day}`, moment: String(before), text: `Before ${day}` }] : []),
   ])
   const sections: [string, Option[]][] = [
-    ['Tags', (moments?.tags ?? []).map(named('tag'))], ['Branches', branches.map(named('branch'))], ['Commits', commits], ['Days', days],
+    ['Tags', (moments?.tags ?? []).map(named('tag'))],
+    ['Branches', branches.map(named('branch'))],
+    ['Commits', commits],
+    ['Days', days],
   ]
   return sections.filter(([, options]) => options.length > 0)
 }

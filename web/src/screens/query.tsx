@@ -5,7 +5,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import type { Explorer } from '../explorer'
 import { conceptIds, tabulate } from '../kip/columns'
 import type { Editor, Problem } from '../kip/editor'
-import { examplesFor, ordinaryTypes, type Example } from '../kip/examples'
+import { type Example, examplesFor, ordinaryTypes } from '../kip/examples'
 import { Empty, Failure, Name, Waiting } from '../parts/basics'
 import { useLoad } from '../parts/load'
 import { Value } from '../parts/value'
@@ -52,7 +52,10 @@ export function QueryScreen({ explorer }: { explorer: Explorer }): JSX.Element {
   }
   const about = explorer.about.value
   const type = about && ordinaryTypes(about)[0]
-  const { value: hub } = useLoad(() => (type ? explorer.source.overview('type', type, null, 1) : Promise.resolve(null)), [explorer, type])
+  const { value: hub } = useLoad(
+    () => (type ? explorer.source.overview('type', type, null, 1) : Promise.resolve(null)),
+    [explorer, type],
+  )
   const examples = about ? examplesFor(about, hub?.nodes[0] ?? null) : []
   const runs = useRef(run)
   runs.current = run
@@ -60,22 +63,50 @@ export function QueryScreen({ explorer }: { explorer: Explorer }): JSX.Element {
     <main class="page query-screen" id="main">
       <h1 class="hidden-title">Query</h1>
       <div class="query-top">
-        <EditorBox explorer={explorer} text={() => text.current} changed={write} run={() => void runs.current(false)} ready={(made) => (editor.current = made)} />
+        <EditorBox
+          explorer={explorer}
+          text={() => text.current}
+          changed={write}
+          run={() => void runs.current(false)}
+          ready={(made) => (editor.current = made)}
+        />
         <aside class="examples" aria-label="Examples">
           <h2>Examples</h2>
           <ul class="plain">
             {examples.map((example) => (
-              <li key={example.title}><button type="button" class="link" onClick={() => take(example)}>{example.title}</button></li>
+              <li key={example.title}>
+                <button type="button" class="link" onClick={() => take(example)}>
+                  {example.title}
+                </button>
+              </li>
             ))}
           </ul>
         </aside>
       </div>
       <div class="tools">
-        <button type="button" class="button strong" disabled={busy} onClick={() => void run(false)}>Run</button>
-        <button type="button" class="button" disabled={busy} title="Check and show what would be written, without writing" onClick={() => void run(true)}>Dry run</button>
-        <span class="note">Ctrl+Enter runs the command. {explorer.about.value?.writable ? 'A dry run writes nothing.' : 'This server is read-only.'}</span>
+        <button type="button" class="button strong" disabled={busy} onClick={() => void run(false)}>
+          Run
+        </button>
+        <button
+          type="button"
+          class="button"
+          disabled={busy}
+          title="Check and show what would be written, without writing"
+          onClick={() => void run(true)}>
+          Dry run
+        </button>
+        <span class="note">
+          Ctrl+Enter runs the command.{' '}
+          {explorer.about.value?.writable ? 'A dry run writes nothing.' : 'This server is read-only.'}
+        </span>
       </div>
-      {busy ? <Waiting /> : outcome ? <OutcomeView outcome={outcome} explorer={explorer} /> : <Empty title="No command has run yet.">Type a command or take an example.</Empty>}
+      {busy ? (
+        <Waiting />
+      ) : outcome ? (
+        <OutcomeView outcome={outcome} explorer={explorer} />
+      ) : (
+        <Empty title="No command has run yet.">Type a command or take an example.</Empty>
+      )}
     </main>
   )
 }
@@ -107,7 +138,9 @@ function EditorBox({ explorer, text, changed, run, ready }: BoxProps): JSX.Eleme
       if (gone || !box.isConnected) return
       const counts = () => explorer.about.peek()?.counts
       editor = createEditor(box, {
-        text: text(), changed, run,
+        text: text(),
+        changed,
+        run,
         types: () => Object.keys(counts()?.types ?? {}),
         relations: () => Object.keys(counts()?.relations ?? {}),
       })
@@ -124,9 +157,13 @@ function EditorBox({ explorer, text, changed, run, ready }: BoxProps): JSX.Eleme
 
 /** A value of an answer; the URI of a node leads to the graph. */
 const Cell = ({ value, explorer }: { value: unknown; explorer: Explorer }): JSX.Element =>
-  typeof value === 'string' && /^(concept|file):\/\/\S+$/.test(value)
-    ? <button type="button" class="link uri" onClick={() => void explorer.open(value)}><Name text={value} /></button>
-    : <Value value={value} depth={1} />
+  typeof value === 'string' && /^(concept|file):\/\/\S+$/.test(value) ? (
+    <button type="button" class="link uri" onClick={() => void explorer.open(value)}>
+      <Name text={value} />
+    </button>
+  ) : (
+    <Value value={value} depth={1} />
+  )
 
 function OutcomeView({ outcome, explorer }: { outcome: Outcome; explorer: Explorer }): JSX.Element {
   const [json, setJson] = useState(false)
@@ -140,23 +177,56 @@ function OutcomeView({ outcome, explorer }: { outcome: Outcome; explorer: Explor
   return (
     <section class="answer" aria-label="Answer">
       <div class="tools">
-        <strong>{outcome.dry ? 'Dry run: nothing was written. ' : ''}{count(rows.length, 'row')}</strong>
+        <strong>
+          {outcome.dry ? 'Dry run: nothing was written. ' : ''}
+          {count(rows.length, 'row')}
+        </strong>
         <span class="gap" />
-        {ids.length > 0 && <button type="button" class="button" onClick={graph}>Show {count(ids.length, 'node')} in the graph</button>}
-        <button type="button" class="button" aria-pressed={json} onClick={() => setJson(!json)}>JSON</button>
+        {ids.length > 0 && (
+          <button type="button" class="button" onClick={graph}>
+            Show {count(ids.length, 'node')} in the graph
+          </button>
+        )}
+        <button type="button" class="button" aria-pressed={json} onClick={() => setJson(!json)}>
+          JSON
+        </button>
       </div>
-      {outcome.warnings.map((warning) => <p key={warning} class="warning">{plain(warning)}</p>)}
+      {outcome.warnings.map((warning) => (
+        <p key={warning} class="warning">
+          {plain(warning)}
+        </p>
+      ))}
       {json ? (
-        <pre class="plain-text" tabIndex={0}>{plain(JSON.stringify(outcome.result, null, 2))}</pre>
+        <pre class="plain-text" tabIndex={0}>
+          {plain(JSON.stringify(outcome.result, null, 2))}
+        </pre>
       ) : !rows.length ? (
         <Empty title="The command found nothing." />
       ) : (
         <div class="table-box" tabIndex={0} aria-label="Rows">
           <table class="data">
-            <thead><tr>{columns.map((column) => <th key={column}>{plain(column)}</th>)}</tr></thead>
-            <tbody>{rows.slice(0, ROWS_MAX).map((row, i) => <tr key={i}>{row.map((value, j) => <td key={j}><Cell value={value} explorer={explorer} /></td>)}</tr>)}</tbody>
+            <thead>
+              <tr>
+                {columns.map((column) => (
+                  <th key={column}>{plain(column)}</th>
+                ))}
+              </tr>
+            </thead>
+            <tbody>
+              {rows.slice(0, ROWS_MAX).map((row, i) => (
+                <tr key={i}>
+                  {row.map((value, j) => (
+                    <td key={j}>
+                      <Cell value={value} explorer={explorer} />
+                    </td>
+                  ))}
+                </tr>
+              ))}
+            </tbody>
           </table>
-          {rows.length > ROWS_MAX && <p class="note">{count(rows.length - ROWS_MAX, 'row')} more are in the answer but not shown here: see JSON.</p>}
+          {rows.length > ROWS_MAX && (
+            <p class="note">{count(rows.length - ROWS_MAX, 'row')} more are in the answer but not shown here: see JSON.</p>
+          )}
         </div>
       )}
     </section>

@@ -1,8 +1,8 @@
 /** Views of the graph under names: saved, opened, renamed and deleted by everybody who uses the graph. */
 
+import { signal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { signal } from '@preact/signals'
 import type { Explorer } from '../explorer'
 import { GROUP_PREFIX } from '../graph/scene'
 import type { Stage } from '../graph/stage'
@@ -30,9 +30,15 @@ export function SavedViewsDialog({ explorer, stage }: Props): JSX.Element | null
   if (!open) return null
   return (
     <dialog ref={box} class="dialog" aria-labelledby="saved-title" onClose={() => (savedOpen.value = false)}>
-      <h1 id="saved-title" tabIndex={-1} autofocus>Saved views</h1>
+      <h1 id="saved-title" tabIndex={-1} autofocus>
+        Saved views
+      </h1>
       <Body explorer={explorer} stage={stage} close={() => box.current?.close()} />
-      <div class="form-buttons"><button type="button" class="button" onClick={() => box.current?.close()}>Close</button></div>
+      <div class="form-buttons">
+        <button type="button" class="button" onClick={() => box.current?.close()}>
+          Close
+        </button>
+      </div>
     </dialog>
   )
 }
@@ -45,11 +51,25 @@ function Body({ explorer, stage, close }: Props & { close: () => void }): JSX.El
   return (
     <>
       {writable && <SaveForm explorer={explorer} stage={stage} views={value ?? []} again={again} />}
-      {error ? <Failure error={error} /> : !value ? <Waiting /> : !value.length && <Empty title="No view is saved yet.">{writable ? 'Save what is shown now under a name.' : 'This server is read-only.'}</Empty>}
+      {error ? (
+        <Failure error={error} />
+      ) : !value ? (
+        <Waiting />
+      ) : (
+        !value.length && (
+          <Empty title="No view is saved yet.">
+            {writable ? 'Save what is shown now under a name.' : 'This server is read-only.'}
+          </Empty>
+        )
+      )}
       <ul class="plain saved-views">
-        {value?.map((view) => <SavedRow key={view.id} view={view} explorer={explorer} stage={stage} writable={writable} again={again} close={close} />)}
+        {value?.map((view) => (
+          <SavedRow key={view.id} view={view} explorer={explorer} stage={stage} writable={writable} again={again} close={close} />
+        ))}
       </ul>
-      <p class="note">Saved views are kept in the file of the graph, beside its knowledge: everybody who opens this branch finds them.</p>
+      <p class="note">
+        Saved views are kept in the file of the graph, beside its knowledge: everybody who opens this branch finds them.
+      </p>
     </>
   )
 }
@@ -63,7 +83,19 @@ function contentOf(explorer: Explorer, stage: Stage | null): SavedContent {
   }
   const camera = stage?.camera.value
   return {
-    view: { by, size, ids, less, hide, table, ...(group !== null && { group }), ...(route && { route }), ...(span && { span }), ...(selected && { selected }), ...(at !== null && { at }) },
+    view: {
+      by,
+      size,
+      ids,
+      less,
+      hide,
+      table,
+      ...(group !== null && { group }),
+      ...(route && { route }),
+      ...(span && { span }),
+      ...(selected && { selected }),
+      ...(at !== null && { at }),
+    },
     positions,
     ...(camera && { camera: [camera.x, camera.y, camera.zoom] }),
   }
@@ -93,10 +125,21 @@ function SaveForm({ explorer, stage, views, again }: FormProps): JSX.Element {
   const taken = error instanceof SourceError && error.name === TAKEN
   return (
     <form onSubmit={(event) => void save(event)}>
-      <label class="field">Save what is shown as
+      <label class="field">
+        Save what is shown as
         <span class="field-line">
-          <input name="view" required maxLength={100} value={name} placeholder="Name" autocomplete="off" onInput={(event) => setName(event.currentTarget.value)} />
-          <button type="submit" class="button strong" disabled={!name.trim()}>{same ? 'Replace' : 'Save'}</button>
+          <input
+            name="view"
+            required
+            maxLength={100}
+            value={name}
+            placeholder="Name"
+            autocomplete="off"
+            onInput={(event) => setName(event.currentTarget.value)}
+          />
+          <button type="submit" class="button strong" disabled={!name.trim()}>
+            {same ? 'Replace' : 'Save'}
+          </button>
         </span>
       </label>
       {error && !(taken && same) ? <Failure error={error} /> : null}
@@ -121,7 +164,19 @@ function SavedRow({ view, explorer, stage, writable, again, close }: RowProps): 
       close()
       const { branch } = explorer.view.value
       const { group = null, route = null, span = null, selected = null, at = null, ...rest } = saved
-      await explorer.openSaved({ ...START, ...rest, group, route: route ?? null, span: span ?? null, selected: selected ?? null, at: at ?? null, branch }, positions)
+      await explorer.openSaved(
+        {
+          ...START,
+          ...rest,
+          group,
+          route: route ?? null,
+          span: span ?? null,
+          selected: selected ?? null,
+          at: at ?? null,
+          branch,
+        },
+        positions,
+      )
       if (camera) stage?.turnTo({ x: camera[0]!, y: camera[1]!, zoom: camera[2]! })
       say(`The view ${view.name} is shown.`)
     } catch (error) {
@@ -136,19 +191,56 @@ function SavedRow({ view, explorer, stage, writable, again, close }: RowProps): 
   return (
     <li>
       <div class="branch-row">
-        <button type="button" class="link" onClick={() => void open()}><Name text={view.name} /></button>
-        <span class="note"><Name text={view.actor} />, <Time time={view.time} /></span>
+        <button type="button" class="link" onClick={() => void open()}>
+          <Name text={view.name} />
+        </button>
+        <span class="note">
+          <Name text={view.actor} />, <Time time={view.time} />
+        </span>
         <span class="gap" />
-        {writable && <button type="button" class="button" aria-label={`Rename ${view.name}`} aria-expanded={mode === 'rename'} onClick={() => setMode(mode === 'rename' ? null : 'rename')}>Rename</button>}
-        {writable && <button type="button" class="button" aria-label={`Delete ${view.name}`} aria-expanded={mode === 'delete'} onClick={() => setMode(mode === 'delete' ? null : 'delete')}>Delete</button>}
+        {writable && (
+          <button
+            type="button"
+            class="button"
+            aria-label={`Rename ${view.name}`}
+            aria-expanded={mode === 'rename'}
+            onClick={() => setMode(mode === 'rename' ? null : 'rename')}>
+            Rename
+          </button>
+        )}
+        {writable && (
+          <button
+            type="button"
+            class="button"
+            aria-label={`Delete ${view.name}`}
+            aria-expanded={mode === 'delete'}
+            onClick={() => setMode(mode === 'delete' ? null : 'delete')}>
+            Delete
+          </button>
+        )}
       </div>
       {mode === 'rename' && (
         <form class="field-line" onSubmit={rename}>
-          <input aria-label="New name" required maxLength={100} value={name} onInput={(event) => setName(event.currentTarget.value)} />
-          <button type="submit" class="button strong">Rename</button>
+          <input
+            aria-label="New name"
+            required
+            maxLength={100}
+            value={name}
+            onInput={(event) => setName(event.currentTarget.value)}
+          />
+          <button type="submit" class="button strong">
+            Rename
+          </button>
         </form>
       )}
-      {mode === 'delete' && <p>It is deleted for everybody. <button type="button" class="button danger" onClick={() => void remove()}>Delete for good</button></p>}
+      {mode === 'delete' && (
+        <p>
+          It is deleted for everybody.{' '}
+          <button type="button" class="button danger" onClick={() => void remove()}>
+            Delete for good
+          </button>
+        </p>
+      )}
     </li>
   )
 }

@@ -11,7 +11,11 @@ import { SearchHits } from './search-hits'
 const PAUSE_MS = 60
 /** The names are asked for again after this time, and then after twice the time before, while their index is made. */
 const AGAIN_MS = 300
-const KINDS: [SearchKind, string][] = [['any', 'All'], ['notes', 'Notes'], ['code', 'Code']]
+const KINDS: [SearchKind, string][] = [
+  ['any', 'All'],
+  ['notes', 'Notes'],
+  ['code', 'Code'],
+]
 
 export function SearchBox({ explorer }: { explorer: Explorer }): JSX.Element {
   const [text, setText] = useState('')
@@ -67,13 +71,16 @@ export function SearchBox({ explorer }: { explorer: Explorer }): JSX.Element {
     explorer.source.search(wanted, at, wantedKind).then((found) => {
       if (sought.current !== wanted) return
       take(found, wanted, true)
-      if (!found.length) say('Nothing was found.', { hint: wantedKind === 'any' ? 'Try other words, or fewer.' : 'Try other words, or search notes and code.' })
+      if (!found.length)
+        say('Nothing was found.', {
+          hint: wantedKind === 'any' ? 'Try other words, or fewer.' : 'Try other words, or search notes and code.',
+        })
     }, complain)
   }
   const key = (event: KeyboardEvent) => {
     if (event.key === 'ArrowDown') setPlace(Math.min(hits.length - 1, place + 1))
     else if (event.key === 'ArrowUp') setPlace(Math.max(-1, place - 1))
-    else if (event.key === 'Escape') (setOpen(false), (event.currentTarget as HTMLElement).blur())
+    else if (event.key === 'Escape') setOpen(false), (event.currentTarget as HTMLElement).blur()
     else if (event.key === 'Enter') {
       const hit = asked === text.trim() && !event.shiftKey ? hits[place] : undefined
       if (hit) choose(hit)
@@ -91,10 +98,22 @@ export function SearchBox({ explorer }: { explorer: Explorer }): JSX.Element {
     <div class="search" role="search">
       <SearchIcon />
       <input
-        id="search" type="search" role="combobox" list={undefined} placeholder="Search" value={text} autocomplete="off" spellcheck={false}
-        aria-label="Search nodes" aria-expanded={shown} aria-controls="hits" aria-activedescendant={shown && place >= 0 ? `hit-${place}` : undefined}
+        id="search"
+        type="search"
+        role="combobox"
+        list={undefined}
+        placeholder="Search"
+        value={text}
+        autocomplete="off"
+        spellcheck={false}
+        aria-label="Search nodes"
+        aria-expanded={shown}
+        aria-controls="hits"
+        aria-activedescendant={shown && place >= 0 ? `hit-${place}` : undefined}
         onInput={(event) => (setText(event.currentTarget.value), setOpen(true))}
-        onFocus={() => setOpen(true)} onBlur={leaves} onKeyDown={key}
+        onFocus={() => setOpen(true)}
+        onBlur={leaves}
+        onKeyDown={key}
       />
       <kbd aria-hidden="true">/</kbd>
       <div class="hits" hidden={!shown}>
@@ -102,12 +121,24 @@ export function SearchBox({ explorer }: { explorer: Explorer }): JSX.Element {
           <span class="note">{full ? 'Found in' : 'Search contents of'}</span>
           <span class="segments" role="group" aria-label="Kinds to search">
             {KINDS.map(([each, label]) => (
-              <button key={each} type="button" aria-pressed={kind === each} onPointerDown={(event) => event.preventDefault()} onBlur={leaves} onClick={() => (setKind(each), searchAll(each))}>{label}</button>
+              <button
+                key={each}
+                type="button"
+                aria-pressed={kind === each}
+                onPointerDown={(event) => event.preventDefault()}
+                onBlur={leaves}
+                onClick={() => (setKind(each), searchAll(each))}>
+                {label}
+              </button>
             ))}
           </span>
         </div>
         <SearchHits explorer={explorer} hits={hits} full={full} place={place} none={shown && none} choose={choose} />
-        {hits.length > 0 && <div class="hit-note" aria-hidden="true">Enter opens · Shift+Enter searches contents and meanings</div>}
+        {hits.length > 0 && (
+          <div class="hit-note" aria-hidden="true">
+            Enter opens · Shift+Enter searches contents and meanings
+          </div>
+        )}
       </div>
     </div>
   )

@@ -21,16 +21,26 @@ interface Props {
 const TITLES: Record<NonNullable<Hit['section']>, string> = { notes: 'Notes', code: 'Code' }
 
 export function SearchHits({ explorer, hits, full, place, none, choose }: Props): JSX.Element {
-  const rows = hits.map((hit, i) => <HitRow key={hit.id} hit={hit} id={`hit-${i}`} chosen={i === place} explorer={explorer} choose={choose} />)
+  const rows = hits.map((hit, i) => (
+    <HitRow key={hit.id} hit={hit} id={`hit-${i}`} chosen={i === place} explorer={explorer} choose={choose} />
+  ))
   return (
     <div id="hits" role="listbox" aria-label="Found">
-      {full ? sectionsOf(hits).map(({ section, begin, end }) => (
-        <div key={section} role="group" aria-labelledby={`hits-${section}`}>
-          <h2 id={`hits-${section}`} class="hit-section">{TITLES[section]} <span class="tab-count">{end - begin}</span></h2>
-          {rows.slice(begin, end)}
+      {full
+        ? sectionsOf(hits).map(({ section, begin, end }) => (
+            <div key={section} role="group" aria-labelledby={`hits-${section}`}>
+              <h2 id={`hits-${section}`} class="hit-section">
+                {TITLES[section]} <span class="tab-count">{end - begin}</span>
+              </h2>
+              {rows.slice(begin, end)}
+            </div>
+          ))
+        : rows}
+      {none && (
+        <div class="hit none" role="option" aria-selected="false">
+          {full ? 'Nothing was found.' : 'No name begins so. Enter searches contents and meanings.'}
         </div>
-      )) : rows}
-      {none && <div class="hit none" role="option" aria-selected="false">{full ? 'Nothing was found.' : 'No name begins so. Enter searches contents and meanings.'}</div>}
+      )}
     </div>
   )
 }
@@ -57,9 +67,17 @@ interface RowProps {
 const HitRow = ({ hit, id, chosen, explorer, choose }: RowProps): JSX.Element => (
   <div id={id} role="option" aria-selected={chosen} class="hit" onPointerDown={(event) => (event.preventDefault(), choose(hit))}>
     <Shape kind={hit.kind} type={hit.type} symbol={hit.symbol} explorer={explorer} />
-    <span class="hit-name"><Name text={hit.name} /></span>
-    <span class="hit-path"><Name text={splitUri(hit.id)[0]} /></span>
-    {hit.caveats?.map((caveat) => <span key={caveat} class="hit-caveat"><Name text={caveat} /></span>)}
+    <span class="hit-name">
+      <Name text={hit.name} />
+    </span>
+    <span class="hit-path">
+      <Name text={splitUri(hit.id)[0]} />
+    </span>
+    {hit.caveats?.map((caveat) => (
+      <span key={caveat} class="hit-caveat">
+        <Name text={caveat} />
+      </span>
+    ))}
     {hit.snippet && <span class="hit-snippet">{plain(hit.snippet)}</span>}
   </div>
 )

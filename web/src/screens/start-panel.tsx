@@ -17,12 +17,23 @@ export function StartPanel({ explorer }: { explorer: Explorer }): JSX.Element {
   const counts = explorer.counts.value
   return (
     <div class="panel-body">
-      <h1 class="panel-title"><Name text={graphName(about)} /></h1>
+      <h1 class="panel-title">
+        <Name text={graphName(about)} />
+      </h1>
       {counts && (
         <dl class="figures">
-          <div><dt>nodes</dt><dd>{number(counts.nodes)}</dd></div>
-          <div><dt>links</dt><dd>{number(counts.links)}</dd></div>
-          <div class={counts.missing ? 'missing' : undefined}><dt>missing</dt><dd>{number(counts.missing)}</dd></div>
+          <div>
+            <dt>nodes</dt>
+            <dd>{number(counts.nodes)}</dd>
+          </div>
+          <div>
+            <dt>links</dt>
+            <dd>{number(counts.links)}</dd>
+          </div>
+          <div class={counts.missing ? 'missing' : undefined}>
+            <dt>missing</dt>
+            <dd>{number(counts.missing)}</dd>
+          </div>
         </dl>
       )}
       {explorer.source.abilities.time && <Recent explorer={explorer} />}
@@ -33,14 +44,21 @@ export function StartPanel({ explorer }: { explorer: Explorer }): JSX.Element {
 
 function Recent({ explorer }: { explorer: Explorer }): JSX.Element {
   const { at } = explorer.view.value
-  const { value, error } = useLoad(() => explorer.source.commits(at === null ? null : at + 1, RECENT), [explorer, at, explorer.changed.value])
+  const { value, error } = useLoad(
+    () => explorer.source.commits(at === null ? null : at + 1, RECENT),
+    [explorer, at, explorer.changed.value],
+  )
   return (
     <section>
       <h2>Recent changes</h2>
       {error ? <Failure error={error} /> : null}
       {value && !value.commits.length && <Empty title="Nothing was written yet." />}
       <ol class="commits">
-        {value?.commits.map((commit) => <li key={commit.seq}><CommitLine commit={commit} explorer={explorer} /></li>)}
+        {value?.commits.map((commit) => (
+          <li key={commit.seq}>
+            <CommitLine commit={commit} explorer={explorer} />
+          </li>
+        ))}
       </ol>
     </section>
   )
@@ -49,9 +67,17 @@ function Recent({ explorer }: { explorer: Explorer }): JSX.Element {
 /** One transaction: who, when, why. It opens the comparison with the state before. */
 export function CommitLine({ commit, explorer }: { commit: Commit; explorer: Explorer }): JSX.Element {
   return (
-    <button type="button" class="commit" onClick={() => explorer.look({ screen: 'compare', from: String(commit.before), to: String(commit.seq) })}>
-      <span class="commit-message"><Name text={commit.message || count(commit.changes, 'change')} /></span>
-      <span class="commit-note"><Name text={commit.actor ?? 'unknown'} /> · <Time time={commit.time} />{commit.message ? ` · ${count(commit.changes, 'change')}` : ''}</span>
+    <button
+      type="button"
+      class="commit"
+      onClick={() => explorer.look({ screen: 'compare', from: String(commit.before), to: String(commit.seq) })}>
+      <span class="commit-message">
+        <Name text={commit.message || count(commit.changes, 'change')} />
+      </span>
+      <span class="commit-note">
+        <Name text={commit.actor ?? 'unknown'} /> · <Time time={commit.time} />
+        {commit.message ? ` · ${count(commit.changes, 'change')}` : ''}
+      </span>
     </button>
   )
 }
@@ -65,9 +91,17 @@ function Gaps({ explorer }: { explorer: Explorer }): JSX.Element {
       {error ? <Failure error={error} /> : null}
       {value && !value.missing.length && <p class="good">✓ Every link leads to something that is written.</p>}
       <ul class="plain">
-        {value?.missing.slice(0, GAPS).map((gap) => <li key={gap.id}><Gap gap={gap} explorer={explorer} /></li>)}
+        {value?.missing.slice(0, GAPS).map((gap) => (
+          <li key={gap.id}>
+            <Gap gap={gap} explorer={explorer} />
+          </li>
+        ))}
       </ul>
-      {value && value.total > GAPS && <button type="button" class="link" onClick={() => explorer.look({ screen: 'missing' })}>All {number(value.total)} missing concepts</button>}
+      {value && value.total > GAPS && (
+        <button type="button" class="link" onClick={() => explorer.look({ screen: 'missing' })}>
+          All {number(value.total)} missing concepts
+        </button>
+      )}
     </section>
   )
 }
@@ -77,7 +111,10 @@ function Gap({ gap, explorer }: { gap: MissingConcept; explorer: Explorer }): JS
   return (
     <div class="gap-row">
       <NodeButton card={card} explorer={explorer} />
-      <span class="note">from {gap.from.length ? <Name text={gap.from[0]!.name} /> : 'nowhere'}{gap.links > 1 ? ` and ${gap.links - 1} more` : ''}</span>
+      <span class="note">
+        from {gap.from.length ? <Name text={gap.from[0]!.name} /> : 'nowhere'}
+        {gap.links > 1 ? ` and ${gap.links - 1} more` : ''}
+      </span>
     </div>
   )
 }

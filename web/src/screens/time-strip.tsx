@@ -14,12 +14,20 @@ const SETTLED_MS = 180
 export function TimeStrip({ explorer }: { explorer: Explorer }): JSX.Element | null {
   const { value } = useLoad(() => explorer.source.timeline(BUCKETS), [explorer, explorer.about.value?.position])
   const { at } = explorer.view.value
-  const { value: shown } = useLoad(() => (at === null || at === 0 ? Promise.resolve(null) : explorer.source.commit(at)), [explorer, at])
+  const { value: shown } = useLoad(
+    () => (at === null || at === 0 ? Promise.resolve(null) : explorer.source.commit(at)),
+    [explorer, at],
+  )
   const [dragged, setDragged] = useState<number | null>(null)
   const timer = useRef(0)
   useEffect(() => () => clearTimeout(timer.current), [])
   // Its place is kept until it is read: the canvas would change its size under the reader's hand.
-  if (!value) return <footer class="time-strip"><div class="time-box" /></footer>
+  if (!value)
+    return (
+      <footer class="time-strip">
+        <div class="time-box" />
+      </footer>
+    )
   const stops = stopsOf(value)
   if (stops.length < 2 && at === null) return null
   const place = dragged ?? placeOf(stops, at)
@@ -33,7 +41,8 @@ export function TimeStrip({ explorer }: { explorer: Explorer }): JSX.Element | n
   }
   const now = dragged === null ? at === null : place === stops.length - 1
   // A commit between two stops has a time and a position of its own.
-  const exact = dragged === null && at !== null ? { seq: at, time: shown?.seq === at ? shown.time : stops[place]?.time } : stops[place]!
+  const exact =
+    dragged === null && at !== null ? { seq: at, time: shown?.seq === at ? shown.time : stops[place]?.time } : stops[place]!
   const text = now ? 'now' : moment(exact.time) || 'the begin'
   return (
     <footer class={now ? 'time-strip' : 'time-strip past'}>
@@ -41,14 +50,30 @@ export function TimeStrip({ explorer }: { explorer: Explorer }): JSX.Element | n
       <div class="time-box">
         <Bars timeline={value} stops={stops} place={place} />
         <input
-          id="moment" type="range" min={0} max={stops.length - 1} step={1} value={place}
+          id="moment"
+          type="range"
+          min={0}
+          max={stops.length - 1}
+          step={1}
+          value={place}
           aria-valuetext={now ? 'now' : `${text}, position ${exact.seq}`}
           onInput={(event) => move(Number(event.currentTarget.value))}
         />
       </div>
-      <output for="moment" data-testid="moment">{text}{!now && <span class="strip-more"> · position {exact.seq}</span>}</output>
-      <button type="button" class="button" disabled={now} onClick={() => explorer.showMoment(null)}>Now</button>
-      <button type="button" class="button" onClick={() => explorer.look({ screen: 'compare', from: String(exact.seq), to: '' })} disabled={now}>Compare with now</button>
+      <output for="moment" data-testid="moment">
+        {text}
+        {!now && <span class="strip-more"> · position {exact.seq}</span>}
+      </output>
+      <button type="button" class="button" disabled={now} onClick={() => explorer.showMoment(null)}>
+        Now
+      </button>
+      <button
+        type="button"
+        class="button"
+        onClick={() => explorer.look({ screen: 'compare', from: String(exact.seq), to: '' })}
+        disabled={now}>
+        Compare with now
+      </button>
     </footer>
   )
 }
@@ -88,7 +113,16 @@ function Bars({ timeline, stops, place }: { timeline: Timeline; stops: Stop[]; p
     <svg class="bars" viewBox="0 0 100 24" preserveAspectRatio="none" aria-hidden="true">
       {stops.map((stop, i) => {
         const height = counts.get(stop.seq) ? 3 + 21 * Math.sqrt(counts.get(stop.seq)! / most) : 1
-        return <rect key={stop.seq} class={i <= place ? 'bar' : 'bar later'} x={i * step - width / 2} width={width} y={24 - Math.min(24, height)} height={Math.min(24, height)} />
+        return (
+          <rect
+            key={stop.seq}
+            class={i <= place ? 'bar' : 'bar later'}
+            x={i * step - width / 2}
+            width={width}
+            y={24 - Math.min(24, height)}
+            height={Math.min(24, height)}
+          />
+        )
       })}
     </svg>
   )

@@ -11,7 +11,11 @@ import { count, moment, number } from '../text/format'
 const PAGE = 50
 
 export function TimelineScreen({ explorer }: { explorer: Explorer }): JSX.Element {
-  const { pages, error, more } = usePages((before: number | null) => explorer.source.commits(before, PAGE), (page) => page.next_before, [explorer, explorer.changed.value])
+  const { pages, error, more } = usePages(
+    (before: number | null) => explorer.source.commits(before, PAGE),
+    (page) => page.next_before,
+    [explorer, explorer.changed.value],
+  )
   const [marked, setMarked] = useState<number | null>(null)
   const commits = pages.flatMap((page) => page.commits)
   const show = (commit: Commit) => {
@@ -22,7 +26,13 @@ export function TimelineScreen({ explorer }: { explorer: Explorer }): JSX.Elemen
     <main class="page" id="main">
       <h1>Timeline</h1>
       <p class="lead">Every commit of the graph, newest first.</p>
-      {error ? <Failure error={error} /> : !pages.length ? <Waiting /> : !commits.length ? <Empty title="Nothing was written yet." /> : null}
+      {error ? (
+        <Failure error={error} />
+      ) : !pages.length ? (
+        <Waiting />
+      ) : !commits.length ? (
+        <Empty title="Nothing was written yet." />
+      ) : null}
       {days(commits).map(([day, those]) => (
         <section key={day} class="day">
           <h2>{day}</h2>
@@ -30,16 +40,42 @@ export function TimelineScreen({ explorer }: { explorer: Explorer }): JSX.Elemen
             {those.map((commit) => (
               <li key={commit.seq} class={commit.seq === marked ? 'marked' : undefined}>
                 <div class="timeline-main">
-                  <strong><Name text={commit.message || count(commit.changes, 'change')} /></strong>
-                  <span class="note"><Name text={commit.actor ?? 'unknown'} /> · <Time time={commit.time} /> · {count(commit.changes, 'change')} · position {number(commit.seq)}</span>
+                  <strong>
+                    <Name text={commit.message || count(commit.changes, 'change')} />
+                  </strong>
+                  <span class="note">
+                    <Name text={commit.actor ?? 'unknown'} /> · <Time time={commit.time} /> · {count(commit.changes, 'change')} ·
+                    position {number(commit.seq)}
+                  </span>
                 </div>
                 <div class="actions">
-                  <button type="button" class="button" onClick={() => explorer.look({ screen: 'compare', from: String(commit.before), to: String(commit.seq) })}>Changes</button>
-                  <button type="button" class="button" onClick={() => show(commit)}>Graph as of then</button>
+                  <button
+                    type="button"
+                    class="button"
+                    onClick={() => explorer.look({ screen: 'compare', from: String(commit.before), to: String(commit.seq) })}>
+                    Changes
+                  </button>
+                  <button type="button" class="button" onClick={() => show(commit)}>
+                    Graph as of then
+                  </button>
                   {marked === null ? (
-                    <button type="button" class="button" onClick={() => setMarked(commit.seq)}>Compare from here</button>
+                    <button type="button" class="button" onClick={() => setMarked(commit.seq)}>
+                      Compare from here
+                    </button>
                   ) : (
-                    <button type="button" class="button strong" disabled={marked === commit.seq} onClick={() => explorer.look({ screen: 'compare', from: String(Math.min(marked, commit.seq)), to: String(Math.max(marked, commit.seq)) })}>Compare to here</button>
+                    <button
+                      type="button"
+                      class="button strong"
+                      disabled={marked === commit.seq}
+                      onClick={() =>
+                        explorer.look({
+                          screen: 'compare',
+                          from: String(Math.min(marked, commit.seq)),
+                          to: String(Math.max(marked, commit.seq)),
+                        })
+                      }>
+                      Compare to here
+                    </button>
                   )}
                 </div>
               </li>
@@ -47,7 +83,11 @@ export function TimelineScreen({ explorer }: { explorer: Explorer }): JSX.Elemen
           </ol>
         </section>
       ))}
-      {more && <button type="button" class="button more" onClick={more}>Older commits</button>}
+      {more && (
+        <button type="button" class="button more" onClick={more}>
+          Older commits
+        </button>
+      )}
     </main>
   )
 }

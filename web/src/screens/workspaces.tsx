@@ -19,8 +19,13 @@ export function WorkspacesScreen({ explorer }: { explorer: Explorer }): JSX.Elem
         {about?.workspaces.map(({ name, nodes, group }) => (
           <li key={name}>
             <button type="button" class="card" onClick={() => open(group ?? `concept://${name}`)}>
-              <strong><Name text={name} /></strong>
-              <span class="note">{count(nodes, 'node')}{name === about.workspace ? ' · paths without a workspace belong here' : ''}</span>
+              <strong>
+                <Name text={name} />
+              </strong>
+              <span class="note">
+                {count(nodes, 'node')}
+                {name === about.workspace ? ' · paths without a workspace belong here' : ''}
+              </span>
             </button>
           </li>
         ))}

@@ -1,6 +1,13 @@
 /** The bridge of an MCP App to its host: JSON-RPC over messages between windows. */
 
-type Message = { jsonrpc: '2.0'; id?: number | string; method?: string; params?: unknown; result?: unknown; error?: { message: string } }
+type Message = {
+  jsonrpc: '2.0'
+  id?: number | string
+  method?: string
+  params?: unknown
+  result?: unknown
+  error?: { message: string }
+}
 
 const PROTOCOL = '2026-01-26'
 
@@ -17,7 +24,11 @@ export class Bridge {
 
   /** Introduces the App; returns what the host says about itself. */
   async open(): Promise<{ hostContext?: { theme?: string } }> {
-    const host = await this.request('ui/initialize', { appInfo: { name: 'mycel', version: '1' }, appCapabilities: {}, protocolVersion: PROTOCOL })
+    const host = await this.request('ui/initialize', {
+      appInfo: { name: 'mycel', version: '1' },
+      appCapabilities: {},
+      protocolVersion: PROTOCOL,
+    })
     this.#send({ jsonrpc: '2.0', method: 'ui/notifications/initialized', params: {} })
     return host as { hostContext?: { theme?: string } }
   }

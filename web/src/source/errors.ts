@@ -27,10 +27,20 @@ export class SourceError extends Error {
 }
 
 export const away = (): SourceError =>
-  new SourceError('away', 'ServerAway', 'The server does not answer.', 'It may have been stopped. The page tries again by itself.')
+  new SourceError(
+    'away',
+    'ServerAway',
+    'The server does not answer.',
+    'It may have been stopped. The page tries again by itself.',
+  )
 
 export const unsupported = (what: string): SourceError =>
-  new SourceError('unsupported', 'Unsupported', `${what} is not part of this snapshot.`, 'Open the graph with `mycel explore` to see it.')
+  new SourceError(
+    'unsupported',
+    'Unsupported',
+    `${what} is not part of this snapshot.`,
+    'Open the graph with `mycel explore` to see it.',
+  )
 
 /** An error as it stands in the body of an answer. */
 export function errorFrom(body: unknown, status: number): SourceError {

@@ -1,8 +1,8 @@
 /** The graph over HTTP: the endpoints under `/api` and `/kip` of `mycel serve`. */
 
+import { offset } from '../text/format'
 import { away, errorFrom, SourceError } from './errors'
 import { readEvents } from './event-stream'
-import { offset } from '../text/format'
 import type * as T from './types'
 
 type Parameters = Record<string, string | number | null | undefined>
@@ -203,7 +203,7 @@ export class HttpSource implements T.Source {
       if (value !== null && value !== undefined) query.set(key, String(value))
     }
     const text = query.toString()
-    return `/api/${path}${text ? '?' + text : ''}`
+    return `/api/${path}${text ? `?${text}` : ''}`
   }
 
   async #send<R>(path: string, request: RequestInit): Promise<R> {
@@ -218,7 +218,7 @@ export class HttpSource implements T.Source {
     if (token) headers.set('authorization', `Bearer ${token}`)
     let answer: Response
     try {
-      answer = await fetch(path, { ...request, headers, credentials: 'omit', cache: 'no-store' })
+      answer = await fetch(below(path), { ...request, headers, credentials: 'omit', cache: 'no-store' })
     } catch (error) {
       if (error instanceof DOMException && error.name === 'AbortError') throw error
       throw away()
@@ -230,11 +230,14 @@ export class HttpSource implements T.Source {
   }
 }
 
+/** The address of a path of this workspace: on a server of many, the page is below `/ws/NAME`. */
+const below = (path: string): string => (globalThis.location?.pathname ?? '').replace(/\/ui(\/.*)?$/, '') + path
+
 const moment = (at: T.Moment): { at?: number } => (at === null ? {} : { at })
 
 /** Exchanges the single-use ticket of the address bar for a token of this session. */
 export async function redeem(ticket: string): Promise<string> {
-  const answer = await fetch('/api/ticket', {
+  const answer = await fetch(below('/api/ticket'), {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ ticket }),

@@ -2,7 +2,7 @@
 
 import type { Bridge } from './bridge'
 import { errorFrom, SourceError } from './errors'
-import { SnapshotSource, type Snapshot } from './snapshot'
+import { type Snapshot, SnapshotSource } from './snapshot'
 import type * as T from './types'
 
 interface ToolResult {
@@ -21,14 +21,20 @@ export function viewOf(result: unknown): { nodes: T.Card[]; links: T.Link[]; cen
 }
 
 export class AppSource extends SnapshotSource {
-  constructor(data: Snapshot, private readonly bridge: Bridge) {
+  constructor(
+    data: Snapshot,
+    private readonly bridge: Bridge,
+  ) {
     super(data)
   }
 
   /** The counts of the whole graph where the host lets them be read, else those of the result. */
   override async about(): Promise<T.About> {
     const own = await super.about()
-    return this.#ask<T.About>('about', {}).then((about) => ({ ...about, writable: false }), () => own)
+    return this.#ask<T.About>('about', {}).then(
+      (about) => ({ ...about, writable: false }),
+      () => own,
+    )
   }
 
   override suggest(q: string): Promise<T.Suggestions> {
@@ -51,9 +57,11 @@ export class AppSource extends SnapshotSource {
   }
 
   async #ask<R>(view: string, parameters: Record<string, unknown>): Promise<R> {
-    const result = (await this.bridge.request('tools/call', { name: 'explore', arguments: { view, parameters } }).catch((error: Error) => {
-      throw new SourceError('host', 'HostRefused', error.message, 'The chat does not let the view read more of the graph.')
-    })) as ToolResult
+    const result = (await this.bridge
+      .request('tools/call', { name: 'explore', arguments: { view, parameters } })
+      .catch((error: Error) => {
+        throw new SourceError('host', 'HostRefused', error.message, 'The chat does not let the view read more of the graph.')
+      })) as ToolResult
     if (result.isError) throw errorFrom(result.structuredContent ?? { error: { message: result.content?.[0]?.text } }, 400)
     return result.structuredContent as R
   }

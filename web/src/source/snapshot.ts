@@ -46,7 +46,9 @@ export class SnapshotSource implements T.Source {
       return words.every((word) => all.includes(word))
     }
     const section = (card: T.Card): 'notes' | 'code' => (/^(Resource|Symbol)$/.test(card.type) ? 'code' : 'notes')
-    const found = this.data.nodes.filter(has).map((card): T.Hit => ({ ...card, section: section(card), caveats: this.data.details?.[card.id]?.caveats }))
+    const found = this.data.nodes
+      .filter(has)
+      .map((card): T.Hit => ({ ...card, section: section(card), caveats: this.data.details?.[card.id]?.caveats }))
     found.sort((a, b) => Number(a.section === 'code') - Number(b.section === 'code'))
     return found.filter((hit) => kind === 'any' || hit.section === kind).slice(0, 20)
   }
@@ -54,7 +56,18 @@ export class SnapshotSource implements T.Source {
   /** The snapshot has one level: all of its nodes. */
   async overview(by: T.Grouping, group: string | null): Promise<T.Overview> {
     const { nodes, links } = this.data
-    return { by, group, groups: [], links: [], nodes, edges: links, total: nodes.length, shown: nodes.length, folded: 0, position: this.data.about.position }
+    return {
+      by,
+      group,
+      groups: [],
+      links: [],
+      nodes,
+      edges: links,
+      total: nodes.length,
+      shown: nodes.length,
+      folded: 0,
+      position: this.data.about.position,
+    }
   }
 
   async near(id: string, known: string[], limit: number): Promise<T.Neighbours> {
@@ -66,7 +79,10 @@ export class SnapshotSource implements T.Source {
       if (target === id) around.add(source)
     }
     const fresh = [...around].filter((other) => !there.has(other) && this.#cards.has(other))
-    const nodes = fresh.map((other) => this.#card(other)).sort((a, b) => b.degree - a.degree).slice(0, limit)
+    const nodes = fresh
+      .map((other) => this.#card(other))
+      .sort((a, b) => b.degree - a.degree)
+      .slice(0, limit)
     for (const card of nodes) there.add(card.id)
     const links = this.data.links.filter(({ source, target }) => there.has(source) && there.has(target))
     return { center, nodes, links, total: around.size, left: fresh.length - nodes.length, position: this.data.about.position }
@@ -85,7 +101,18 @@ export class SnapshotSource implements T.Source {
 
   async node(id: string): Promise<T.NodeDetail> {
     const card = this.#card(id)
-    return this.data.details?.[id] ?? { ...card, content: null, attributes: {}, metadata: {}, created_at: null, updated_at: null, commit: null, position: this.data.about.position }
+    return (
+      this.data.details?.[id] ?? {
+        ...card,
+        content: null,
+        attributes: {},
+        metadata: {},
+        created_at: null,
+        updated_at: null,
+        commit: null,
+        position: this.data.about.position,
+      }
+    )
   }
 
   source(): Promise<T.SourceText | null> {
@@ -96,8 +123,10 @@ export class SnapshotSource implements T.Source {
     const stored = this.data.relations?.[id]
     if (stored) return stored
     const relations = this.data.links.flatMap((link): T.Relation[] => {
-      if (link.source === id && this.#cards.has(link.target)) return [{ ...link, direction: 'out', other: this.#card(link.target) }]
-      if (link.target === id && this.#cards.has(link.source)) return [{ ...link, direction: 'in', other: this.#card(link.source) }]
+      if (link.source === id && this.#cards.has(link.target))
+        return [{ ...link, direction: 'out', other: this.#card(link.target) }]
+      if (link.target === id && this.#cards.has(link.source))
+        return [{ ...link, direction: 'in', other: this.#card(link.source) }]
       return []
     })
     return { relations, total: relations.length }
@@ -105,10 +134,18 @@ export class SnapshotSource implements T.Source {
 
   async missing(_cursor: string | null = null): Promise<T.MissingPage> {
     if (this.data.missing) return this.data.missing
-    const missing = this.data.nodes.filter((card) => card.kind === 'missing').map((card): T.MissingConcept => {
-      const links = this.data.links.filter(({ target }) => target === card.id)
-      return { id: card.id, name: card.name, links: links.length, from: links.slice(0, 5).flatMap(({ source }) => this.#cards.get(source) ?? []), relations: [...new Set(links.map(({ relation }) => relation))] }
-    })
+    const missing = this.data.nodes
+      .filter((card) => card.kind === 'missing')
+      .map((card): T.MissingConcept => {
+        const links = this.data.links.filter(({ target }) => target === card.id)
+        return {
+          id: card.id,
+          name: card.name,
+          links: links.length,
+          from: links.slice(0, 5).flatMap(({ source }) => this.#cards.get(source) ?? []),
+          relations: [...new Set(links.map(({ relation }) => relation))],
+        }
+      })
     return { missing, total: missing.length }
   }
 
@@ -196,7 +233,14 @@ export class SnapshotSource implements T.Source {
 
   #card(id: string): T.Card {
     const card = this.#cards.get(id)
-    if (!card) throw new SourceError('NotFound', 'NotFound', `${id} is not part of this snapshot.`, 'Open the graph with `mycel explore` to see it.', 404)
+    if (!card)
+      throw new SourceError(
+        'NotFound',
+        'NotFound',
+        `${id} is not part of this snapshot.`,
+        'Open the graph with `mycel explore` to see it.',
+        404,
+      )
     return card
   }
 }

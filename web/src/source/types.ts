@@ -355,7 +355,8 @@ export interface SavedHead {
 }
 
 /** The part of a view that is saved; what is left out is as at the start, and without a group none is shown. */
-export type SavedPart = Pick<View, 'by' | 'size' | 'ids' | 'less' | 'hide' | 'table'> & Partial<Pick<View, 'group' | 'route' | 'span' | 'selected' | 'at'>>
+export type SavedPart = Pick<View, 'by' | 'size' | 'ids' | 'less' | 'hide' | 'table'> &
+  Partial<Pick<View, 'group' | 'route' | 'span' | 'selected' | 'at'>>
 
 export interface SavedContent {
   view: SavedPart
@@ -413,7 +414,10 @@ export interface Merge {
 }
 
 /** One side of a conflict, another value, or a text for each contested part of a text. */
-export type Resolution = { choice: 'ours' | 'theirs' | 'base' } | { choice: 'value'; value: unknown } | { choice: 'lines'; value: string[] }
+export type Resolution =
+  | { choice: 'ours' | 'theirs' | 'base' }
+  | { choice: 'value'; value: unknown }
+  | { choice: 'lines'; value: string[] }
 
 /** A branch, measured by main. */
 export interface Branch {
@@ -457,7 +461,15 @@ export interface LiveChange {
 /** A change to one node or relation. */
 export type Write =
   | { op: 'add'; id: string; name?: string; type?: string; content?: string; attributes?: Record<string, unknown> }
-  | { op: 'update'; id: string; expect_version: number; name?: string; content?: string; attributes?: Record<string, unknown>; drop?: string[] }
+  | {
+      op: 'update'
+      id: string
+      expect_version: number
+      name?: string
+      content?: string
+      attributes?: Record<string, unknown>
+      drop?: string[]
+    }
   | { op: 'link'; source: string; relation: string; target: string; weight?: number }
   | { op: 'unlink'; source: string; relation: string; target: string }
   | { op: 'move'; id: string; to: string; expect_version?: number }

@@ -6,7 +6,7 @@ const TRICKS = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u200e\u200f
 /** A text without controls and marks of direction; each is shown as a small box. */
 export const plain = (text: string): string => text.replace(TRICKS, '▯')
 
-export const short = (text: string, max: number): string => (text.length > max ? text.slice(0, max - 1).trimEnd() + '…' : text)
+export const short = (text: string, max: number): string => (text.length > max ? `${text.slice(0, max - 1).trimEnd()}…` : text)
 
 export const number = (value: number): string => value.toLocaleString('en')
 
@@ -27,7 +27,13 @@ export function offset(date: Date): string {
   return `${minutes < 0 ? '-' : '+'}${two(Math.abs(minutes) / 60)}:${two(Math.abs(minutes) % 60)}`
 }
 
-const UNITS: [number, string][] = [[31_536_000, 'year'], [2_592_000, 'month'], [86_400, 'day'], [3600, 'hour'], [60, 'minute']]
+const UNITS: [number, string][] = [
+  [31_536_000, 'year'],
+  [2_592_000, 'month'],
+  [86_400, 'day'],
+  [3600, 'hour'],
+  [60, 'minute'],
+]
 
 /** The distance of a moment from now: "3 hours ago". */
 export function ago(time: string | null | undefined, now = Date.now()): string {

@@ -13,11 +13,11 @@ import { Marked, type Tokens } from 'marked'
 const WEB = /^(https?|mailto):/i
 const NODE = /^(concept|file|kip|memory|urn|doc):/i
 
-const escape = (text: string): string => text.replace(/[&<>"]/g, (sign) => `&#${sign.charCodeAt(0)};`)
+const escapeHtml = (text: string): string => text.replace(/[&<>"]/g, (sign) => `&#${sign.charCodeAt(0)};`)
 
 function anchor(href: string, inner: string): string {
-  if (WEB.test(href)) return `<a href="${escape(href)}">${inner}</a>`
-  if (NODE.test(href)) return `<a data-node="${escape(decode(href))}" href="#">${inner}</a>`
+  if (WEB.test(href)) return `<a href="${escapeHtml(href)}">${inner}</a>`
+  if (NODE.test(href)) return `<a data-node="${escapeHtml(decode(href))}" href="#">${inner}</a>`
   return `<span class="dead-link">${inner}</span>`
 }
 
@@ -29,10 +29,11 @@ function decode(href: string): string {
   }
 }
 
-const PLAIN_TAG = /^<\/?(?:b|br|code|del|details|em|h[1-6]|hr|i|ins|kbd|li|mark|ol|p|pre|s|samp|strong|sub|summary|sup|u|ul|var)\s*\/?>$/i
+const PLAIN_TAG =
+  /^<\/?(?:b|br|code|del|details|em|h[1-6]|hr|i|ins|kbd|li|mark|ol|p|pre|s|samp|strong|sub|summary|sup|u|ul|var)\s*\/?>$/i
 
 /** HTML with all tags as text that are not plain ones without attributes. */
-const tame = (html: string): string => html.replace(/<[^>]*>?/g, (tag) => (PLAIN_TAG.test(tag) ? tag : escape(tag)))
+const tame = (html: string): string => html.replace(/<[^>]*>?/g, (tag) => (PLAIN_TAG.test(tag) ? tag : escapeHtml(tag)))
 
 const marked = new Marked({
   gfm: true,
@@ -45,16 +46,58 @@ const marked = new Marked({
       return anchor(href, this.parser.parseInline(tokens))
     },
     image({ href, text }: Tokens.Image): string {
-      return WEB.test(href) ? anchor(href, `Picture: ${escape(text || href)}`) : `<span class="dead-link">Picture: ${escape(text)}</span>`
+      return WEB.test(href)
+        ? anchor(href, `Picture: ${escapeHtml(text || href)}`)
+        : `<span class="dead-link">Picture: ${escapeHtml(text)}</span>`
     },
   },
 })
 
 const RULES = {
   ALLOWED_TAGS: [
-    'a', 'abbr', 'b', 'blockquote', 'br', 'code', 'dd', 'del', 'details', 'dl', 'dt', 'em', 'h1', 'h2', 'h3', 'h4', 'h5', 'h6',
-    'hr', 'i', 'ins', 'kbd', 'li', 'mark', 'ol', 'p', 'pre', 's', 'samp', 'span', 'strong', 'sub', 'summary', 'sup', 'table',
-    'tbody', 'td', 'th', 'thead', 'tr', 'u', 'ul', 'var',
+    'a',
+    'abbr',
+    'b',
+    'blockquote',
+    'br',
+    'code',
+    'dd',
+    'del',
+    'details',
+    'dl',
+    'dt',
+    'em',
+    'h1',
+    'h2',
+    'h3',
+    'h4',
+    'h5',
+    'h6',
+    'hr',
+    'i',
+    'ins',
+    'kbd',
+    'li',
+    'mark',
+    'ol',
+    'p',
+    'pre',
+    's',
+    'samp',
+    'span',
+    'strong',
+    'sub',
+    'summary',
+    'sup',
+    'table',
+    'tbody',
+    'td',
+    'th',
+    'thead',
+    'tr',
+    'u',
+    'ul',
+    'var',
   ],
   ALLOWED_ATTR: ['href', 'data-node', 'title', 'align', 'start', 'class', 'open', 'dir', 'lang'],
   ALLOWED_URI_REGEXP: /^(?:(?:https?|mailto):|#)/i,
@@ -63,7 +106,8 @@ const RULES = {
 
 DOMPurify.addHook('afterSanitizeAttributes', (element) => {
   if (element.tagName !== 'A') {
-    if (element.getAttribute('class') !== 'dead-link' && !/^language-[\w-]+$/.test(element.getAttribute('class') ?? '')) element.removeAttribute('class')
+    if (element.getAttribute('class') !== 'dead-link' && !/^language-[\w-]+$/.test(element.getAttribute('class') ?? ''))
+      element.removeAttribute('class')
     element.removeAttribute('data-node')
     return
   }

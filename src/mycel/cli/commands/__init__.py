@@ -3,11 +3,14 @@
 - `databases`      init, doctor
 - `demo`           demo
 - `kip`            kip
+- `query`          query
 - `capsules`       capsule
 - `schema`         schema
 - `transfer`       load, export
-- `memory_import`  import
-- `backups`        backup, restore
+- `imports`        import
+- `hook`           hook
+- `install`        install, uninstall
+- `backups`        backup, copy, restore
 - `bootstrap`      bootstrap
 - `concepts`       define, concept, search
 - `embed`          embed
@@ -18,10 +21,17 @@
 - `mirror`         mirror
 - `nodes`          note, show, ls
 - `status`         status
+- `sleep`          sleep
 - `merges`         merge, conflicts, resolve, choices
+- `submission`     submit, proposal
+- `remotes`        remote, clone, pull, push
 - `differences`    diff, rollback, revert
 - `proofs`         prove, verify
 - `mcp`            mcp
 - `serve`          serve
+- `serving`        parts of serve, for one graph and for many
+- `serve_workspaces`  serve --workspaces
+- `token`          token
+- `workspace`      workspace
 - `explore`        explore
 """

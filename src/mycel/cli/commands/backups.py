@@ -1,4 +1,4 @@
-"""`mycel backup` and `mycel restore`: checked copies of a graph, and the way back."""
+"""`mycel backup`, `mycel copy` and `mycel restore`: checked copies of a graph, and the way back."""
 
 from __future__ import annotations
 
@@ -38,6 +38,27 @@ def backup(session: Invocation, target: Path, *, force: bool, full: bool) -> Non
         )
 
 
+@click.command("copy", cls=Command)
+@click.argument("target", help="A path or a URL where there is no graph")
+@pass_session
+def copy(session: Invocation, target: str) -> None:
+    """Copy the graph to another place, with its whole journal, and verify the copy.
+
+    The place is a path or a URL, so a graph in a file moves to PostgreSQL and comes back. Roots,
+    commits and proofs are the same. Others may use the graph meanwhile.
+    """
+    with (
+        session.open(reading=True) as db,
+        session.out.waiting("Copying and checking everything…"),
+    ):
+        copied = db.branches.copy(target)
+    entries = count(copied.entries, "journal entry")
+    session.out.say(
+        f"Copied to {copied.place}, at {short(copied.commit)} ({entries}), verified.",
+        copied.to_dict(),
+    )
+
+
 @click.command("restore", cls=Command)
 @click.argument("source", type=click.Path(path_type=Path), help="The backup")
 @click.option("--force", is_flag=True, help="Keep an existing graph under another name")
@@ -54,6 +75,6 @@ def restore(session: Invocation, source: Path, *, force: bool) -> None:
     if place.is_default:
         place.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with session.out.waiting("Checking every part of the file…"):
-        made = bring_back(source, place.path, force=force)
+        backup = bring_back(source, place.opened, force=force)
     session.claim(place)
-    session.out.say(f"Restored {made.path}, at {short(made.commit)}.", made.to_dict())
+    session.out.say(f"Restored {backup.path}, at {short(backup.commit)}.", backup.to_dict())

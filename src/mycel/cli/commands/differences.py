@@ -107,14 +107,14 @@ def _stat(out: Output, diff: Diff) -> None:
     from mycel.store.query.diff import SIGNS
 
     counts: dict[str, Counter[str]] = {}
-    for each in diff.elements:
-        name = str(each.identity.get("predicate") or each.identity.get("type"))
-        counts.setdefault(name, Counter())[each.kind] += 1
+    for change in diff.elements:
+        name = str(change.identity.get("predicate") or change.identity.get("type"))
+        counts.setdefault(name, Counter())[change.kind] += 1
     if out.as_json:
         out.object(diff.counts | {"types": {name: dict(found) for name, found in counts.items()}})
         return
     width = max(map(len, counts), default=0)
-    most = max((found.total() for found in counts.values()), default=0)
+    most = max((count.total() for count in counts.values()), default=0)
     for name, found in sorted(counts.items()):
         bar = "".join(
             out.style(sign * _share(found[kind], most), fg=_COLOURS[sign])
@@ -136,10 +136,10 @@ def show_diff(out: Output, diff: Diff) -> None:
     if out.as_json:
         out.object(diff.to_dict())
         return
-    for each in diff.elements:
-        sign = SIGNS[each.kind]
-        out.line(out.style(f"{sign} {visible(each.label)}", fg=_COLOURS[sign], bold=True))
-        for line in _lines(each):
+    for change in diff.elements:
+        sign = SIGNS[change.kind]
+        out.line(out.style(f"{sign} {visible(change.label)}", fg=_COLOURS[sign], bold=True))
+        for line in _lines(change):
             colour = _COLOURS.get(line.lstrip()[:1])
             out.line(out.style(line, fg=colour) if colour else line)
     if diff.purged:

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from mycel.store.write.scrub import Scrubbed
 
 _BUSY = "Others kept the file busy: traces may remain in unused space. Run `mycel scrub` later."
+_ON_SERVER = (
+    "The tables were rewritten. The server's write-ahead log, replicas and backups may keep traces."
+)
 
 
 @click.command(cls=Command)
@@ -199,5 +202,5 @@ def _forgotten(scrubbed: Scrubbed) -> str:
 
 def _traces(session: Invocation, is_clean: bool) -> int:
     if not is_clean:
-        session.out.note(_BUSY)
+        session.out.note(_BUSY if session.place().url is None else _ON_SERVER)
     return 0

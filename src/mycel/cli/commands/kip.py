@@ -14,14 +14,13 @@ import rich_click as click
 
 from mycel.cli.console.context import Command, Invocation, pass_session
 from mycel.cli.console.kip_command import execute, gathered, parameters_by, with_parameters
-from mycel.cli.console.kip_output import answer, first_word
+from mycel.cli.console.kip_output import answer
 from mycel.cli.console.labels import labels
 from mycel.cli.console.output import is_terminal
 from mycel.cli.console.parameters import read_text
 from mycel.errors import InvalidSyntax
+from mycel.kip.statements import EXPLAIN, READING, first_word
 from mycel.model.limits import CAPSULE_BYTES_MAX
-
-READS = ("FIND", "SEARCH", "NEAREST", "DESCRIBE", "EXPORT", "TRAVERSE", "EXPLAIN")
 
 
 @click.command(cls=Command)
@@ -78,7 +77,7 @@ def kip(
     is_typed = bool(command) and command != ("-",)
     text = " ".join(command) if is_typed else read_text(file or "-", CAPSULE_BYTES_MAX)
     each = _separated(text)
-    asks = readonly or all(first_word(one) in READS for one in each)
+    asks = readonly or all(first_word(one) in (*READING, EXPLAIN) for one in each)
     if timeout is None and all(first_word(one) == "SEARCH" for one in each):
         how["timeout_s"] = inf  # As in `mycel search`.
     in_short = False

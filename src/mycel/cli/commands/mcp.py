@@ -18,6 +18,8 @@ from mycel.syntax.gc_pause import collector_paused
 if TYPE_CHECKING:
     from mycel.api.graph import Graph
     from mycel.knowledge.knowledge import Knowledge
+    from mycel.knowledge.knowledge_view import OtherWorkspaces
+    from mycel.mcp.query_tools import QueryOffer
 
 COMPATIBLE = ("memory",)
 
@@ -51,6 +53,13 @@ sampling_option = click.option(
     type=click.Choice(COMPATIBLE),
     help="Offer the tools of another server under their own names: memory is the official one",
 )
+@click.option(
+    "--queries",
+    type=click.Choice(("marked", "all", "none")),
+    default="marked",
+    help="The named queries that are tools of their own: those marked @tool, all, or none",
+)
+@click.option("--only-queries", is_flag=True, help="Offer nothing but named queries")
 @context_option
 @sampling_option
 @pass_session
@@ -60,6 +69,8 @@ def mcp(
     root: Path | None,
     readonly: bool,
     compat: str | None,
+    queries: QueryOffer,
+    only_queries: bool,
     context_size: int | None,
     sampling: bool,
 ) -> int:
@@ -88,15 +99,40 @@ def mcp(
 
                 server = memory.build_server(db, readonly=readonly)
             else:
+                from mycel.knowledge.elsewhere import Elsewhere
                 from mycel.mcp.server import build_server
 
-                knowledge = knowledge_of(session, db, folder, context_size=context_size)
-                server = build_server(
-                    db, knowledge, readonly=readonly, branches=branches, sampling=sampling
+                knowledge = knowledge_of(
+                    session,
+                    db,
+                    folder,
+                    context_size=context_size,
+                    # For the user of this machine alone: it has their tokens.
+                    elsewhere=Elsewhere(),
                 )
+                server = build_server(
+                    db,
+                    knowledge,
+                    readonly=readonly,
+                    branches=branches,
+                    sampling=sampling,
+                    queries=queries,
+                    only_queries=only_queries,
+                )
+                answer_hooks(session, stack, knowledge)
             gc.freeze()  # What was loaded stays, and need not be looked through later either.
         stopped_by = serve(server)
     return INTERRUPTED if stopped_by == signal.SIGINT else 0
+
+
+def answer_hooks(session: Invocation, stack: ExitStack, knowledge: Knowledge) -> None:
+    """Answer the hooks of clients beside the work of a server, until the stack is closed."""
+    place = session.place()
+    if knowledge.db.branch == "main" and place.url is None:
+        from mycel.hooks.warm_server import WarmServer
+
+        warm = WarmServer(knowledge, place.path, place.folder, session.actor)
+        stack.callback(warm.close)
 
 
 def open_served(session: Invocation, *, readonly: bool, **how: Any) -> Graph:
@@ -129,13 +165,18 @@ def open_or_create(session: Invocation, **how: Any) -> Graph:
         if candidates := session.candidates(namesakes=True):
             session.out.note(f"A new graph is made for this folder. {candidates}")
         # Also where somebody was interrupted while making one. Another file is refused here too.
-        mycel.open(place.path).close()
+        mycel.open(place.opened).close()
         session.claim(place)
     return session.open(memory="modest", **how)
 
 
 def knowledge_of(
-    session: Invocation, db: Graph, root: Path, *, context_size: int | None = None
+    session: Invocation,
+    db: Graph,
+    root: Path,
+    *,
+    context_size: int | None = None,
+    elsewhere: OtherWorkspaces | None = None,
 ) -> Knowledge:
     """The knowledge of a session's workspace, with its files below a folder.
 
@@ -146,4 +187,10 @@ def knowledge_of(
     from mycel.knowledge.knowledge import Knowledge
 
     context = None if context_size is None else ActiveContext(context_size)
-    return Knowledge(db, workspace=session.workspace(root), root=root, context=context)
+    return Knowledge(
+        db,
+        workspace=session.workspace(root),
+        root=root,
+        context=context,
+        elsewhere=elsewhere,
+    )

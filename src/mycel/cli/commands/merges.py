@@ -21,6 +21,7 @@ from mycel.history.conflict_text import (
 )
 from mycel.model.limits import JSON_BYTES_MAX
 from mycel.model.names import count
+from mycel.schema.merge_policies import GENERAL_WORDS, SPECIAL_WORDS
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -43,8 +44,8 @@ _SIDE_STYLES = ("dim", "green", "magenta")
     "policies",
     multiple=True,
     metavar="[TYPE.PROPERTY=]WORD",
-    help="The choice where both changed a value: ours, theirs, newest, ask; for one property also"
-    " set, max, min and counter. May be repeated",
+    help=f"The choice where both changed a value: {', '.join(GENERAL_WORDS)}; for one property also"
+    f" {', '.join(SPECIAL_WORDS)}. May be repeated",
 )
 @click.option(
     "--trust", multiple=True, metavar="ACTOR", help="Prefer what this actor wrote; the first most"
@@ -103,15 +104,15 @@ def merge(
 
 def _committed(session: Invocation, db: Graph, merge_id: str | None) -> Merge:
     """The merge after its commit, or as it is if something is left to decide."""
-    found = _open_merge(db, merge_id)
-    if found is not None and found.unresolved:
-        return found
+    merge = _open_merge(db, merge_id)
+    if merge is not None and merge.unresolved:
+        return merge
     return db.merges.commit(merge_id, message=session.given.get("message", ""))
 
 
 def _open_merge(db: Graph, merge_id: str | None) -> Merge | None:
     """The open merge that is meant; None if there is none, or several."""
-    merges = [each for each in db.merges if merge_id is None or each.id.startswith(merge_id)]
+    merges = [merge for merge in db.merges if merge_id is None or merge.id.startswith(merge_id)]
     return merges[0] if len(merges) == 1 else None
 
 
@@ -160,7 +161,7 @@ def conflicts(session: Invocation, *, conflict: str | None, element: str | None)
     The exit status is 0 if none is left to decide, and 1 otherwise.
     """
     with session.open(reading=True) as db:
-        merges = {each.id: each for each in db.merges}
+        merges = {merge.id: merge for merge in db.merges}
         found = (
             db.merges.conflicts()
             if element is None
@@ -248,11 +249,11 @@ def _edited(session: Invocation, db: Graph, conflict: str) -> tuple[str, str, An
     """The conflict, the word and the value of an edited file; None if nothing is to be done."""
     from mycel.cli.console.conflict_editor import NothingEdited, edited_value
 
-    found = [each for each in db.merges.conflicts() if each.id.startswith(conflict)]
-    if len(found) != 1:
-        raise click.UsageError(f"{conflict!r} names {len(found)} conflicts: `mycel conflicts`.")
+    conflicts = [each for each in db.merges.conflicts() if each.id.startswith(conflict)]
+    if len(conflicts) != 1:
+        raise click.UsageError(f"{conflict!r} names {len(conflicts)} conflicts: `mycel conflicts`.")
     try:
-        return found[0].id, "value", edited_value(found[0].to_dict())
+        return conflicts[0].id, "value", edited_value(conflicts[0].to_dict())
     except NothingEdited:
         session.out.note("Nothing was resolved.")
         return None

@@ -10,6 +10,7 @@ import rich_click as click
 from mycel.cli.console.context import Command, Group, Invocation, pass_session
 from mycel.cli.console.parameters import together
 from mycel.model.names import count
+from mycel.schema.merge_policies import GENERAL_WORDS
 
 if TYPE_CHECKING:
     from mycel.api.graph import Graph
@@ -42,7 +43,7 @@ _consent = together(
 )
 _policy = click.option(
     "--policy",
-    type=click.Choice(("ours", "theirs", "newest", "ask")),
+    type=click.Choice(GENERAL_WORDS),
     help="The side that wins where both changed a value: ours is the graph, theirs the files",
 )
 
@@ -101,11 +102,11 @@ def create(
     if folder is None and is_gone and session.place().folder is not None:
         folder = session.root() / FOLDER
     with session.out.waiting("Writing the mirror"):
-        made = Mirror.create(db, folder, branch=branch, authors=authors, remote=remote)
-        status = made.status()
-    if before is not None and before != made.folder:
+        mirror = Mirror.create(db, folder, branch=branch, authors=authors, remote=remote)
+        status = mirror.status()
+    if before is not None and before != mirror.folder:
         session.out.warn([f"The mirror in {before} is not kept up any more; its files stay."])
-    _tell(session, status, f"The mirror is in {made.folder}, on the branch {status.branch}.")
+    _tell(session, status, f"The mirror is in {mirror.folder}, on the branch {status.branch}.")
 
 
 @mirror.command("join", cls=Command)

@@ -115,7 +115,9 @@ def plan(session: Invocation, file: str, no_data: bool, allow_data_loss: bool) -
     catalog = _load(file)
     with session.open() as db, session.out.waiting("Planning"):
         planned = db.schema.plan(catalog, check_data=not no_data, allow_data_loss=allow_data_loss)
+        broken = db.queries.broken_by(planned.changes)
     _show_steps(session, planned.changes, planned.to_dict(), planned.warnings)
+    session.out.warn(f"The query {name} would break: {why}." for name, why in broken)
     if not session.as_json and planned.changes:
         asked = " with --allow-removals, because types go" if planned.removals else ""
         message = f"It can be applied{asked}." if planned.supported else "It cannot be applied."
@@ -181,7 +183,8 @@ def restore(session: Invocation, names: tuple[str, ...]) -> int:
 def discard(session: Invocation, names: tuple[str, ...], yes: bool) -> int:
     """Let hidden types and properties go: they cannot be restored any more.
 
-    Declared again, they are new and empty. Earlier states still show their data.
+    A type or property that is declared again later begins without values.
+    Earlier states still show their data.
     """
     with session.open() as db:
         if not yes and not confirmed(session, f"Discard {', '.join(names)}?"):

@@ -7,48 +7,49 @@ the server is for this machine alone. On other addresses it needs a token.
 from __future__ import annotations
 
 import gc
-import logging
 import os
 import stat
 import sys
 import threading
-from contextlib import ExitStack, closing, nullcontext, suppress
+from contextlib import ExitStack, closing, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
 from mycel.cli.commands.mcp import (
+    answer_hooks,
     context_option,
     knowledge_of,
     open_served,
     sampling_option,
 )
+from mycel.cli.commands.serve_workspaces import TeamServer, has_scoped_tokens
+from mycel.cli.commands.serving import (
+    MCP_PATH,
+    graph_application,
+    prepare_logs,
+    say_stopped,
+    say_stopping,
+    tell,
+)
 from mycel.cli.console.context import Command, Invocation, pass_session
-from mycel.cli.console.output import Output, PipeClosed
+from mycel.cli.console.output import Output
 from mycel.cli.console.project_graph import choose_graph
 from mycel.clients.programs import Server, connection_help, own_program, server_name
 from mycel.errors import AccessDenied
-from mycel.model.limits import TOOL_ARGUMENT_BYTES_MAX
-from mycel.syntax.gc_pause import collector_paused
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from socket import socket
 
-    from starlette.applications import Starlette
-
     from mycel.api.graph import Graph
-    from mycel.api.open_branches import OpenBranches
     from mycel.http.policy import Policy, Token
-    from mycel.http.request_guard import RequestGate
+    from mycel.upkeep.schedule import Schedule
 
 HOST = "127.0.0.1"
 PORT = 6923
 """The letters MYCE on a telephone. Nothing else is known to use it."""
-MCP_PATH = "/mcp"
-MCP_BODY_BYTES_MAX = 4 * TOOL_ARGUMENT_BYTES_MAX
-"""Larger than the limit of arguments, so that a call above that gets its own error."""
 TOKEN_VARIABLE = "MYCEL_TOKEN"
 _TOKEN_BYTES_MAX = 4096
 
@@ -78,6 +79,18 @@ def _seconds(option: str, name: str, usual: float, least: float, says: str) -> C
     metavar="PATH",
     help="Ask for the token in this file (or MYCEL_TOKEN); needed unless only this machine can"
     " reach the server",
+)
+@click.option(
+    "--tls-cert",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="PATH",
+    help="Speak TLS, with the certificate in this PEM file and its chain",
+)
+@click.option(
+    "--tls-key",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="PATH",
+    help="The key of --tls-cert, without a password",
 )
 @click.option(
     "--allow-host", multiple=True, metavar="NAME", help="Another host name that requests may use"
@@ -143,6 +156,25 @@ def _seconds(option: str, name: str, usual: float, least: float, says: str) -> C
     help="Let clients read files of --root, and bootstrap it; never hidden files, keys, or what"
     " .gitignore names",
 )
+@click.option(
+    "--workspaces",
+    "shared",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Serve every graph in this folder, each below /ws/NAME, with the tokens of `mycel token`",
+)
+@click.option(
+    "--oauth",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="PATH",
+    help="Trust tokens of the issuers in this TOML file; the extra `oauth` is needed",
+)
+@click.option(
+    "--sleep",
+    "sleep_at",
+    metavar="WHEN",
+    help="Run cycles of upkeep: each day at a time (03:00), or after a time without writes (30min)",
+)
 @click.option("--readonly", is_flag=True, help="Refuse commands that write; offer no such tool")
 @context_option
 @sampling_option
@@ -155,6 +187,8 @@ def serve(
     host: str,
     port: int,
     token_file: Path | None,
+    tls_cert: Path | None,
+    tls_key: Path | None,
     allow_host: tuple[str, ...],
     allow_origin: tuple[str, ...],
     timeout_s: float,
@@ -168,6 +202,9 @@ def serve(
     project: Path | None,
     root: Path | None,
     files: bool,
+    shared: Path | None,
+    oauth: Path | None,
+    sleep_at: str | None,
     readonly: bool,
     context_size: int | None,
     sampling: bool,
@@ -185,19 +222,26 @@ def serve(
     from mycel.http.policy import Policy, names_of, origins_of
     from mycel.http.server import bind, is_loopback, resolve, run, url_of
     from mycel.http.stop_watch import stop_watch
-    from mycel.http.supervisor import Supervisor, check_possible, listening_again
+    from mycel.http.supervisor import Supervisor, listening_again
 
+    schedule = _schedule(sleep_at, readonly=readonly)
     addresses = resolve(host, port)
     token = _token(session.out, token_file)
-    if token is None and not is_loopback(addresses):
-        raise AccessDenied(
-            f"Others can reach {host}, so the server needs a token.",
-            hint=f"Name a file that holds one with --token-file, or set {TOKEN_VARIABLE}; or"
-            f" listen on {HOST}.",
-        )
     if workers > 1:
-        check_possible()
-        _check_alone(open_page=open_page, sampling=sampling)
+        _check_processes({"--open": open_page, "--sampling": sampling})
+    one = {
+        "--bootstrap": project,
+        "--root": root,
+        "--files": files,
+        "--open": open_page,
+        "--sleep": sleep_at,
+    }
+    _check_options(
+        {"--oauth": oauth} if shared is None else one,
+        "needs --workspaces." if shared is None else "is about one graph, without --workspaces.",
+    )
+    if not is_loopback(addresses) and oauth is None:
+        _check_tokens(host, token, shared)
     policy = Policy(
         hosts=names_of(host, allow_host),
         origins=origins_of(allow_origin),
@@ -211,24 +255,30 @@ def serve(
         streams_max=streams,
         answers_bytes_max=(answers_mib << 20) // workers,
         processes=workers,
+        certificate=_certificate(tls_cert, tls_key),
     )
     sockets = bind(addresses, shared=workers > 1)
+    url = url_of(sockets[0], host, () if session.as_json else allow_host, policy.scheme)
+    prepare_logs(verbose=verbose)
+
+    if shared is not None:
+        TeamServer(session, shared, policy, context_size, sampling=sampling, oauth=oauth).serve(
+            sockets, url, workers=workers, grace_s=grace_s
+        )
+        return
 
     def serve_here(
         db: Graph, bound: list[socket], number: int, **calls: Callable[..., object]
     ) -> None:
         with ExitStack() as stack:
-            if not readonly and number == 0:
-                from mycel.mirror.follower import Follower
-
-                stack.callback(Follower(db).close)
+            if number == 0:
+                _work_beside(session, stack, db, folder, schedule, readonly=readonly)
             branches = stack.enter_context(closing(OpenBranches(db)))
-            workspace = session.workspace(folder)
-            app = _application(
+            app = graph_application(
                 db,
                 branches,
                 policy,
-                workspace,
+                session.workspace(folder),
                 folder,
                 context_size,
                 sampling=sampling,
@@ -246,9 +296,6 @@ def serve(
         folder = (root or _project_folder(session, project)).resolve()
         if files and token_file is not None and token_file.resolve().is_relative_to(folder):
             session.out.warn([f"The token is in {folder}, whose files are served. Move it away."])
-        here, there = url_of(sockets[0], host), url_of(sockets[0], host, allow_host)
-        url = here if session.as_json else there
-        _prepare_logs(verbose=verbose)
         # What --bootstrap brings in is written here, whatever others may do.
         with (
             stop_watch(grace_s) if workers == 1 else nullcontext(),
@@ -264,23 +311,49 @@ def serve(
                     on_ready=lambda: _be_ready(
                         session, db, url, folder, policy, open_page=open_page
                     ),
-                    on_stop=lambda running: _say_stopping(session, running, grace_s),
-                    on_cut=lambda: _say_stopped(session),
+                    on_stop=lambda running: say_stopping(session, running, grace_s),
+                    on_cut=lambda: say_stopped(session),
                 )
         if workers > 1:
-            # Before they are forked, so that they share the memory and start at once.
-            import mycel.http.app
-            import mycel.mcp.web  # noqa: F401
-
-            gc.freeze()
+            _load_applications()
             Supervisor(workers, serve_as, grace_s=grace_s).run(
                 on_ready=lambda: _be_ready(session, db, url, folder, policy, open_page=False),
-                on_stop=lambda: _tell(session, "Stopping.", "stopping"),
+                on_stop=lambda: tell(session, "Stopping.", "stopping"),
             )
     finally:
         for each in sockets:
             each.close()
-    _say_stopped(session)
+    say_stopped(session)
+
+
+def _schedule(sleep_at: str | None, *, readonly: bool) -> Schedule | None:
+    """The time for cycles of upkeep, if there are to be some."""
+    if sleep_at is None:
+        return None
+    if readonly:
+        raise click.UsageError("--sleep writes: leave --readonly out.")
+    from mycel.upkeep.schedule import Schedule
+
+    return Schedule(sleep_at)
+
+
+def _work_beside(
+    session: Invocation,
+    stack: ExitStack,
+    db: Graph,
+    folder: Path,
+    schedule: Schedule | None,
+    *,
+    readonly: bool,
+) -> None:
+    """Let the mirror follow, answer hooks, and run cycles, until the stack is closed."""
+    if schedule is not None:
+        stack.enter_context(closing(db.sleep_on(schedule)))
+    if not readonly:
+        from mycel.mirror.follower import Follower
+
+        stack.callback(Follower(db).close)
+    answer_hooks(session, stack, knowledge_of(session, db, folder))
 
 
 def _project_folder(session: Invocation, project: Path | None) -> Path:
@@ -291,11 +364,51 @@ def _project_folder(session: Invocation, project: Path | None) -> Path:
     return project
 
 
-def _check_alone(*, open_page: bool, sampling: bool) -> None:
-    """Refuse what only one process can do: it is kept in its memory."""
-    for option, is_given in (("--open", open_page), ("--sampling", sampling)):
-        if is_given:
-            raise click.UsageError(f"{option} needs a single process: leave --workers out.")
+def _certificate(certificate: Path | None, key: Path | None) -> tuple[Path, Path] | None:
+    """The files for TLS, which belong together."""
+    from mycel.http.server import check_certificate
+
+    if certificate is None and key is None:
+        return None
+    if certificate is None or key is None:
+        raise click.UsageError("--tls-cert and --tls-key belong together.")
+    check_certificate(certificate, key)
+    return certificate, key
+
+
+def _check_tokens(host: str, token: Token | None, shared: Path | None) -> None:
+    """Refuse to serve others without any token."""
+    if token is not None or (shared is not None and has_scoped_tokens(shared)):
+        return
+    or_make = "" if shared is None else f" Or make one: `mycel token create --workspaces {shared}`."
+    raise AccessDenied(
+        f"Others can reach {host}, so the server needs a token.",
+        hint=f"Name a file that holds one with --token-file, or set {TOKEN_VARIABLE}; or listen on"
+        f" {HOST}.{or_make}",
+    )
+
+
+def _check_processes(alone: Mapping[str, object]) -> None:
+    """Refuse several processes where there can be none, or with options of a single one."""
+    from mycel.http.supervisor import check_possible
+
+    check_possible()
+    _check_options(alone, "needs a single process: leave --workers out.")
+
+
+def _load_applications() -> None:
+    """Load what processes share that are forked afterwards, so that they start at once."""
+    import mycel.http.app
+    import mycel.mcp.web  # noqa: F401
+
+    gc.freeze()
+
+
+def _check_options(options: Mapping[str, object], reason: str) -> None:
+    """Refuse options that do not go together with others."""
+    for option, value in options.items():
+        if value:
+            raise click.UsageError(f"{option} {reason}")
 
 
 def _token(out: Output, path: Path | None) -> Token | None:
@@ -342,74 +455,7 @@ def _bring_in(session: Invocation, db: Graph, root: Path, project: Path) -> None
     session.out.note(f"{project}: {summary}")
 
 
-def _application(
-    db: Graph,
-    branches: OpenBranches,
-    policy: Policy,
-    workspace: str,
-    root: Path,
-    context_size: int | None,
-    *,
-    sampling: bool,
-    opens_page: bool,
-) -> RequestGate:
-    # Thousands of objects are made by loading and none is garbage: to look for it takes a fifth of
-    # the time.
-    with collector_paused(True):
-        # These take longest to load.
-        from mycel.http.app import Mount, build_app
-        from mycel.http.worker_pool import Workers
-        from mycel.knowledge.active_context import Contexts, NoContexts
-
-        workers = Workers()
-        kind = Contexts if policy.processes == 1 else NoContexts
-        contexts = kind() if context_size is None else kind(size_max=context_size)
-
-        def load_mcp() -> Starlette:
-            with collector_paused(True):
-                # The SDK of the protocol takes longer to load than all else: the server is ready
-                # without it.
-                from mycel.mcp.web import http_app
-
-                made = http_app(
-                    db,
-                    path=MCP_PATH,
-                    body_bytes_max=MCP_BODY_BYTES_MAX,
-                    workspace=workspace,
-                    root=root if policy.files else None,
-                    readonly=policy.readonly,
-                    contexts=contexts,
-                    branches=branches,
-                    runner=workers.run,
-                    sampling=sampling,
-                )
-                gc.freeze()
-            return made
-
-        app = build_app(
-            db,
-            policy,
-            doors=[Mount(MCP_PATH, "mcp", load_mcp, MCP_BODY_BYTES_MAX)],
-            branches=branches,
-            workspace=workspace,
-            root=root,
-            workers=workers,
-            opens_page=opens_page,
-        )
-        gc.freeze()
-    return app
-
-
 # What people and scripts see.
-
-
-def _prepare_logs(*, verbose: bool) -> None:
-    logging.basicConfig(
-        stream=sys.stderr, level=logging.WARNING, format="%(asctime)s %(levelname)s %(message)s"
-    )
-    # What strangers send is answered, and no reason to fill a log.
-    logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
-    logging.getLogger("mycel.http.requests").setLevel(logging.INFO if verbose else logging.WARNING)
 
 
 def _be_ready(
@@ -443,7 +489,8 @@ def _open_page(session: Invocation, address: str, policy: Policy) -> None:
 def _say_ready(
     session: Invocation, db: Graph, url: str, root: Path, policy: Policy, *, brief: bool
 ) -> None:
-    path = str(Path(db.path).resolve())
+    place = session.place()
+    path = str(Path(db.path).resolve()) if place.url is None else db.path
     out = session.out
     if out.as_json:
         payload = {"event": "ready", "url": url, "explorer": f"{url}/ui/", "kip": f"{url}/kip"}
@@ -467,19 +514,3 @@ def _say_ready(
         out.line(out.style(f"Explorer: {url}/ui/", bold=True))
         out.line(out.style(f"Mycel serves {path} at {url} (Ctrl-C stops it)", bold=True))
     sys.stdout.flush()
-
-
-def _say_stopping(session: Invocation, running: int, grace_s: float) -> None:
-    waits = f"; {running} in progress get up to {grace_s:g} s" if running else ""
-    _tell(session, f"Stopping: no new requests{waits}.", "stopping", in_progress=running)
-
-
-def _say_stopped(session: Invocation) -> None:
-    _tell(session, "Stopped.", "stopped")
-
-
-def _tell(session: Invocation, text: str, event: str, **more: int) -> None:
-    """Say what the server does. If nobody listens any more, it does it all the same."""
-    with suppress(PipeClosed, BrokenPipeError):
-        session.out.say(text, {"event": event, **more})
-        sys.stdout.flush()

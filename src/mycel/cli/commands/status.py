@@ -18,7 +18,8 @@ def status(session: Invocation) -> None:
     from mycel.store.query import summary
 
     place = session.branch_place()
-    has_mirror = settings.has_mirror(place.path)
+    is_file = place.url is None
+    has_mirror = is_file and settings.has_mirror(place.path)
     with session.open(reading=True) as db:
         with db.reading() as reader:
             concepts, links = summary.totals(reader)
@@ -26,12 +27,12 @@ def status(session: Invocation) -> None:
         merges = len(db.merges)
         branch = db.branch
     wire: dict[str, object] = {
-        "graph": str(place.path.absolute()),
+        "graph": str(place.path.absolute()) if is_file else place.url,
         "workspace": place.workspace,
         "chosen_by": place.chosen_by,
         "folder": None if place.folder is None else str(place.folder),
         "branch": branch,
-        "size_bytes": place.path.stat().st_size,
+        "size_bytes": place.path.stat().st_size if is_file else None,
         "concepts": concepts,
         "links": links,
         "last_change": None if last is None else last.to_dict(),
@@ -40,7 +41,7 @@ def status(session: Invocation) -> None:
         "mirror": str(settings.read(place.path).folder) if has_mirror else None,
     }
     shown = dict(wire)
-    shown["size"] = size_text(place.path)
+    shown["size"] = size_text(place.path) if is_file else None
     del shown["size_bytes"]
     if last is not None:
         who = f"{to_text(last.time_us)} {last.actor}"

@@ -161,6 +161,9 @@ class Invocation:
         from mycel.store.file.branch_files import MAIN, current, existing, split
 
         place = self.place()
+        if place.url is not None:
+            name = self.given.get("branch", self.environment.get("branch"))
+            return place if name is None else replace(place, url=_with_branch(place.url, name))
         path = place.path.resolve()
         name = self.given.get("branch", self.environment.get("branch"))
         if name is None:
@@ -215,21 +218,24 @@ class Invocation:
 
         place = self.branch_place()
         path = place.path
-        readonly = reading and path.exists() and not os.access(path, os.W_OK)
+        is_file = place.url is None
+        readonly = is_file and reading and path.exists() and not os.access(path, os.W_OK)
         for option in ("actor", "message"):
             value = self.given.get(option, self.environment.get(option))
             if value is not None:
                 how[option] = value
         if by_person and not reading:
             how["actor"] = self.actor()
-        if not reading and has_mirror(path):
+        if is_file and not reading and has_mirror(path):
             self.written = path
         try:
-            db = mycel.open(path, create=False, readonly=readonly, core_capsules=False, **how)
+            db = mycel.open(
+                place.opened, create=False, readonly=readonly, core_capsules=False, **how
+            )
             self.graph = db if by_person and not reading else None
             return db
         except NotADatabase as error:
-            if not path.exists():
+            if is_file and not path.exists():
                 error.hint = f"Create one with `{place.creation}`. {self.candidates()}".rstrip()
             raise
 
@@ -239,7 +245,7 @@ class Invocation:
         if says_graph and self.graph is not None and self.graph.has_written:
             place = self.branch_place()
             named = "" if place.workspace is None else f"workspace {place.workspace}, "
-            self.out.note(f"Written to {named}{place.path}")
+            self.out.note(f"Written to {named}{place.opened}")
         if self.written is None:
             return
         # Late: most graphs have no mirror.
@@ -349,7 +355,7 @@ def shared_options(*, root: bool = False) -> list[click.Parameter]:
         expose_value=False,
     )
     return [
-        text_option("db", "PATH", "The database file"),
+        text_option("db", "PATH", "The database file, or the URL of a graph in PostgreSQL"),
         text_option("workspace", "NAME", "A database by name; by default the current directory's"),
         text_option("branch", "NAME", "A branch of it; by default the one that was switched to"),
         text_option("actor", "NAME", "Who writes, for the journal"),
@@ -423,3 +429,10 @@ class Group(click.RichGroup):
 
 
 pass_session = click.make_pass_decorator(Invocation)
+
+
+def _with_branch(url: str, name: str) -> str:
+    """The URL of a branch of the graph that another URL names."""
+    from mycel.store.backend.postgres.address import checked_branch, parse_address
+
+    return str(parse_address(url).on_branch(checked_branch(name)))

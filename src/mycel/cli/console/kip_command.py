@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import rich_click as click
 
-from mycel.cli.console.kip_output import first_word
 from mycel.cli.console.parameters import json_object, together
 from mycel.errors import InvalidSyntax, UnknownReference
+from mycel.kip.statements import first_word
 from mycel.model.json_text import read_json
 
 if TYPE_CHECKING:

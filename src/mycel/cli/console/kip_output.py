@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from mycel.cli.console.output import Output, json_line, visible
+from mycel.kip.statements import READING, first_word
 from mycel.model.names import count, name_few
 
 if TYPE_CHECKING:
@@ -25,22 +26,11 @@ _IDS_SHOWN = 12
 _INLINE_CHARACTERS = 88
 _INDENT = "  "
 
-_FIRST_WORD = re.compile(r"(?>(?:\s++|//[^\n]*+)*)([A-Za-z_]*)")
 _SQL_PARTS = re.compile(
     r"'(?>(?:[^']|'')*)'|\"[^\"]*+\"|[()]"
     r"| (?=(?:FROM|WHERE|GROUP BY|HAVING|ORDER BY|LIMIT|UNION|AND"
     r"|(?:LEFT |CROSS )?JOIN) )(?<!LEFT )(?<!CROSS )"
 )
-
-
-def first_word(command: str) -> str:
-    r"""The keyword that a command begins with, after white space and comments.
-
-    >>> first_word("// who treats whom\n FIND(?x)")
-    'FIND'
-    """
-    match = _FIRST_WORD.match(command)
-    return match[1] if match else ""
 
 
 def answer(
@@ -93,7 +83,7 @@ def _show(
         return
     value = result.value
     match statement, value:
-        case "FIND" | "SEARCH" | "NEAREST" | "EXPORT" | "DESCRIBE" | "TRAVERSE", {"valid": True}:
+        case _, {"valid": True} if statement in READING:
             out.line("Valid.")
         case "SEARCH" | "NEAREST", _:
             _search(out, value, label)

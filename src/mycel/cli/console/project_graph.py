@@ -44,7 +44,7 @@ def choose_graph(
     place = session.place()
     session.says_graph = False
     reason = "" if place.workspace is None else f" (workspace {place.workspace}, {_reason(place)})"
-    session.out.note(f"Graph: {place.path}{reason}")
+    session.out.note(f"Graph: {place.opened}{reason}")
 
 
 def _check_options(place: WorkspaceLocation, *, here: bool, into: Path | None) -> None:

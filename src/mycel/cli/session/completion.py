@@ -13,9 +13,10 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from mycel.errors import MycelError
-from mycel.kip.keywords import KEYWORDS, STATEMENTS
+from mycel.kip.keywords import KEYWORDS
 from mycel.kip.lexer import KipTokens
 from mycel.kip.parser import parse
+from mycel.kip.statements import STATEMENTS
 from mycel.model.directions import DIRECTIONS
 from mycel.model.limits import COMMAND_BYTES_MAX
 from mycel.syntax.source import Source

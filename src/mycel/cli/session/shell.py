@@ -24,7 +24,7 @@ from prompt_toolkit.lexers import Lexer
 
 from mycel.cli.console.exit_status import report
 from mycel.cli.console.kip_command import execute, named_value, parameters_by
-from mycel.cli.console.kip_output import answer, first_word
+from mycel.cli.console.kip_output import answer
 from mycel.cli.console.labels import labels
 from mycel.cli.console.output import Output, PipeClosed, has_colour, is_terminal, json_line
 from mycel.cli.console.parameters import json_object
@@ -37,6 +37,7 @@ from mycel.cli.session.completion import (
     without_semicolon,
 )
 from mycel.errors import InvalidSyntax, MycelError, did_you_mean
+from mycel.kip.statements import first_word
 from mycel.model.names import count
 from mycel.store.file.workspace_databases import HOME_FOLDER
 

@@ -1,9 +1,11 @@
 """Three-way merge of a branch, or of edits, into the graph that is open.
 
 merging        from a request to a commit, or to an open merge that waits for decisions
+merge_draft    a merge as it was computed, and writing it to a transaction
+broken_constraints  conflicts about constraints that do not allow a merge
+submitting     edits that are committed at once, or not at all
 requests       what is to be merged and how, and what was decided so far
 sides          the states that are merged, in one numbering
-third_copies   elements that both sides know by way of other copies
 edits          the same for edits of an earlier state
 origins        the origins of values that a merge takes over
 merge_plan     the result of the planner

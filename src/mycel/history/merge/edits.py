@@ -13,7 +13,7 @@ make them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from mycel.engine.missing_concepts import MISSING, MISSING_DEFINITION, SCHEME
@@ -23,15 +23,19 @@ from mycel.history.merge.versions import Base, Place
 from mycel.migration.schema_in_force import read as schema_at
 from mycel.model import ids
 from mycel.model.elements import Concept, Element, Proposition
-from mycel.model.names import CONCEPT_TYPE, META_TYPES, shorten
+from mycel.model.limits import NAME_BYTES_MAX
+from mycel.model.names import CONCEPT_TYPE, META_TYPES, check_text, shorten
 from mycel.model.state import State
 from mycel.model.values import object_text
+from mycel.schema import load
 from mycel.schema.catalog import Catalog
+from mycel.schema.planner import plan
 from mycel.schema.stored_declaration import declaration
 from mycel.store.log.marks import IMPORT, Mark
 from mycel.store.query.alignment import NEW
 from mycel.store.query.commits import commit_at
 from mycel.store.query.history import check_kept
+from mycel.store.query.lookup import named
 from mycel.store.query.natural_keys import element_key
 from mycel.store.query.origins import Origin
 from mycel.store.query.purges import purges_since
@@ -44,11 +48,19 @@ _PARTS: Final = frozenset(("concept", "link", "attributes", "metadata", "weight"
 class EditSides(MergeTarget):
     """The states of a merge of edits into the graph whose earlier state was edited."""
 
-    def __init__(self, ours: Reader, seq: int, edits: Sequence[Edit], origin: Origin) -> None:
+    def __init__(
+        self,
+        ours: Reader,
+        seq: int,
+        edits: Sequence[Edit],
+        origin: Origin,
+        schema: str | None = None,
+    ) -> None:
         super().__init__(ours)
+        self._schema: Final = schema
         state = State(seq)
         check_kept(ours, state)
-        self._before: Final = ours.at(state)
+        self._before: Final = ours if seq == ours.position else ours.at(state)
         self._origin: Final = origin
         self._made = 0
         self._numbers: Final[dict[tuple[str, str], int]] = {}
@@ -58,20 +70,39 @@ class EditSides(MergeTarget):
         self._edited: Final[dict[int, Element | None]] = {}
         for edit in edits:
             _check(edit)
+        names = set(_names(edits))
+        self._ours_by_key: Final = _ConceptsByKey(ours, names)
+        self._before_by_key: Final = (
+            self._ours_by_key if self._before is ours else _ConceptsByKey(self._before, names)
+        )
+        for edit in edits:
             if "concept" in edit:
                 self._edit_concept(edit)
         for edit in edits:
             if "link" in edit:
                 self._edit_link(edit)
-        self.is_news: Final = bool(edits)
+        self.is_news: Final = bool(edits) or schema is not None
         self.touched: Final = frozenset(self._edited)
         self.bases: Final = (commit_at(ours, seq),) if seq else ()
         self.commits: Final = commit_at(ours, ours.position), ""
         self._purges: Final = purges_since(ours, seq, seq)
 
-    def matches(self, made: Iterable[int], joined: Mapping[int, int]) -> Mapping[int, int]:
+    def holder(self, concept: Concept) -> int | None:
+        namesake = self._ours_by_key.find(concept.type, concept.name)
+        return None if namesake is None else namesake.number
+
+    def namesakes(self, concept: Concept) -> Iterable[int]:
+        return self._ours_by_key.namesakes(concept.name)
+
+    def matches(self, created: Iterable[int], joined: Mapping[int, int]) -> Mapping[int, int]:
         """Nothing: edits have no numbers of their own."""
         return {}
+
+    def creations(
+        self, created: Iterable[int], joined: Mapping[int, int]
+    ) -> tuple[Mapping[int, set[bytes]], set[bytes]]:
+        """Nothing: what edits add is made here."""
+        return {}, set()
 
     def marks(self, source: str) -> Sequence[Mark]:
         """The mark of the commit: the origin of the edits, and the commit that was edited."""
@@ -90,6 +121,9 @@ class EditSides(MergeTarget):
 
     def schemas(self) -> tuple[Catalog, Catalog, Catalog]:
         before = schema_at(self._before)
+        if self._schema is not None:
+            accepted = schema_at(self.reader)
+            return before, accepted, plan(accepted, load(self._schema)).catalog
         edited = [
             (declared, element)
             for element in self._edited.values()
@@ -161,7 +195,7 @@ class EditSides(MergeTarget):
 
     def _edit_concept(self, edit: Edit) -> None:
         type_, name = _concept_key(edit["concept"])
-        before = self._before.find_concept(type_, name)
+        before = self._before_by_key.find(type_, name)
         if edit.get("removed"):
             if before is not None:
                 self._remove(before.number)
@@ -243,7 +277,7 @@ class EditSides(MergeTarget):
         known = self._numbers.get((type_, name))
         if known is not None:
             return known
-        before = self._before.find_concept(type_, name)
+        before = self._before_by_key.find(type_, name)
         if before is not None:
             return before.number
         now = self.holder(_new_concept(type_, name))
@@ -274,6 +308,45 @@ class EditSides(MergeTarget):
             number = self._numbers[place] = self._number_of(definition)
             edit = {"attributes": MISSING_DEFINITION}
             self._edited[number] = _with(definition._replace(number=number), edit)
+
+
+class _ConceptsByKey:
+    """The concepts of a state by type and name; those of some names are read at once."""
+
+    def __init__(self, reader: Reader, names: Collection[str]) -> None:
+        self._reader: Final = reader
+        self._numbers: Final[dict[str, list[int]]] = {name: [] for name in names}
+        rows = sorted(named(reader, names)) if names else ()
+        for number, _, name in rows:
+            self._numbers[name].append(number)
+        elements = reader.elements(number for number, _, _ in rows).values()
+        self._found: Final = {
+            (concept.type, concept.name): concept
+            for concept in elements
+            if isinstance(concept, Concept)
+        }
+
+    def find(self, type_: str, name: str) -> Concept | None:
+        """The concept of a type and name."""
+        if name in self._numbers:
+            return self._found.get((type_, name))
+        return self._reader.find_concept(type_, name)
+
+    def namesakes(self, name: str) -> Iterable[int]:
+        """The concepts with a name, of any type, oldest first."""
+        if name in self._numbers:
+            return self._numbers[name]
+        return sorted(number for number, _, _ in named(self._reader, (name,)))
+
+
+def _names(edits: Iterable[Any]) -> Iterator[str]:
+    """The names of concepts in edits, and in the ends of links."""
+    for edit in edits:
+        if isinstance(edit, Mapping):
+            if isinstance(name := edit.get("name"), str):
+                yield name if name.isascii() else check_text(name, "name", NAME_BYTES_MAX)
+            parts = ("concept", "to", "link", "subject", "object")
+            yield from _names(edit[part] for part in parts if part in edit)
 
 
 def _check(edit: object) -> None:

@@ -176,9 +176,22 @@ class Planner:
             fresh = read(wanted)
             found.update(fresh)
             self._names.update(with_ends(read, fresh))
+        self._leave_out_purged(wanted - self._sides.touched)
         self._name_ends_of_base(wanted)
         if self._tell:
             self._translate(wanted)
+
+    def _leave_out_purged(self, numbers: Iterable[int]) -> None:
+        """Leave out what the target has purged, and the source has not touched since.
+
+        It would come back with an element that stays: as its link, or as the end of one.
+        """
+        purged = self._sides.purged_here({*numbers} & self._theirs.keys()) - self._ours.keys()
+        if not self._restores:
+            for number in purged:
+                del self._theirs[number]
+                self._base.pop(number, None)
+            self._purged.update(purged)
 
     def _name_ends_of_base(self, numbers: Iterable[int]) -> None:
         """Read the elements to which links lead in the base alone, for their names."""
@@ -230,6 +243,15 @@ class Planner:
         }
         for number in sorted(declared):
             self._merge_extras(number)
+        # What a document registers on first use, and the schema of the same edits declares.
+        fresh = (self._theirs[number] for number in touched if number in self._theirs)
+        declared |= {
+            concept.number
+            for concept in fresh
+            if isinstance(concept, Concept)
+            and (concept.type, concept.name) in self._declared
+            and concept.number not in self._ours
+        }
         self._tell.extend(Renames(state, merged) for state in (base, ours, theirs))
         self._translate(self._read)
         return declared

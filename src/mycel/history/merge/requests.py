@@ -33,6 +33,8 @@ class Request(NamedTuple):
     by: str = ""
     edits: Sequence[Mapping[str, Any]] | None = None
     """Edits of an earlier state of the target, if the source is no branch."""
+    schema: str | None = None
+    """The schema that the source of edits asks for, if it is not that of the state."""
     resolutions: Mapping[str, Resolution] = {}
     constraints: tuple[Conflict, ...] = ()
     """Constraints that a clean merge has broken, with decisions."""

@@ -14,19 +14,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from math import isfinite
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple, assert_never
 
 from mycel.errors import ConstraintViolation, InvalidSyntax
 from mycel.history.merge.values import UNKNOWN, Contest, equal_values, merge_sets
 from mycel.model import times
 from mycel.model.limits import INTEGER_MIN, JSON_INTEGER_MAX
-from mycel.schema.model import MERGE_POLICIES
+from mycel.schema.merge_policies import GENERAL_WORDS, SPECIAL_WORDS, policy_of
 from mycel.store.query.diff import ABSENT
 from mycel.store.query.origins import Origin
 
 Side = Literal["ours", "theirs", "both"]
 
-WORDS: Final = (*MERGE_POLICIES, "ours", "theirs")
+WORDS: Final = (*GENERAL_WORDS, *SPECIAL_WORDS)
 """The words of a policy that a caller gives."""
 CONFIDENCE_GAP: Final = 0.2
 ALL: Final = "*"
@@ -111,24 +111,33 @@ def by_policy(
 ) -> Verdict | None:
     """The choice of a policy; None if it does not fit the values."""
     base, ours, theirs = contest.base, contest.ours, contest.theirs
-    match word:
-        case "ours" | "theirs":
-            at = ("ours", "theirs").index(word)
-            return _of_side(contest, at, rule, f"The caller wants the value of {word}.")
+    if word in ("ours", "theirs"):
+        at = ("ours", "theirs").index(word)
+        return _of_side(contest, at, rule, f"The caller wants the value of {word}.")
+    policy = policy_of(word)
+    match policy:
         case "newest":
             return newest(contest, rule, evidence)
-        case "set" if isinstance(ours, list) and isinstance(theirs, list):
-            items = base if isinstance(base, list) else []
-            return Verdict(merge_sets(items, ours, theirs), "both", rule, "The sets are united.")
-        case "max" | "min" if _comparable(ours, theirs):
-            at = int((theirs > ours) == (word == "max"))
-            size = "larger" if word == "max" else "smaller"
-            return _of_side(contest, at, rule, f"It is the {size} one.")
-        case "counter" if _are_numbers(ours, theirs) and base is not UNKNOWN:
-            before = base if _are_numbers(base) else 0
-            value = ours + theirs - before
-            if _is_storable(value):
-                return Verdict(value, "both", rule, "The changes of both sides are added up.")
+        case "set":
+            if isinstance(ours, list) and isinstance(theirs, list):
+                items = base if isinstance(base, list) else []
+                united = merge_sets(items, ours, theirs)
+                return Verdict(united, "both", rule, "The sets are united.")
+        case "max" | "min":
+            if _comparable(ours, theirs):
+                at = int((theirs > ours) == (policy == "max"))
+                size = "larger" if policy == "max" else "smaller"
+                return _of_side(contest, at, rule, f"It is the {size} one.")
+        case "counter":
+            if _are_numbers(ours, theirs) and base is not UNKNOWN:
+                before = base if _are_numbers(base) else 0
+                value = ours + theirs - before
+                if _is_storable(value):
+                    return Verdict(value, "both", rule, "The changes of both sides are added up.")
+        case "ask" | None:
+            pass
+        case _:
+            assert_never(policy)
     return None
 
 

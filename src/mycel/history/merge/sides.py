@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cache, cached_property, partial
 from typing import Any, Final
 
-from mycel.history.merge.third_copies import ThirdCopies, align
 from mycel.history.merge.values import equal_values
 from mycel.history.merge.versions import Base, Place, Values, base_of, values_of
 from mycel.migration.schema_in_force import read as schema_at
@@ -21,9 +20,10 @@ from mycel.store.query import origins
 from mycel.store.query.alignment import NEW, Alignment, PurgedKeys, touched
 from mycel.store.query.bulk import instances
 from mycel.store.query.commits import commit_at
+from mycel.store.query.creations import Creations, creations_of, shared_creations
 from mycel.store.query.diff import ABSENT
 from mycel.store.query.history import check_kept
-from mycel.store.query.lineage import has_content, lineage, parents
+from mycel.store.query.lineage import has_content, lineage, merge_commits, parents
 from mycel.store.query.lookup import ever_about, named
 from mycel.store.query.origins import UNKNOWN_ORIGIN, Origin
 from mycel.store.query.purges import Purges, keys_ever, purges_since
@@ -95,8 +95,9 @@ class BranchSides(MergeTarget):
             check_kept(copy, State(seq))
         since = touched(theirs, shared, theirs.position)
         seen = self.lineage.shown, self.lineage.seen
-        self._here: Final = _unseen((ours, theirs), seen, shared)
-        self._there: Final = _unseen((theirs, ours), seen[::-1], shared)
+        into_ours, into_theirs = self.lineage.into_ours, self.lineage.into_theirs
+        self._here: Final = _unseen((ours, theirs), seen, shared, into_ours)
+        self._there: Final = _unseen((theirs, ours), seen[::-1], shared, into_theirs)
         self._made_from: Final = since.made_from
         purged = PurgedKeys(self._there.keys, self._here.keys)
         self._alignment: Final = Alignment(
@@ -110,22 +111,19 @@ class BranchSides(MergeTarget):
             for copy, seq in self.lineage.bases
             if copy not in (ours, theirs)
         }
-        third = ThirdCopies(ours, theirs, others)
-        for there, here in third.matches():
+        self._creations: Final = Creations(ours, shared), Creations(theirs, shared)
+        parted = self._part_purged()
+        for there, here in shared_creations(*reversed(self._creations)):
             self._alignment.learn(there, here)
-        self._purged_in_third: Final = third.purges(has=0, lacks=1), third.purges(has=1, lacks=0)
-        """Elements that third copies have purged, as far as one side alone has merged that.
-
-        The first are those of the source, the second those of the target."""
         self._mine: Final = touched(ours, shared, ours.position)
         self._alignment.match_purged(self._mine)
         self._alignment.match_again(self._mine)
-        # All of them, so that each is matched before anybody asks for what it is matched with.
-        self._alignment.numbers(since.numbers)
-        # So does what a common ancestor had changed, and the source has not kept.
-        known = {*self._alignment.numbers(changed)}
+        # Looking up the numbers of all of them matches each, before a single one is looked up.
+        self._alignment.numbers(since.numbers | parted)
+        known = {*self._alignment.numbers(changed), *self._alignment.renewed}
         self._bases: Final[list[ReadElements]] = []
         for copy, seq in self.lineage.bases:
+            # `own` is what the ancestor had changed, and the source has not kept.
             reading, own = self._ancestor(copy, seq)
             self._bases.append(reading)
             known |= own
@@ -136,6 +134,28 @@ class BranchSides(MergeTarget):
             commit_at(theirs, theirs.position),
         )
         """The commits that are merged: ours and theirs."""
+
+    def _part_purged(self) -> set[int]:
+        """Part elements here of which the source has purged one half, and has the other.
+
+        A merge has made one of two elements, and nobody can tell the contents of both apart. So it
+        is purged here, with all that refers to it, and comes anew from the source. Returns the
+        numbers of the other halves, as far as they are known.
+        """
+        mine, others = self._creations
+        doomed = {
+            number
+            for number in mine.numbers(others.unknown_purges(mine))
+            if self._theirs.elements(
+                self._alignment.candidates_there({number}) | others.numbers(mine.by_number[number])
+            )
+        }
+        about = {*doomed, *all_about(doomed, self.ever_on)}
+        if not about:
+            return set()
+        creations = {one for number in about for one in mine.by_number.get(number, ())}
+        there = self._alignment.part(about) | others.numbers(creations)
+        return {*self._theirs.elements(there)}
 
     def _ancestor(self, copy: Reader, seq: int) -> tuple[ReadElements, set[int]]:
         """A common ancestor, and the elements that it had changed; those of theirs are known."""
@@ -170,19 +190,45 @@ class BranchSides(MergeTarget):
         """True if the source has more than marks that the target has not seen."""
         return has_content(self._theirs, self.lineage.seen)
 
-    def matches(self, made: Iterable[int], joined: Mapping[int, int]) -> Mapping[int, int]:
+    def matches(self, created: Iterable[int], joined: Mapping[int, int]) -> Mapping[int, int]:
         """The numbers of elements in the source and in the plan, as far as no merge has kept them.
 
-        `made` are the elements, in the plan, that the merge makes. `joined` are links that become
-        one with another link.
+        `created` are the elements, in the plan, that the merge makes. `joined` are links that
+        become one with another link.
         """
         aligned = self._alignment
         known = aligned.matches().items()
         found = {there: here for there, here in known if aligned.number_here(there) != here}
-        new = aligned.stored(self._theirs, made)
+        new = aligned.stored(self._theirs, created)
         one = aligned.stored(self._theirs, joined)
         found |= {each.number: here for here, each in new.items()}
         return found | {each.number: joined[here] for here, each in one.items()}
+
+    def creations(
+        self, created: Iterable[int], joined: Mapping[int, int]
+    ) -> tuple[Mapping[int, set[bytes]], set[bytes]]:
+        """The creations that elements of the plan get from the source.
+
+        The second set has those of purged elements that the target never had. `created` and
+        `joined` are those of `matches`.
+        """
+        mine, others = self._creations
+        reached = {*created}
+        found: dict[int, set[bytes]] = {}
+        by_number = dict(others.by_number)
+        matches = self._alignment.matches().items()
+        moved = {there for there, here in matches if there != here} - by_number.keys()
+        if moved:
+            by_number |= creations_of(self._theirs, moved)
+        for there, creations in by_number.items():
+            number = self._alignment.number(there)
+            here = joined.get(number, number)
+            # One that was purged here, and is restored, gets another number.
+            new = creations - (set() if here in reached else mine.by_number.get(here, set()))
+            if new and (here < NEW or here in reached):
+                found.setdefault(here, set()).update(new)
+        passed_on = others.purged - mine.purged
+        return found, passed_on.difference(*found.values())
 
     def marks(self, source: str) -> Sequence[Mark]:
         """The parents in other copies that the commit gets: the source, and all that it has."""
@@ -220,7 +266,7 @@ class BranchSides(MergeTarget):
 
     def base(self, numbers: Iterable[int]) -> Mapping[int, Base]:
         """Elements in the base."""
-        wanted = list(numbers)
+        wanted = [number for number in numbers if number not in self._alignment.renewed]
         states = [reading(wanted) for reading in self._bases]
         shared: Mapping[int, Element] = {}
         if len(states) > 1:
@@ -294,7 +340,9 @@ class BranchSides(MergeTarget):
 
         elements = self.theirs(numbers)
         found = purged_among(self._here, elements, keys)
-        found |= {self._alignment.number(each) for each in self._purged_in_third[0]}
+        mine, others = self._creations
+        doomed = others.numbers(mine.unknown_purges(others))
+        found |= {self._alignment.number(each) for each in doomed}
         return frozenset((*found, *all_about(found, self._ever_on_theirs))) & elements.keys()
 
     def _ever_on_theirs(self, number: int) -> Iterable[int]:
@@ -306,15 +354,16 @@ class BranchSides(MergeTarget):
     @property
     def purged_there(self) -> Iterable[int]:
         """The elements of the target that the source has purged."""
-        third = self._purged_in_third[1]
-        if not self._there.numbers and not self._there.keys and not third:
+        mine, others = self._creations
+        doomed = mine.numbers(others.unknown_purges(mine))
+        if not self._there.numbers and not self._there.keys and not doomed:
             return ()
         aligned = self._alignment
-        known = {aligned.number(number) for number in self._there.numbers} | third
+        known = {aligned.number(number) for number in self._there.numbers} | doomed
         # One that another merge has restored there is there again.
         known -= aligned.stored(self._theirs, known).keys()
         found = known | {*self._purged_by_key()}
-        # Of one that was removed before, or here, the past is left under the number of both.
+        # An element that was removed before the fork, or here, has a past under both numbers.
         old = (number for number in self._there.numbers if number < self._made_from[number & 1])
         found |= {each for each in old if self.reader.element(each) is None}
         return [each for each in sorted(found) if each < NEW and self.reader.was_ever(each)]
@@ -334,10 +383,22 @@ class BranchSides(MergeTarget):
 
 
 def _matched(reader: Reader, copy: Reader, seq: int) -> tuple[Alignment, frozenset[int]]:
-    """A state of a third copy in the numbers of a side, with all elements matched."""
-    aligned, since = align(reader, copy, seq)
-    aligned.match_purged(touched(reader, aligned.shared, reader.position))
-    aligned.match_again(touched(reader, aligned.shared, reader.position))
+    """A state of a third copy in the numbers of a side, with all elements matched.
+
+    The numbers are those that merges up to the state of the copy's reader have kept.
+    """
+    related = lineage(reader, copy)
+    shared, seen = related.shared, (related.shown, related.seen)
+    since = touched(copy, shared, seq)
+    here = _unseen((reader, copy), seen, shared, related.into_ours)
+    there = _unseen((copy, reader), seen[::-1], shared, related.into_theirs)
+    state = copy.at(State(seq))
+    aligned = Alignment(reader, state, related, since, PurgedKeys(there.keys, here.keys))
+    for number, other in shared_creations(Creations(state, shared), Creations(reader, shared)):
+        aligned.learn(number, other)
+    mine = touched(reader, shared, reader.position)
+    aligned.match_purged(mine)
+    aligned.match_again(mine)
     aligned.numbers(since.numbers)
     return aligned, since.numbers
 
@@ -349,17 +410,26 @@ def _renamed(ours: Catalog, theirs: Catalog) -> Mapping[str, str]:
     return {there: here for there, here in known.items() if here is not None and here != there}
 
 
-def _unseen(copies: tuple[Reader, Reader], seen: tuple[int, int], shared: int) -> Purges:
+def _unseen(
+    copies: tuple[Reader, Reader], seen: tuple[int, int], shared: int, merges: Collection[int]
+) -> Purges:
     """The purges of the first of two copies that the second one has not merged.
 
     Keys that the second one has purged itself meanwhile are left out: what has such a key there now
-    was added after that. `seen` are the entries of each up to which the other one has everything.
+    was added after that. So are keys of purges that the first one has got from the second one with
+    a merge, and those that both have got from a third one. `seen` are the entries of each up to
+    which the other one has everything, `merges` the last entries of merges of the second one.
     """
-    purges, own = (
-        purges_since(each, until, shared) for each, until in zip(copies, seen, strict=True)
-    )
-    left = {key: at for key, at in purges.keys.items() if key not in own.keys}
-    return purges._replace(keys=left)
+    first, second = copies
+    meanwhile = purges_since(second, seen[1], shared).keys
+    ever = purges_since(second, shared, shared).keys
+    commits = merge_commits(first, seen[0])
+
+    def counts(entry: int, key: bytes) -> bool:
+        by = next((by for by, entries in commits.items() if entry in entries), None)
+        return by not in merges and key not in (meanwhile if by is None else ever)
+
+    return purges_since(first, seen[0], shared, counts)
 
 
 def purged_among(

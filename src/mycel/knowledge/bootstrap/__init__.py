@@ -10,6 +10,7 @@ Modules, in the order in which a run passes through them:
     author_lists     the lists of authors that should be in the graph
     project_graph    nodes and relations for files
     ownership        tells the values of a bootstrap from those of others
+    renamed_files    finds files and folders that have another path now
     renamed_sections finds sections that have another heading now
     graph_writer     writes the difference, in a few transactions
     watcher          runs again whenever a file changes

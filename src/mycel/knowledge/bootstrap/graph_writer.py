@@ -18,7 +18,7 @@ from typing import Any, Final, NamedTuple
 import orjson
 
 from mycel.api.graph import Graph
-from mycel.engine.missing_concepts import MISSING
+from mycel.engine.missing_concepts import MISSING, merge_placeholder
 from mycel.knowledge import vocabulary as words
 from mycel.knowledge.bootstrap import ownership
 from mycel.knowledge.bootstrap.limits import ROWS_IN_TRANSACTION
@@ -33,11 +33,12 @@ from mycel.knowledge.bootstrap.project_graph import (
 )
 from mycel.knowledge.bootstrap.renamed_sections import Renamed, find_renamed
 from mycel.knowledge.bootstrap.run_summary import BootstrapProgress, BootstrapReport, Summary
-from mycel.knowledge.bootstrap_stamp import AUTHOR, MISSING_SINCE
+from mycel.knowledge.bootstrap_stamp import AUTHOR
 from mycel.knowledge.vocabulary import STAMP
 from mycel.model import ids
 from mycel.model.records import canonical_weight
 from mycel.model.values import EMPTY_OBJECT, parse_object
+from mycel.search.validity import MISSING_SINCE
 from mycel.store.query import lookup
 from mycel.store.query.bulk import prefixes
 from mycel.store.query.bulk.prefixes import Held, HeldLink
@@ -103,6 +104,9 @@ class WritePlan:
     """The tags of these files, by URI."""
     gone: list[str] = field(default_factory=list)
     gone_folders: list[str] = field(default_factory=list)
+    renamed: dict[str, str] = field(default_factory=dict)
+    """The new path of each file that has another one."""
+    renamed_folders: dict[str, str] = field(default_factory=dict)
     heads: dict[str, str] = field(default_factory=dict)
     """The commits that the authors are of, by the prefix of a folder."""
 
@@ -111,7 +115,7 @@ class WritePlan:
         """An estimate of the rows to write or to compare."""
         nodes = len(self.folders) + sum(file.rows for file in self.files)
         edges = len(self.contains) + sum(map(len, self.related.values()))
-        return nodes + edges + len(self.touched) + len(self.gone)
+        return nodes + edges + len(self.touched) + len(self.gone) + len(self.renamed)
 
 
 def write(
@@ -131,8 +135,9 @@ def write(
         words.require_code_vocabulary(turns.tx)
         work = _Work(turns, namer, summary)
         work.put_nodes([_marked(plan, is_complete=is_small)])
+        unmoved = work.move(plan.renamed, plan.renamed_folders)
         # Removals first: a folder may replace a file.
-        work.remove(plan.gone, plan.gone_folders)
+        work.remove([*plan.gone, *unmoved], plan.gone_folders)
         work.put_nodes(plan.folders)
         work.put_files(plan.files)
         work.touch(plan.touched)
@@ -238,11 +243,11 @@ class _Work:
         for each in prefixes.named(tx.reader, [node.uri for node in group]):
             held.setdefault(each.name, each)
         fresh = {node.uri: node for node in group if node.uri not in held}
-        made = tx.put_concepts(
+        concepts = tx.put_concepts(
             ConceptRow(node.type, uri, ownership.new_attributes(node), AUTHOR)
             for uri, node in fresh.items()
         )
-        for uri, id_ in zip(fresh, made, strict=True):
+        for uri, id_ in zip(fresh, concepts, strict=True):
             number = self._numbers[uri] = ids.parse_id(id_)
             self._fresh.add(number)
         for node in group:
@@ -319,6 +324,54 @@ class _Work:
         kept = {k: stamp[k] for k in ("size", "mtime_ns", "hash", "version") if k in stamp}
         wanted = Wanted(held.name, "", {**ours, **touch.attributes}, FILE_KEYS, touch.stamp or kept)
         self._update(held, wanted)
+
+    # Moving.
+
+    def move(self, renamed: Mapping[str, str], folders: Mapping[str, str]) -> list[str]:
+        """Give renamed files and folders the URIs of their new paths.
+
+        Returns the files whose new place is taken: they count as removed.
+        """
+        for old, path in folders.items():
+            uri, to = self._namer.folder(old), self._namer.folder(path)
+            nodes = {node.name: node for node in prefixes.named(self._tx.reader, [uri, to])}
+            if uri in nodes and to not in nodes:
+                self._move_nodes({nodes[uri]: to})
+        unmoved: list[str] = []
+        for old, path in renamed.items():
+            moving = self._moving(old, path)
+            if moving is None:
+                unmoved.append(old)
+                self._summary.count_renamed(-1)
+                continue
+            self._move_nodes(moving)
+            self._count(len(moving))
+        return unmoved
+
+    def _moving(self, old: str, path: str) -> dict[Held, str] | None:
+        """A file, its symbols and its sections, with their new names; None if one is taken."""
+        reader, namer = self._tx.reader, self._namer
+        there = prefixes.named(reader, [namer.file(path)])
+        there += prefixes.below(reader, [namer.folder(path)])
+        if any(reader.type_name(node.type) != MISSING for node in there):
+            return None
+        moving = {node: namer.file(path) for node in prefixes.named(reader, [namer.file(old)])}
+        for node in prefixes.below(reader, [namer.folder(old)]):
+            moving[node] = namer.folder(path) + node.name.removeprefix(namer.folder(old))
+        return moving
+
+    def _move_nodes(self, moving: Mapping[Held, str]) -> None:
+        """Move nodes out of their folders; the plan has their relations to the new ones."""
+        tx = self._tx
+        placeholders = {node.name: node for node in prefixes.named(tx.reader, [*moving.values()])}
+        for node, to in moving.items():
+            concept = tx.reader.concept(node.number) if to in placeholders else None
+            if concept is not None:
+                merge_placeholder(tx, placeholders[to].number, concept)
+        tx.move_concepts((ids.concept_id(node.number), None, to) for node, to in moving.items())
+        contains = self._predicates((words.CONTAINS,))
+        numbers = [node.number for node in moving]
+        self._retire(prefixes.links_at(tx.reader, "object", numbers, contains))
 
     # Removing.
 
@@ -422,8 +475,8 @@ class _Work:
             return
         numbers = self._find(uris)
         absent = sorted(uri for uri in uris if uri not in numbers)
-        made = self._tx.put_concepts(ConceptRow(MISSING, uri) for uri in absent)
-        numbers.update(zip(absent, map(ids.parse_id, made), strict=True))
+        concepts = self._tx.put_concepts(ConceptRow(MISSING, uri) for uri in absent)
+        numbers.update(zip(absent, map(ids.parse_id, concepts), strict=True))
 
     def _present(self, paths: Sequence[str]) -> dict[LinePlace, HeldLink]:
         """The stored relations written in these files."""

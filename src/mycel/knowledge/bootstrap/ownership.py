@@ -18,9 +18,10 @@ from typing import Any, Final, NamedTuple
 import orjson
 
 from mycel.knowledge.bootstrap.project_graph import Wanted
-from mycel.knowledge.bootstrap_stamp import AUTHOR_TEXT, MISSING_SINCE
+from mycel.knowledge.bootstrap_stamp import AUTHOR_TEXT
 from mycel.knowledge.vocabulary import STAMP
 from mycel.model.values import parse_object
+from mycel.search.validity import MISSING_SINCE
 from mycel.store.query.bulk.prefixes import Held, HeldLink
 
 GONE: Final = "gone from the project"

@@ -18,6 +18,12 @@ from mycel.knowledge.bootstrap.facts_cache import FactsCache
 from mycel.knowledge.bootstrap.file_walk import Entry
 from mycel.knowledge.bootstrap.limits import FILE_BYTES_MAX, JOBS_DEFAULT, JOBS_MAX
 from mycel.knowledge.bootstrap.project_graph import AUTHORS, Namer, Totals, Wanted
+from mycel.knowledge.bootstrap.renamed_files import (
+    FileContent,
+    find_renamed_files,
+    find_renamed_folders,
+    names_of,
+)
 from mycel.knowledge.bootstrap.run_summary import (
     BootstrapProgress,
     BootstrapReport,
@@ -263,8 +269,12 @@ class Bootstrap:
         above = {each for path in moved for each in outward(posixpath.dirname(path), "/")}
         folders = below.keys() if not step.is_complete else above | written.folders
         plan.folders = [self._folder(f, below, step) for f in sorted(folders & below.keys()) if f]
-        plan.gone = sorted(step.gone)
-        plan.gone_folders = sorted(above - below.keys(), reverse=True)
+        plan.renamed = self._renamed_files(step)
+        summary.count_renamed(len(plan.renamed))
+        plan.gone = sorted(path for path in step.gone if path not in plan.renamed)
+        gone_folders = above - below.keys()
+        plan.renamed_folders = find_renamed_folders(plan.renamed, gone_folders, below)
+        plan.gone_folders = sorted(gone_folders, reverse=True)
         for path in (*step.added, *step.changed):
             plan.files.append(self._file(step, path, edges.get(path, FileEdges(path))))
         new = step.entries if not step.is_complete else step.added
@@ -287,6 +297,22 @@ class Bootstrap:
             )
         self._touch(plan, step, edges, written.files)
         return plan
+
+    def _renamed_files(self, step: _RunState) -> dict[str, str]:
+        """The new paths of files that are gone; none while a former run is incomplete."""
+        if not (step.is_complete and step.gone and step.added):
+            return {}
+        before = self._cache.recall({path: step.known[path].hash for path in step.gone})
+        stamps = ((path, step.known[path]) for path in step.gone)
+        removed = {
+            path: FileContent(stamp.size, stamp.hash, names_of(before.get(path)))
+            for path, stamp in stamps
+        }
+        reads = ((path, step.reads[path]) for path in step.added)
+        new = {
+            path: FileContent(read.size, read.hash, names_of(read.facts)) for path, read in reads
+        }
+        return find_renamed_files(removed, new)
 
     def _folder(self, path: str, below: Mapping[str, Totals], step: _RunState) -> Wanted:
         paragraph = ""

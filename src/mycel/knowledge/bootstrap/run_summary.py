@@ -22,7 +22,7 @@ _DOING: Final[dict[BootstrapStage, str]] = {
     "writing": "Writing",
 }
 _COUNTS: Final = (
-    "files", "added", "changed", "removed", "unchanged", "symbols", "sections",
+    "files", "added", "changed", "renamed", "removed", "unchanged", "symbols", "sections",
     "relations_added", "relations_removed", "kept",
 )  # fmt: skip
 _UNIT: Final[dict[BootstrapStage, str]] = {
@@ -57,12 +57,14 @@ class SkippedPath(NamedTuple):
 class Summary:
     """The result of a run.
 
-    `added`, `changed`, `removed` and `unchanged` count files. `kept` are nodes of removed files
-    that stay because others wrote values or relations there.
+    `added`, `changed`, `renamed`, `removed` and `unchanged` count files. `kept` are nodes of
+    removed files that stay because others wrote values or relations there.
     """
 
     added: int = 0
     changed: int = 0
+    renamed: int = 0
+    """Files with another path; also if they were changed."""
     removed: int = 0
     unchanged: int = 0
     symbols: int = 0
@@ -86,20 +88,26 @@ class Summary:
     @property
     def files(self) -> int:
         """The number of files in the graph."""
-        return self.added + self.changed + self.unchanged
+        return self.added + self.changed + self.renamed + self.unchanged
 
     @property
     def message(self) -> str:
         """The message of the commits of the run."""
-        counts = ("added", self.added), ("changed", self.changed), ("removed", self.removed)
-        lines = [f"{_count(number, 'file')} {word}" for word, number in counts if number]
+        counts = {name: getattr(self, name) for name in ("added", "changed", "renamed", "removed")}
+        lines = [f"{_count(number, 'file')} {word}" for word, number in counts.items() if number]
         return f"bootstrap: {', '.join(lines)}" if lines else "bootstrap"
 
     @property
     def is_nothing(self) -> bool:
         """True if nothing changed."""
-        changes = self.added, self.changed, self.removed, self.kept
+        changes = self.added, self.changed, self.renamed, self.removed, self.kept
         return not any((*changes, self.relations_added, self.relations_removed))
+
+    def count_renamed(self, number: int) -> None:
+        """Count files as renamed that were counted as added and removed."""
+        self.renamed += number
+        self.added -= number
+        self.removed -= number
 
     def skip(self, path: str, why: str) -> None:
         """Count a skipped path."""
@@ -132,7 +140,8 @@ class Summary:
 
     def __str__(self) -> str:
         files = f"{_count(self.added, 'file')} added, {self.changed:,} changed"
-        lines = [f"{files}, {self.removed:,} removed, {self.unchanged:,} unchanged"]
+        renamed = f"{self.renamed:,} renamed, " if self.renamed else ""
+        lines = [f"{files}, {renamed}{self.removed:,} removed, {self.unchanged:,} unchanged"]
         if self.symbols:
             lines.append(_count(self.symbols, "symbol"))
         if self.sections:

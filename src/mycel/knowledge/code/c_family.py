@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
+from collections import defaultdict
 from collections.abc import Collection, Iterator
+from functools import cache
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from mycel.knowledge.code.language_rules import (
@@ -14,6 +17,8 @@ from mycel.knowledge.code.language_rules import (
     short_text,
     without_generics,
 )
+from mycel.knowledge.code.module_paths import Files, Home, Locator, Unit, only_unit
+from mycel.knowledge.code.prose_patterns import CHARACTER, COMMENT, STRING
 from mycel.knowledge.code.source_facts import Import
 
 if TYPE_CHECKING:
@@ -30,10 +35,63 @@ _PROTOTYPE: Final = """
     ]) @symbol.prototype
 """
 
+_PROSE: Final = re.compile(
+    b"|".join(
+        (
+            rb"//(?>(?:[^\\\n]++|\\.?)*)",  # A backslash continues the comment on the next line.
+            COMMENT,
+            rb'(?<!\w)(?:u8|[uUL])?R"(?P<mark>[^()\\\s"]{0,16}+)\((?:.*?\)(?P=mark)"|.*+)',
+            STRING,
+            rb"(?:(?<!\w)|(?<!\w[uUL])(?<=[uUL])|(?<=\bu8))" + CHARACTER,
+        )
+    ),
+    re.DOTALL,
+)
+
+
+class CLocator(Locator):
+    """Includes: beside the file, in an include folder, or the only path with that end."""
+
+    class_members_visible = True
+    _INCLUDE_FOLDERS: ClassVar = ("", "include", "src", "inc")
+
+    def __init__(self, files: Files) -> None:
+        super().__init__(files)
+        self._with_end = cache(self._only_with_end)
+        self._by_name: defaultdict[str, list[str]] = defaultdict(list)
+        for path in sorted(files.paths):
+            self._by_name[posixpath.basename(path)].append(path)
+
+    def locate(self, path: str, imported: Import) -> Unit | None:
+        module = posixpath.normpath(imported.module)
+        is_system = imported.form == "system"
+        if not is_system:
+            beside = posixpath.normpath(posixpath.join(posixpath.dirname(path), imported.module))
+            if beside in self.files.paths:
+                return Unit((beside,))
+        for folder in self._INCLUDE_FOLDERS[1 if is_system else 0 :]:
+            candidate = posixpath.join(folder, module)
+            if candidate in self.files.paths:
+                return Unit((candidate,))
+        if module.startswith("..") or (is_system and "/" not in module):
+            return None
+        return self._with_end(module)
+
+    def home(self, path: str) -> Home:
+        return ("c",)
+
+    def _only_with_end(self, module: str) -> Unit | None:
+        named = self._by_name.get(posixpath.basename(module), [])
+        return only_unit([Unit((p,)) for p in named if p.endswith("/" + module)])
+
 
 class C(Syntax):
     language = "c"
     wheel = "tree_sitter_c"
+    locator = CLocator
+    prose = _PROSE
+    has_bare_members = True
+    shares_names = True
     facts = (
         """
         (function_definition) @symbol.function

@@ -16,12 +16,13 @@ import threading
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from mycel.knowledge.code.fact_extraction import extract
 from mycel.knowledge.code.languages import is_binary
 from mycel.knowledge.code.manifests import MANIFESTS
 from mycel.knowledge.code.source_facts import FileFacts
+from mycel.knowledge.code.source_languages import SYNTAXES
 from mycel.knowledge.documents.document_reading import (
     DOCUMENTS,
     LARGE_BYTES_MAX,
@@ -34,9 +35,6 @@ from mycel.knowledge.documents.document_reading import (
 from mycel.model.extras import install_command
 from mycel.text.names import is_test_path
 
-if TYPE_CHECKING:
-    from mycel.knowledge.code.language_rules import Syntax
-
 SOURCE_BYTES_MAX: Final = 2 << 20
 """Larger files are generated or data, and have no symbols."""
 LINE_BYTES_MAX: Final = 200
@@ -47,21 +45,7 @@ _LINES_MIN: Final = 20
 _MATCHES_MAX: Final = 16_384
 """Patterns in progress at a time; the time of a query grows with them times the nodes."""
 
-# The module and class that read each language. A new language is such a class, a line here, its
-# file names in `languages`, and its way to find modules in `module_paths`.
-_SYNTAXES: Final = {
-    "python": ("python", "Python"),
-    "javascript": ("javascript", "JavaScript"),
-    "typescript": ("javascript", "TypeScript"),
-    "tsx": ("javascript", "Tsx"),
-    "go": ("go", "Go"),
-    "rust": ("rust", "Rust"),
-    "java": ("java", "Java"),
-    "c": ("c_family", "C"),
-    "cpp": ("c_family", "Cpp"),
-}
-
-LANGUAGES: Final = frozenset({*_SYNTAXES, *MANIFESTS, *DOCUMENTS, PDF})
+LANGUAGES: Final = frozenset({*SYNTAXES, *MANIFESTS, *DOCUMENTS, PDF})
 """The languages that `analyse` reads."""
 
 
@@ -79,7 +63,7 @@ def missing_extra(language: str) -> str:
     """A note on what to install for this language; "" when nothing is missing."""
     if language == PDF:
         return _missing_pdf_reader()
-    read = _reader(language) if language in _SYNTAXES else None
+    read = _reader(language) if language in SYNTAXES else None
     return read if isinstance(read, str) else ""
 
 
@@ -117,15 +101,14 @@ def _analyse(path: str, source: bytes, language: str) -> FileFacts:
         return FileFacts(language, note="minified: not analysed")
     read = _reader(language)
     facts = FileFacts(language, note=read) if isinstance(read, str) else read(source)
-    sections = read_module_sections(path, text, language)
+    sections = read_module_sections(path, text, SYNTAXES[language]().module_doc)
     return replace(facts, sections=sections) if sections else facts
 
 
 @cache
 def _reader(language: str) -> Callable[[bytes], FileFacts] | str:
     """A function that reads source of a language, or a note on what to install."""
-    module, name = _SYNTAXES[language]
-    syntax: Syntax = getattr(importlib.import_module(f"mycel.knowledge.code.{module}"), name)()
+    syntax = SYNTAXES[language]()
     try:
         import tree_sitter  # noqa: PLC0415 - an extra
 

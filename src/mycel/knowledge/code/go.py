@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
+from collections import defaultdict
 from collections.abc import Iterator
 from itertools import chain, repeat
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from mycel.knowledge.code.language_rules import Syntax, field_text
+from mycel.knowledge.code.module_paths import Files, Home, Locator, Unit, outward
+from mycel.knowledge.code.prose_patterns import CHARACTER, COMMENT, LINE_COMMENT, STRING
 from mycel.knowledge.code.source_facts import Import
+from mycel.knowledge.documents.module_docs import Lines, package_doc
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -16,10 +21,52 @@ if TYPE_CHECKING:
 _RECEIVER: Final = re.compile(r"\(\s*+(?:(\w++)\s++)?\*?\s*+(\w++)")
 _VERSION: Final = re.compile(r"v\d+")
 
+_PROSE: Final = re.compile(
+    b"|".join((LINE_COMMENT, COMMENT, rb"`[^`]*+`?", STRING, CHARACTER)), re.DOTALL
+)
+
+
+class GoLocator(Locator):
+    """Folders are packages; go.mod gives their import paths."""
+
+    names_are_shared = True
+    methods_are_shared = True
+
+    def __init__(self, files: Files) -> None:
+        super().__init__(files)
+        self._modules: defaultdict[str, list[str]] = defaultdict(list)
+        for folder, manifest in files.manifests("gomod").items():
+            self._modules[manifest.package].append(folder)
+        by_folder: defaultdict[str, list[str]] = defaultdict(list)
+        for path in files.of(("go",)):
+            if not path.endswith("_test.go"):
+                by_folder[posixpath.dirname(path)].append(path)
+        self._units = {folder: Unit(tuple(p), folder) for folder, p in by_folder.items()}
+
+    def locate(self, path: str, imported: Import) -> Unit | None:
+        places = sorted(
+            (folder, posixpath.join(folder, imported.module[len(name) + 1 :]).rstrip("/"))
+            for name in outward(imported.module, "/")
+            for folder in self._modules.get(name, ())
+            if name
+        )
+        return next((self._units[place] for _, place in places if place in self._units), None)
+
+    def home(self, path: str) -> Home:
+        kind = "test" if path.endswith("_test.go") else ""
+        return posixpath.dirname(path), self.files.facts[path].package, kind
+
+    def visible(self, path: str) -> tuple[Home, ...]:
+        folder, package, kind = home = self.home(path)
+        return (home, (folder, package, "")) if kind else (home,)
+
 
 class Go(Syntax):
     language = "go"
     wheel = "tree_sitter_go"
+    locator = GoLocator
+    prose = _PROSE
+    shares_names = True
     facts = """
         (package_clause (package_identifier) @package)
         (type_spec) @symbol.type
@@ -49,6 +96,9 @@ class Go(Syntax):
     result = "result"
     receivers: ClassVar[frozenset[str]] = frozenset()
     parents: ClassVar[frozenset[str]] = frozenset()
+
+    def module_doc(self, text: str) -> Lines | None:
+        return package_doc(text)
 
     def name(self, node: Node, source: bytes) -> str:
         name = super().name(node, source)

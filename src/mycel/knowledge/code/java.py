@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections import defaultdict
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
@@ -12,6 +14,8 @@ from mycel.knowledge.code.language_rules import (
     field_text,
     short_text,
 )
+from mycel.knowledge.code.module_paths import Files, Home, Locator, Unit
+from mycel.knowledge.code.prose_patterns import CHARACTER, COMMENT, LINE_COMMENT, STRING, TRIPLE
 from mycel.knowledge.code.source_facts import Import
 
 if TYPE_CHECKING:
@@ -19,10 +23,41 @@ if TYPE_CHECKING:
 
 _OBJECTS: Final = frozenset({"this", "super"})
 
+_PROSE: Final = re.compile(b"|".join((LINE_COMMENT, COMMENT, TRIPLE, STRING, CHARACTER)), re.DOTALL)
+
+
+class JavaLocator(Locator):
+    """Packages are those that the files declare."""
+
+    class_members_visible = True
+    names_are_shared = True
+
+    def __init__(self, files: Files) -> None:
+        super().__init__(files)
+        packages: defaultdict[str, list[str]] = defaultdict(list)
+        for path in files.of(("java",)):
+            packages[files.facts[path].package].append(path)
+        self._packages = {package: tuple(paths) for package, paths in packages.items()}
+
+    def locate(self, path: str, imported: Import) -> Unit | None:
+        parts = imported.module.split(".")
+        for length in range(len(parts), 0, -1):
+            package = ".".join(parts[:length])
+            if package in self._packages:
+                rest = tuple(parts[length:])
+                return Unit(self._packages[package], rest=rest)
+        return None
+
+    def home(self, path: str) -> Home:
+        return (self.files.facts[path].package,)
+
 
 class Java(Syntax):
     language = "java"
     wheel = "tree_sitter_java"
+    locator = JavaLocator
+    prose = _PROSE
+    has_bare_members = True
     facts = """
         (package_declaration [(scoped_identifier) (identifier)] @package)
         (class_declaration) @symbol.class

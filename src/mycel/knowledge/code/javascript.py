@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from mycel.knowledge.code import javascript_modules as modules
 from mycel.knowledge.code.language_rules import (
@@ -15,7 +16,9 @@ from mycel.knowledge.code.language_rules import (
     identifier,
     short_text,
 )
-from mycel.knowledge.code.source_facts import Import
+from mycel.knowledge.code.module_paths import Files, Locator, Unit, outward
+from mycel.knowledge.code.prose_patterns import COMMENT, LINE_COMMENT, SINGLE, STRING, ProseFields
+from mycel.knowledge.code.source_facts import FileFacts, Import
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -74,13 +77,93 @@ _BINDINGS: Final = """
     (assignment_expression left: (member_expression object: (this))) @field
 """
 
+_REGEX: Final = (
+    rb"(?:(?<=[(,=:\[!&|?{;+])|(?<=[(,=:\[!&|?{;+] )|(?<=\breturn )|(?<=\btypeof )|(?<=\bcase ))"
+    rb"/(?![/*])(?>(?:[^/\\\[\n]++|\\[^\n]|\[(?>(?:[^\]\\\n]++|\\[^\n])*)\])+)/\w*+"
+)
+# A field of a template may have strings, braces and a template of its own.
+_INNER_TEMPLATE: Final = rb"`(?>(?:[^`\\]++|\\.)*)`?"
+_TEMPLATE: Final = (
+    rb"`(?>(?:[^`\\$]++|\\.|\$(?!\{)|\$\{(?>(?:[^{}`]++|\{[^{}]*+\}|" + _INNER_TEMPLATE + rb")*)\}?"
+    rb")*)`?"
+)
+_PROSE: Final = re.compile(
+    b"|".join((LINE_COMMENT, COMMENT, _REGEX, _TEMPLATE, SINGLE, STRING)), re.DOTALL
+)
+_OPENING: Final = re.compile(rb"`")
+_NESTED_FIELD: Final = re.compile(rb"\\.|\$\{((?>(?:[^{}]++|\{[^{}]*+\})*))\}", re.DOTALL)
+_TEMPLATE_FIELD: Final = re.compile(rb"\$\{([^{}\n]{1,300}+)\}")
+
+
+class JavaScriptLocator(Locator):
+    """Relative paths with the usual endings and index files; simple `paths` of tsconfig.json."""
+
+    _ENDINGS: ClassVar = tuple(
+        "ts tsx d.ts js jsx mjs cjs mts cts json vue svelte".split()  # noqa: SIM905
+    )
+    _COMPILED: ClassVar = {".js": (".ts", ".tsx"), ".jsx": (".tsx",), ".mjs": (".mts",)}
+
+    def __init__(self, files: Files) -> None:
+        super().__init__(files)
+        self._configurations = files.manifests("tsconfig")
+
+    def locate(self, path: str, imported: Import) -> Unit | None:
+        module, folder = imported.module, posixpath.dirname(path)
+        if module.startswith("."):
+            return self._file(posixpath.join(folder, module))
+        for around in outward(folder, "/"):
+            configuration = self._configurations.get(around)
+            if configuration is not None:
+                return self._mapped(around, configuration, module)
+        return None
+
+    def _mapped(self, folder: str, configuration: FileFacts, module: str) -> Unit | None:
+        settings = dict(configuration.settings)
+        base = posixpath.join(folder, settings.pop("baseUrl", "."))
+        for key, target in settings.items():
+            pattern = key.removeprefix("paths:")
+            if pattern == module:
+                return self._file(posixpath.join(base, target))
+            if pattern.endswith("*") and module.startswith(pattern[:-1]):
+                rest = module[len(pattern) - 1 :]
+                return self._file(posixpath.join(base, target.removesuffix("*") + rest))
+        has_base = any(name == "baseUrl" for name, _ in configuration.settings)
+        return self._file(posixpath.join(base, module)) if has_base else None
+
+    def _file(self, path: str) -> Unit | None:
+        path = posixpath.normpath(path)
+        if path.startswith(".."):
+            return None
+        path = "" if path == "." else path
+        stem, ending = posixpath.splitext(path)
+        candidates = [path, *(stem + other for other in self._COMPILED.get(ending, ()))]
+        candidates += [f"{path}.{other}" for other in self._ENDINGS]
+        candidates += [posixpath.join(path, f"index.{other}") for other in self._ENDINGS]
+        found = next((file for file in candidates if file in self.files.paths), None)
+        return Unit((found,)) if found is not None else None
+
+    def external(self, imported: Import) -> str:
+        parts = imported.module.split("/")
+        if imported.module.startswith("."):
+            return ""
+        return "/".join(parts[:2]) if parts[0].startswith("@") else parts[0]
+
 
 class JavaScript(Syntax):
     language = "javascript"
     wheel = "tree_sitter_javascript"
+    locator = JavaScriptLocator
+    prose = _PROSE
+    prose_fields = ProseFields(_OPENING, _NESTED_FIELD)
     facts = _COMMON + _JSX + "(field_definition value: (arrow_function)) @symbol.method"
     bindings = _BINDINGS + "(formal_parameters (identifier) @bound)"
     names_from_elsewhere = False
+    label_sign = b":"
+
+    def string_fields(self, source: bytes, start: int, end: int) -> list[bytes]:
+        if source.find(b"${", start, end) < 0:
+            return []
+        return _TEMPLATE_FIELD.findall(source, start, end)
 
     def name(self, node: Node, source: bytes) -> str:
         match node.type:

@@ -1,7 +1,7 @@
 """The description of a language: queries, and methods that read nodes of its grammar.
 
-A language is a subclass of `Syntax`: mostly data, with a method where its grammar differs from the
-common case. `facts` is a query whose captures have fixed names:
+A language is a module with a subclass of `Syntax`: mostly data, with a method where its grammar
+differs from the common case. `facts` is a query whose captures have fixed names:
 
     @symbol.KIND   a whole definition; KIND is the kind of the symbol unless `kind` says otherwise
     @scope         a node that gives its names a prefix and is no symbol (`impl` of Rust)
@@ -27,7 +27,10 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from mycel.knowledge.code.comments import comment_above, first_paragraph
+from mycel.knowledge.code.module_paths import Locator
+from mycel.knowledge.code.prose_patterns import ProseFields, blank_prose
 from mycel.knowledge.code.source_facts import LITERAL, RESULT, UNKNOWN
+from mycel.knowledge.documents.module_docs import Lines, block_doc
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -96,12 +99,39 @@ class Syntax:
     """The field of a function that holds the type of its result."""
     names_from_elsewhere: ClassVar[bool] = True
     """True if a bare name may come from another file without an import."""
+    shares_names: ClassVar[bool] = False
+    """True if every name of a package or an included file is known without an import."""
+    label_sign: ClassVar[bytes] = b""
+    """The sign after a name that makes it that of an argument, a field or a parameter: no use."""
+    locator: ClassVar[type[Locator]] = Locator
+    """The rules by which imports lead to files."""
+    prose: ClassVar[re.Pattern[bytes]]
+    """A pattern of comments and strings."""
+    prose_fields: ClassVar[ProseFields | None] = None
+    """The strings that have code in fields."""
+    has_bare_members: ClassVar[bool] = False
+    """True if a member of an object is used without naming the object."""
+    has_path_names: ClassVar[bool] = False
+    """True if a name of several parts means a symbol, whatever its first part is."""
     flat_kinds: ClassVar[frozenset[str]] = frozenset()
     """Kinds of symbols whose name does not prefix the symbols inside them."""
 
     def name(self, node: Node, source: bytes) -> str:
         """The name of a definition, with dots if it names its owner; "" for none."""
         return identifier(node.child_by_field_name("name"), source)
+
+    @classmethod
+    def blank_prose(cls, source: bytes) -> bytes:
+        """The source with spaces for comments and strings, except fields of strings."""
+        return blank_prose(cls.prose, cls.prose_fields, source)
+
+    def module_doc(self, text: str) -> Lines | None:
+        """The documentation of a source file as a whole; None if there is none."""
+        return block_doc(text)
+
+    def string_fields(self, source: bytes, start: int, end: int) -> Iterable[bytes]:
+        """The code in fields of strings between two places."""
+        return ()
 
     def kind(self, node: Node, kind: str) -> str:
         return kind

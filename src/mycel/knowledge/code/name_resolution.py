@@ -15,9 +15,10 @@ from itertools import dropwhile, islice
 from typing import Final, NamedTuple
 
 from mycel.knowledge.code.edge_values import CodeLocation, family
-from mycel.knowledge.code.module_paths import LOCATORS, Files, Home, Locator, Unit, outward
+from mycel.knowledge.code.module_paths import Files, Home, Locator, Unit, outward
 from mycel.knowledge.code.scopes import CLASS_KINDS
 from mycel.knowledge.code.source_facts import FileFacts, Import, Symbol
+from mycel.knowledge.code.source_languages import SYNTAXES
 
 STEPS_MAX: Final = 24
 """Steps of one name through re-exports and base classes."""
@@ -374,18 +375,18 @@ class SymbolNames:
 
     def _offers(self, path: str) -> _Offers:
         """The re-exports of a module; of two with one name, the first."""
-        found = _Offers({}, [])
+        offers = _Offers({}, [])
         offers_all = self.locator(path).attributes_are_imports
         for imported in self.facts[path].imports:
             if imported.scope or not (offers_all or imported.form in ("reexport", "mod")):
                 continue
             for there, here in imported.names:
                 if here == "*":
-                    found.stars.append(imported)
-                found.names.setdefault(here, (imported, there))
+                    offers.stars.append(imported)
+                offers.names.setdefault(here, (imported, there))
             if imported.alias:
-                found.names.setdefault(imported.alias, (imported, ""))
-        return found
+                offers.names.setdefault(imported.alias, (imported, ""))
+        return offers
 
     # Classes.
 
@@ -558,7 +559,8 @@ class SymbolNames:
         return self._locator_of(self.facts[path].language)
 
     def _new_locator(self, language: str) -> Locator:
-        return LOCATORS.get(language, Locator)(self.files)
+        syntax = SYNTAXES.get(language)
+        return (Locator if syntax is None else syntax.locator)(self.files)
 
     def unit(self, path: str, imported: Import) -> Unit | None:
         key = (path, id(imported))

@@ -21,10 +21,12 @@ from mycel.knowledge.code.edge_values import (
     family,
 )
 from mycel.knowledge.code.manifests import ECOSYSTEMS
-from mycel.knowledge.code.module_paths import LOCATORS, RustLocator, Unit
+from mycel.knowledge.code.module_paths import Unit
 from mycel.knowledge.code.name_resolution import SymbolNames
 from mycel.knowledge.code.receivers import CallTargets, Receivers
+from mycel.knowledge.code.rust import RustLocator
 from mycel.knowledge.code.source_facts import RESULT, FileFacts, Import
+from mycel.knowledge.code.source_languages import SYNTAXES
 from mycel.knowledge.documents.document_edges import DocumentEdges
 
 PACKAGE_FILES_MAX: Final = 100
@@ -49,7 +51,7 @@ class Project:
         self._stems: defaultdict[tuple[str, ...], list[str]] = defaultdict(list)
         """Files that are no tests, by their family and stem, and by their folder as well."""
         for path in sorted(files):
-            if not files[path].is_test and files[path].language in LOCATORS:
+            if not files[path].is_test and files[path].language in SYNTAXES:
                 folder, name = posixpath.split(path)
                 key = family(files[path].language), name.partition(".")[0]
                 self._stems[key].append(path)
@@ -62,7 +64,7 @@ class Project:
         texts = tuple(self._documents.edges(path, facts)) if facts.sections else ()
         if facts.dependencies:
             return FileEdges(path, texts=tuple(self._dependency_edges(path, facts)))
-        if facts.language not in LOCATORS:
+        if facts.language not in SYNTAXES:
             links, pages = self._link_edges(path, facts, texts)
             return FileEdges(path, links=links, external_links=pages, texts=texts)
         imports, external = self._import_edges(path, facts)

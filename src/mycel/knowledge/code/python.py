@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
+import sys
 from collections.abc import Iterable, Iterator
+from functools import cache
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from mycel.knowledge.code.comments import shortened
 from mycel.knowledge.code.language_rules import Syntax, dotted, field_text, identifier, short_text
+from mycel.knowledge.code.module_paths import Files, Locator, Unit, only_unit, outward
+from mycel.knowledge.code.prose_patterns import SINGLE, STRING, TRIPLE, TRIPLE_SINGLE, ProseFields
 from mycel.knowledge.code.source_facts import Import
+from mycel.knowledge.documents.module_docs import Lines, string_doc
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -20,10 +26,121 @@ _COMMENT: Final = re.compile(r"#[^\n]*")
 _MADE: Final = frozenset({"call", "lambda", "attribute", "subscript", "identifier"})
 """Kinds of values that make a module variable a symbol: objects, functions, types and aliases."""
 
+_PROSE: Final = re.compile(
+    (
+        rb"#[^\n]*+|(?<!\w)[bBfFrRtTuU]{0,2}(?:"
+        + b"|".join((TRIPLE, TRIPLE_SINGLE, SINGLE, STRING))
+        + rb")"
+    ),
+    re.DOTALL,
+)
+_OPENING: Final = re.compile(rb"(?:[fFtT][rR]?|[rR][fFtT])[\"']")
+_NESTED_FIELD: Final = re.compile(rb"\{\{|\{((?>(?:[^{}]++|\{[^{}]*+\})*))\}")
+_FORMATTED: Final = re.compile(
+    rb"(?<!\w)[rR]?[fF][rR]?(?:'((?>(?:[^'\\\n]|\\.)*))|\"((?>(?:[^\"\\\n]|\\.)*)))", re.DOTALL
+)
+_FIELD: Final = re.compile(rb"\{([^{}\n]{1,300}+)\}")
+
+
+class PythonLocator(Locator):
+    """Packages from every folder that is the root of one, from `src`, and from beside the file."""
+
+    attributes_are_imports = True
+    _ROOTS: ClassVar = ("", "src", "lib", "python")
+
+    def __init__(self, files: Files) -> None:
+        super().__init__(files)
+        self._paths = frozenset(files.of(("python",)))
+        self._modules = self._find_modules()
+        self._folders = Files({path: files.facts[path] for path in self._paths}).folders
+        self._located = cache(self._absolute)
+        self._anywhere = cache(self._in_any_root)
+        self._roots = self._find_roots()
+        self._roots_with = self._find_tops()
+
+    def _find_modules(self) -> dict[str, str]:
+        """The file of each module by its path without an ending. A package comes first."""
+        found: dict[str, str] = {}
+        for ending in (".pyi", ".py", "/__init__.py"):
+            for path in self._paths:
+                if f"/{path}".endswith(ending):
+                    found[f"/{path}".removesuffix(ending)[1:]] = path
+        return found
+
+    def _find_roots(self) -> frozenset[str]:
+        roots = set(self._ROOTS)
+        for path in self._paths:
+            if posixpath.basename(path) == "__init__.py":
+                above = posixpath.dirname(posixpath.dirname(path))
+                if f"{above}/__init__.py".lstrip("/") not in self._paths:
+                    roots.add(above)
+        return frozenset(roots)
+
+    def _find_tops(self) -> dict[str, list[str]]:
+        """The roots that hold a module or folder, by its name."""
+        found: dict[str, list[str]] = {}
+        for place in sorted({*self._modules, *self._folders}):
+            root, name = posixpath.split(place)
+            if root in self._roots:
+                found.setdefault(name, []).append(root)
+        return found
+
+    def locate(self, path: str, imported: Import) -> Unit | None:
+        folder = posixpath.dirname(path)
+        if imported.level:
+            for _ in range(imported.level - 1):
+                if not folder:
+                    return None
+                folder = posixpath.dirname(folder)
+            return self._at(posixpath.join(folder, *imported.module.split(".")).rstrip("/"))
+        return self._located(folder, imported.module)
+
+    def _absolute(self, folder: str, module: str) -> Unit | None:
+        name = module.replace(".", "/")
+        # Beside a script, as Python does, then in the roots around the file.
+        if f"{folder}/__init__.py".lstrip("/") not in self._paths:
+            beside = self._at(posixpath.join(folder, name), need_file=True)
+            if beside is not None:
+                return beside
+        for root in outward(folder, "/"):
+            is_root = root in self._roots
+            unit = self._at(posixpath.join(root, name), need_file=True) if is_root else None
+            if unit is not None:
+                return unit
+        return self._anywhere(module)
+
+    def _in_any_root(self, module: str) -> Unit | None:
+        top = module.partition(".")[0]
+        if top in sys.stdlib_module_names:
+            return None
+        name = module.replace(".", "/")
+        others = [self._at(posixpath.join(root, name)) for root in self._roots_with.get(top, ())]
+        hits = [other for other in others if other is not None]
+        with_files = [hit for hit in hits if hit.paths]
+        return only_unit(with_files) if with_files else only_unit(hits)
+
+    def _at(self, base: str, *, need_file: bool = False) -> Unit | None:
+        file = self._modules.get(base)
+        if file is not None:
+            return Unit((file,), base)
+        # A package without `__init__` holds only its modules.
+        return Unit((), base) if base in self._folders and not need_file and base else None
+
+    def submodule(self, unit: Unit, name: str) -> Unit | None:
+        if not unit.folder or (unit.paths and not unit.paths[0].endswith("/__init__.py")):
+            return self._at(name) if unit.paths == ("__init__.py",) else None
+        return self._at(f"{unit.folder}/{name}")
+
+    def external(self, imported: Import) -> str:
+        return imported.module.partition(".")[0] if not imported.level else ""
+
 
 class Python(Syntax):
     language = "python"
     wheel = "tree_sitter_python"
+    locator = PythonLocator
+    prose = _PROSE
+    prose_fields = ProseFields(_OPENING, _NESTED_FIELD)
     facts = """
         (class_definition) @symbol.class
         (function_definition) @symbol.function
@@ -60,6 +177,14 @@ class Python(Syntax):
     receivers: ClassVar[frozenset[str]] = frozenset({"self", "cls"})
     member = ("object", "attribute")
     names_from_elsewhere = False
+    label_sign = b"="
+
+    def module_doc(self, text: str) -> Lines | None:
+        return string_doc(text)
+
+    def string_fields(self, source: bytes, start: int, end: int) -> Iterator[bytes]:
+        for texts in _FORMATTED.findall(source, start, end):
+            yield from _FIELD.findall(texts[0] or texts[1])
 
     def name(self, node: Node, source: bytes) -> str:
         if node.type == "assignment":

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Iterable, Iterator
+from functools import cache
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from mycel.knowledge.code.language_rules import Syntax, child, dotted, field_text
-from mycel.knowledge.code.prose_patterns import blank_prose
+from mycel.knowledge.code.module_paths import Files, Home, Locator, Unit
+from mycel.knowledge.code.prose_patterns import LINE_COMMENT
+from mycel.knowledge.code.scopes import Captures, in_order
 from mycel.knowledge.code.source_facts import Import, Symbol
+from mycel.knowledge.documents.module_docs import Lines, inner_doc
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-    from mycel.knowledge.code.scopes import Captures
 
-_USE: Final = re.compile(r"^(?:pub(?:\s*+\([^)]*+\))?\s++)?use\s++")
+_USE: Final = re.compile(r"^(?:pub(?:\s*+\([^)]*+\))?\s++)?(?:use|extern\s++crate)\s++")
 _TOKEN: Final = re.compile(r"[{},]|\bas\s++\w++|(?:r#)?[\w*]++|::")
 # An unclosed comment extends to the end.
 _COMMENT: Final = re.compile(r"/\*(?:.*?\*/|.*+)|//[^\n]*+", re.DOTALL)
@@ -26,10 +30,155 @@ _ITEM: Final = re.compile(
 _USE_DEPTH_MAX: Final = 32
 _USE_PARTS_MAX: Final = 64
 
+_NESTED_COMMENT: Final = (
+    rb"/\*(?>(?:[^/*]++|/(?!\*)|\*(?!/)|/\*(?:.*?\*/|.*+))*)(?:\*/)?"
+)  # fmt: skip
+_PROSE: Final = re.compile(
+    b"|".join(
+        (
+            LINE_COMMENT,
+            _NESTED_COMMENT,
+            rb'(?<!\w)[bc]?r(?P<hashes>#*+)"(?:.*?"(?P=hashes)|.*+)',
+            rb'"(?>(?:[^"\\]++|\\.)*)"?',
+            rb"'(?:[^'\\\n\x80-\xff]|[\x80-\xff]{2,4}|\\(?:[^xu\n]|x\w\w|u\{\w{1,8}\}))'",
+        )
+    ),
+    re.DOTALL,
+)
+
+
+class RustLocator(Locator):
+    """The tree of modules, from the roots of crates down."""
+
+    methods_are_shared = True
+    _OWN_ROOTS: ClassVar = ("src/bin", "tests", "examples", "benches")
+
+    def __init__(self, files: Files) -> None:
+        super().__init__(files)
+        self._paths = frozenset(files.of(("rust",)))
+        self._names = cache(self._own_names)
+        self._child_path = cache(self._find_child)
+        self._crates: dict[str, str] = {}
+        for folder, manifest in files.manifests("cargo").items():
+            names = (dict(manifest.settings).get("lib", ""), manifest.package)
+            for name in filter(None, names):
+                self._crates.setdefault(name.replace("-", "_"), folder)
+
+    def locate(self, path: str, imported: Import) -> Unit | None:
+        if imported.form == "mod":
+            # The file of a module inside an inline module is one folder deeper: not supported.
+            return self._child(path, imported.module) if not imported.scope else None
+        parts = tuple(imported.module.split("::")) if imported.module else ()
+        parts = tuple(part for part in parts if part)
+        if not parts:
+            # `use a;` names the module itself.
+            return Unit((path,))
+        inner = len(imported.scope.split(".")) if imported.scope else 0
+        while parts[:1] == ("super",) and inner:
+            # `super` of a module inside a file is the file.
+            parts, inner = parts[1:] or ("self",), inner - 1
+            if not inner and parts == ("self",):
+                return Unit((path,))
+        return self.descend(path, parts)
+
+    def descend(self, path: str, parts: tuple[str, ...]) -> Unit | None:
+        """The file at the end of a path of names, as far as they are modules."""
+        file: str | None = path
+        first, rest = parts[0], parts[1:]
+        match first:
+            case "crate":
+                file = self._root(path)
+            case "self":
+                pass
+            case "super":
+                file = self._parent(path)
+            case _:
+                start = self._child(path, first)
+                start = start or self._crate(first)
+                if start is None:
+                    return Unit((path,), rest=parts) if first in self._names(path) else None
+                file = start.paths[0]
+        while file is not None and rest:
+            below = self._parent(file) if rest[0] == "super" else self._child_path(file, rest[0])
+            if below is None:
+                break
+            file, rest = below, rest[1:]
+        return Unit((file,), rest=rest) if file is not None else None
+
+    def root(self, path: str, name: str) -> Unit | None:
+        if name in ("crate", "super"):
+            return self.descend(path, (name,))
+        return self._child(path, name) or self._crate(name)
+
+    def submodule(self, unit: Unit, name: str) -> Unit | None:
+        return self._child(unit.paths[0], name) if unit.paths else None
+
+    def home(self, path: str) -> Home:
+        return (self._root(path) or path,)
+
+    def external(self, imported: Import) -> str:
+        first = (imported.module or imported.names[0][0]).partition("::")[0]
+        return "" if first in ("crate", "self", "super") or imported.form == "mod" else first
+
+    def _own_names(self, path: str) -> frozenset[str]:
+        """The names that a file defines or imports."""
+        facts = self.files.facts[path]
+        imported = (here for each in facts.imports for _, here in each.names)
+        return frozenset((*(symbol.qualified for symbol in facts.symbols), *imported))
+
+    def _crate(self, name: str) -> Unit | None:
+        folder = self._crates.get(name)
+        if folder is None:
+            return None
+        library = posixpath.join(folder, "src/lib.rs")
+        return Unit((library,)) if library in self._paths else None
+
+    def _is_root(self, path: str) -> bool:
+        folder, name = posixpath.split(path)
+        if name in ("lib.rs", "main.rs", "build.rs"):
+            return True
+        return any(folder == own or folder.endswith("/" + own) for own in self._OWN_ROOTS)
+
+    def _root(self, path: str) -> str | None:
+        seen = 0
+        file: str | None = path
+        while file is not None and not self._is_root(file) and seen < 64:
+            file, seen = self._parent(file), seen + 1
+        return file
+
+    def _folder(self, path: str) -> str:
+        """The folder of the modules inside this one."""
+        folder, name = posixpath.split(path)
+        if self._is_root(path) or name == "mod.rs":
+            return folder
+        return posixpath.join(folder, name.removesuffix(".rs"))
+
+    def _find_child(self, path: str, name: str) -> str | None:
+        base = posixpath.join(self._folder(path), name)
+        return next((p for p in (f"{base}.rs", f"{base}/mod.rs") if p in self._paths), None)
+
+    def _child(self, path: str, name: str) -> Unit | None:
+        found = self._child_path(path, name)
+        return Unit((found,)) if found is not None and found != path else None
+
+    def _parent(self, path: str) -> str | None:
+        folder, name = posixpath.split(path)
+        if name == "mod.rs":
+            folder = posixpath.dirname(folder)
+        above = (f"{folder}/mod.rs", f"{folder}/lib.rs", f"{folder}/main.rs", f"{folder}.rs")
+        for candidate in above:
+            if candidate.lstrip("/") in self._paths and candidate.lstrip("/") != path:
+                return candidate.lstrip("/")
+        return None
+
 
 class Rust(Syntax):
     language = "rust"
     wheel = "tree_sitter_rust"
+    locator = RustLocator
+    prose = _PROSE
+    has_path_names = True
+    label_sign = b":"
     facts = """
         (struct_item) @symbol.struct
         (union_item) @symbol.struct
@@ -46,6 +195,7 @@ class Rust(Syntax):
         (impl_item) @scope
         (mod_item !body) @import
         (use_declaration) @import
+        (extern_crate_declaration) @import
         (call_expression function: [(identifier) (scoped_identifier) (field_expression)
             (generic_function)] @call)
         (macro_invocation macro: [(identifier) (scoped_identifier)] @call)
@@ -68,6 +218,9 @@ class Rust(Syntax):
     member = ("value", "field")
     receivers: ClassVar[frozenset[str]] = frozenset({"self", "Self"})
     parents: ClassVar[frozenset[str]] = frozenset()
+
+    def module_doc(self, text: str) -> Lines | None:
+        return inner_doc(text)
 
     def name(self, node: Node, source: bytes) -> str:
         if node.type == "impl_item":
@@ -104,10 +257,13 @@ class Rust(Syntax):
         return super().maker(node, source)
 
     def generated(self, captures: Captures, source: bytes) -> Iterator[Symbol]:
-        macros = (*captures.get("symbol.macro", ()), *filter(_is_item, captures.get("macro", ())))
+        macros = (
+            *in_order(captures, "symbol.macro"),
+            *filter(_is_item, in_order(captures, "macro")),
+        )
         for node in macros:
             start, end = node.byte_range
-            for item in _ITEM.finditer(blank_prose(self.language, source[start:end]) or b""):
+            for item in _ITEM.finditer(self.blank_prose(source[start:end])):
                 visibility, kind, name = (part.decode() for part in item.groups(b""))
                 line = source.count(b"\n", 0, start + item.start(2)) + 1
                 kind = "struct" if kind == "union" else kind

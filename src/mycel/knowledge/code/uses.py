@@ -10,18 +10,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cache
 from typing import Final, NamedTuple
 
 from mycel.knowledge.code.calls import Calls
 from mycel.knowledge.code.language_rules import Syntax
-from mycel.knowledge.code.prose_patterns import (
-    C_PROSE,
-    GO_PROSE,
-    JAVA_PROSE,
-    JAVASCRIPT_PROSE,
-    PYTHON_PROSE,
-    RUST_PROSE,
-)
 from mycel.knowledge.code.scopes import Captures, Scope, in_order, with_scopes
 from mycel.knowledge.code.source_facts import Call
 
@@ -37,26 +30,6 @@ _NAME: Final = (
     rb"\s*+(\(|=(?![=>])|:(?!:)|::<[^<>()]{0,100}+>\()?"
 )
 _NAME_GROUPS: Final = 2
-_C_NAMES: Final = re.compile(C_PROSE + _NAME, re.DOTALL)
-_GO_NAMES: Final = re.compile(GO_PROSE + _NAME, re.DOTALL)
-_JAVA_NAMES: Final = re.compile(JAVA_PROSE + _NAME, re.DOTALL)
-_JAVASCRIPT_NAMES: Final = re.compile(JAVASCRIPT_PROSE + _NAME, re.DOTALL)
-_PYTHON_NAMES: Final = re.compile(PYTHON_PROSE + _NAME, re.DOTALL)
-_RUST_NAMES: Final = re.compile(RUST_PROSE + _NAME, re.DOTALL)
-_NAMES: Final = {
-    "python": _PYTHON_NAMES,
-    "javascript": _JAVASCRIPT_NAMES,
-    "typescript": _JAVASCRIPT_NAMES,
-    "tsx": _JAVASCRIPT_NAMES,
-    "rust": _RUST_NAMES,
-    "go": _GO_NAMES,
-    "java": _JAVA_NAMES,
-}
-_FORMATTED: Final = re.compile(
-    rb"(?<!\w)[rR]?[fF][rR]?(?:'((?>(?:[^'\\\n]|\\.)*))|\"((?>(?:[^\"\\\n]|\\.)*)))", re.DOTALL
-)
-_FIELD: Final = re.compile(rb"\{([^{}\n]{1,300}+)\}")
-_TEMPLATE_FIELD: Final = re.compile(rb"\$\{([^{}\n]{1,300}+)\}")
 _SEPARATOR: Final = re.compile(r"::|\.")
 _TYPE: Final = re.compile(r"[A-Z]\w{2,}")
 _SHORT: Final = 3
@@ -65,10 +38,12 @@ _OWN: Final = frozenset({"self", "Self", "this", "cls"})
 _ROOTS: Final = frozenset({"crate", "super"})
 _NO_SYMBOLS: Final = _OWN | _ROOTS
 """Names that mean a symbol only together with what follows them."""
-_LABELLED: Final = frozenset({"rust", "javascript", "typescript", "tsx"})
-"""Languages in which a name before a colon is a field or a parameter."""
-_SHARED: Final = frozenset({"go", "c", "cpp"})
-"""Languages that find every name of a package without an import."""
+
+
+@cache
+def _name_pattern(prose: re.Pattern[bytes]) -> re.Pattern[bytes]:
+    """Finds the names in a source, and its comments and strings, which it passes over."""
+    return re.compile(prose.pattern + _NAME, re.DOTALL)
 
 
 class FoundNames(NamedTuple):
@@ -129,22 +104,16 @@ class _Chains:
         self._syntax = syntax
         self._source = source
         self._calls = calls
-        self._pattern = _NAMES.get(syntax.language, _C_NAMES)
+        self._pattern = _name_pattern(syntax.prose)
         self._known: dict[tuple[bytes, bytes], tuple[str, ...]] = {}
         """The symbol that each name and the sign after it use, in parts; () for none."""
-        self._labels = {
-            "python": b"=", **dict.fromkeys(_LABELLED, b":")
-        }.get(syntax.language, b"")  # fmt: skip
-        """A sign after a name that makes it no use: of an argument, a field or a parameter."""
 
     def used(self, start: int, end: int) -> list[tuple[str, ...]]:
         """The names that are used between two places: of a call, what is before the last dot."""
         found: set[tuple[str, ...]] = set()
         names = self._names(start, end)
-        if self._syntax.language == "python":
-            names |= self._in_formatted(start, end)
-        elif self._pattern is _JAVASCRIPT_NAMES:
-            names |= self._in_templates(start, end)
+        for field in self._syntax.string_fields(self._source, start, end):
+            names.update(self._pattern.findall(field))
         known = self._known
         for name in names:
             parts = known.get(name)
@@ -157,7 +126,7 @@ class _Chains:
     def _used(self, chain: bytes, sign: bytes) -> tuple[str, ...]:
         """The symbol that a name may use, by the sign after it: of a call, its owner."""
         parts = self._read(chain) if chain else ()
-        if sign and sign == self._labels and len(parts) == 1:
+        if sign and sign == self._syntax.label_sign and len(parts) == 1:
             return ()
         if sign.endswith(b"("):
             parts = parts[:-1]
@@ -179,32 +148,16 @@ class _Chains:
         # A mark of a raw string is a group before those of names.
         return {*found} if self._pattern.groups == _NAME_GROUPS else {each[-2:] for each in found}
 
-    def _in_templates(self, start: int, end: int) -> set[tuple[bytes, bytes]]:
-        """The names in the fields of templates."""
-        if self._source.find(b"${", start, end) < 0:
-            return set()
-        fields = _TEMPLATE_FIELD.findall(self._source, start, end)
-        return {name for field in fields for name in self._pattern.findall(field)}
-
-    def _in_formatted(self, start: int, end: int) -> set[tuple[bytes, bytes]]:
-        """The names in the fields of f-strings."""
-        return {
-            name
-            for texts in _FORMATTED.findall(self._source, start, end)
-            for field in _FIELD.findall(texts[0] or texts[1])
-            for name in self._pattern.findall(field)
-        }
-
     def _read(self, chain: bytes) -> tuple[str, ...]:
         parts = tuple(_SEPARATOR.split(chain.decode()))[:PARTS_MAX]
-        head, language = parts[0], self._syntax.language
+        head = parts[0]
         if head in _OWN or head in _ROOTS:
             return parts if len(parts) > 1 else ()
         if head in self._calls.known:
             return parts
         if not (self._syntax.names_from_elsewhere or self._calls.has_star):
             return ()
-        if language in _SHARED:
+        if self._syntax.shares_names:
             return parts if len(head) > _SHORT else ()
-        is_path = len(parts) > 1 and language == "rust"
+        is_path = len(parts) > 1 and self._syntax.has_path_names
         return parts if is_path or _TYPE.fullmatch(head) else ()

@@ -6,7 +6,7 @@ import posixpath
 import re
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Final
 
@@ -18,13 +18,14 @@ from mycel.knowledge.documents.front_matter import read_front_matter
 from mycel.knowledge.documents.html_blocks import html_blocks
 from mycel.knowledge.documents.markdown_blocks import markdown_blocks
 from mycel.knowledge.documents.markdown_links import LINKS_MAX, FoundLink, find_links
-from mycel.knowledge.documents.module_docs import read_module_doc
+from mycel.knowledge.documents.module_docs import Lines, read_module_doc
 from mycel.knowledge.documents.notebooks import notebook_text
 from mycel.knowledge.documents.pdf_pages import PdfPages
 from mycel.knowledge.documents.restructured_text import restructured_blocks, restructured_links
-from mycel.knowledge.documents.sections import MODULE_SLUG, SECTIONS_MAX, arrange_sections
+from mycel.knowledge.documents.sections import SECTIONS_MAX, arrange_sections
 from mycel.knowledge.documents.text_lines import NumberedLine, TextBlock
 from mycel.knowledge.documents.text_names import names_in
+from mycel.text.kinds import MODULE_SLUG
 from mycel.text.names import is_test_path
 
 DOCUMENTS: Final = frozenset(
@@ -85,9 +86,11 @@ def read_pdf(path: str, data: bytes) -> FileFacts:
     return _without_lines(FileFacts(PDF, sections=sections, note=pages.note))
 
 
-def read_module_sections(path: str, text: str, language: str) -> tuple[Section, ...]:
+def read_module_sections(
+    path: str, text: str, read: Callable[[str], Lines | None]
+) -> tuple[Section, ...]:
     """The documentation of a source file as a whole, as sections."""
-    doc = read_module_doc(text, language)
+    doc = read_module_doc(text, read)
     if doc is None:
         return ()
     folder, name = posixpath.split(path)
@@ -103,7 +106,7 @@ def numbered_lines(text: str) -> list[NumberedLine]:
 def _markdown(path: str, text: str, language: str) -> FileFacts:
     lines = text.split("\n")
     matter = read_front_matter(lines)
-    numbered = [NumberedLine(*each) for each in enumerate(lines, 1)][matter.lines :]
+    numbered = [NumberedLine(*line) for line in enumerate(lines, 1)][matter.lines :]
     title = matter.title or title_of(path)
     sections = arrange_sections(markdown_blocks(numbered), title)
     document_links = find_links("\n".join(("",) * matter.lines + tuple(lines[matter.lines :])))

@@ -18,6 +18,7 @@ NAMES_MAX: Final = 100
 
 _REFERENCE: Final = re.compile(r"(?:^|[\s:,\[{-])[&*]\w", re.MULTILINE)
 _SEPARATOR: Final = re.compile(r"[,\s]+")
+_KEY: Final = re.compile(r"[A-Za-z_][\w-]{0,60}\s{0,4}:(?:\s|$)")
 _COMMA: Final = re.compile(r",")
 
 
@@ -47,6 +48,11 @@ def read_front_matter(lines: list[str]) -> FrontMatter:
                 break
             return _sorted(number, values)
     return FrontMatter()
+
+
+def is_broken(lines: list[str]) -> bool:
+    """True if lines of which no front matter was read begin like one: a dash line and a `key:`."""
+    return len(lines) > 1 and lines[0].rstrip() == "---" and bool(_KEY.match(lines[1]))
 
 
 def _values(text: str) -> dict[str, Any] | None:

@@ -30,7 +30,7 @@ _BADGES: Final = re.compile(
 _DEFINITION: Final = re.compile(r" {0,3}\[[^\[\]\n]{1,200}\]:[ \t]*\S+.*")
 _LAYOUT: Final = re.compile(
     r"</?(?:p|div|img|a|br|hr|picture|source|h[1-6]|center|span|sub|sup|b|i|table|tbody|thead|tr|td"
-    r"|th|ul|ol|li|strong|em|figure|svg|path|video|align)\b[^<>]{0,1000}>",
+    r"|th|ul|ol|li|strong|em|figure|svg|path|video|align|code|kbd|mark|small|details|summary)\b[^<>]{0,1000}>",
     re.IGNORECASE,
 )
 _IMAGE: Final = re.compile(r"!\[([^\[\]\n]{0,300})\]")

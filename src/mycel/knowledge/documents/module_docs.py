@@ -1,7 +1,6 @@
-"""The documentation of a source file as a whole: the docstring of a module, the comment at its top.
+"""The documentation of a source file as a whole, in the forms that languages have for it.
 
-Python: the first string. Rust: `//!` and `/*! */`. Go: the comment above `package`. JavaScript,
-Java, C: the first `/** */` or `/* */`, unless it belongs to the definition below it. A comment that
+Each function takes a source, and returns the lines of its documentation, or None. A comment that
 states a licence is no documentation.
 """
 
@@ -9,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 import re
+from collections.abc import Callable
 from typing import Final
 
 from mycel.knowledge.documents.text_lines import NumberedLine
@@ -33,24 +33,16 @@ _NOT_OF_THE_FILE: Final = re.compile(
 )
 
 
-def read_module_doc(text: str, language: str) -> Lines | None:
-    """The documentation at the top of a source file; None if there is none."""
-    head = text[:_HEAD_CHARACTERS]
-    match language:
-        case "python":
-            numbered_lines = _python(head)
-        case "rust":
-            numbered_lines = _rust(head)
-        case "go":
-            numbered_lines = _go(head)
-        case _:
-            numbered_lines = _block(head)
-    if numbered_lines is None or sum(len(line.text) for line in numbered_lines) < CHARACTERS_MIN:
+def read_module_doc(text: str, read: Callable[[str], Lines | None]) -> Lines | None:
+    """The documentation at the top of a source file, if it is not too short."""
+    lines = read(text[:_HEAD_CHARACTERS])
+    if lines is None or sum(len(line.text) for line in lines) < CHARACTERS_MIN:
         return None
-    return numbered_lines
+    return lines
 
 
-def _python(text: str) -> Lines | None:
+def string_doc(text: str) -> Lines | None:
+    """The string that a module begins with (Python)."""
     opening = _PYTHON.match(text)
     if opening is None:
         return None
@@ -59,7 +51,8 @@ def _python(text: str) -> Lines | None:
     return _numbered(inspect.cleandoc(inside).split("\n"), text.count("\n", 0, opening.end()) + 1)
 
 
-def _rust(text: str) -> Lines | None:
+def inner_doc(text: str) -> Lines | None:
+    """`//!` and `/*! */` (Rust)."""
     lines: list[NumberedLine] = []
     for number, raw in enumerate(text.split("\n"), 1):
         line = raw.strip()
@@ -73,7 +66,8 @@ def _rust(text: str) -> Lines | None:
     return _comment(text, match) if match is not None and match[1] == "!" else None
 
 
-def _go(text: str) -> Lines | None:
+def package_doc(text: str) -> Lines | None:
+    """The comment above `package` (Go)."""
     lines: list[NumberedLine] = []
     for number, raw in enumerate(text.split("\n"), 1):
         line = raw.rstrip()
@@ -92,7 +86,8 @@ def _go(text: str) -> Lines | None:
     return None
 
 
-def _block(text: str) -> Lines | None:
+def block_doc(text: str) -> Lines | None:
+    """The first `/** */` or `/* */`, unless it belongs to the definition below it."""
     match = _BLOCK.match(text)
     if match is None:
         return None
@@ -115,4 +110,4 @@ def _comment(text: str, opening: re.Match[str]) -> Lines | None:
 
 
 def _numbered(lines: list[str], first: int) -> Lines:
-    return tuple(NumberedLine(*each) for each in enumerate(lines, first))
+    return tuple(NumberedLine(*line) for line in enumerate(lines, first))

@@ -25,8 +25,6 @@ TRAIL_CHARACTERS_MAX: Final = 300
 
 UNTITLED: Final = "text"
 """The slug of text without a heading."""
-MODULE_SLUG: Final = "module-doc"
-"""The slug of the documentation of a source file; no symbol is called so."""
 TRAIL: Final = " > "
 
 _NO_SLUG: Final = re.compile(r"[^\w\s.-]+")

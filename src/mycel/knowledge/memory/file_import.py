@@ -32,14 +32,16 @@ from mycel.knowledge.memory.entities import (
     type_numbers,
 )
 from mycel.model import ids
+from mycel.model.client_names import importing
 from mycel.model.json_text import read_json
 from mycel.model.limits import LINE_BYTES_MAX
-from mycel.model.names import check_name, kind_of, shorten
+from mycel.model.names import check_name, count, kind_of, shorten
 from mycel.model.values import object_text
 from mycel.store.query import lookup
 from mycel.store.query.bulk import members
 from mycel.store.write.bulk import ConceptRow, PropositionRow
 from mycel.store.write.transaction import Transaction
+from mycel.text.redaction import redact
 
 BATCH: Final = 2_000
 SKIPPED_TOLD: Final = 100
@@ -97,24 +99,31 @@ class MemoryImport:
         }
 
 
-def import_memory(db: Graph, path: Path) -> MemoryImport:
+def import_memory(db: Graph, path: Path, *, strict: bool = False) -> MemoryImport:
     """Import a file of the memory server, as one transaction.
 
     Raises:
-        ConstraintViolation: no line of it is valid.
+        ConstraintViolation: no line of it is valid, or with `strict` one is not.
         ResourceExhausted: it is one object, and too large.
         OSError: it cannot be read.
     """
     read = _reader_of(path)
     done = MemoryImport()
     message = db.message or f"import {shorten(path.name, 200)}"
-    with db.transaction(message=message) as tx:
+    with importing("server-memory"), db.transaction(message=message) as tx:
         require_types(tx, ())
         work = _Import(tx, done)
         for entities in _batches(work.entities(read())):
             work.put_entities(entities)
         for relations in _batches(work.relations(read())):
             work.put_relations(relations)
+        if done.skipped_count and strict:
+            first = done.skipped[0]
+            raise ConstraintViolation(
+                f"{count(done.skipped_count, 'line')} cannot be read; the first: {first.place}:"
+                f" {first.why}.",
+                hint="Nothing was written. Without --strict the rest is imported.",
+            )
         if done.skipped_count and not done.line_count:
             first = done.skipped[0]
             raise ConstraintViolation(
@@ -316,8 +325,10 @@ class _Import:
         ends = self._named(type_numbers(reader), names)
         ends |= {} if missing is None else self._named([missing], names)
         absent = sorted(names - ends.keys())
-        made = require_placeholders(self._tx, absent)
-        return ends | {name: ids.parse_id(id_) for name, id_ in zip(absent, made, strict=True)}
+        placeholders = require_placeholders(self._tx, absent)
+        return ends | {
+            name: ids.parse_id(id_) for name, id_ in zip(absent, placeholders, strict=True)
+        }
 
     def _predicate(self, relation_type: str) -> str:
         known = self._predicates.get(relation_type)
@@ -347,7 +358,7 @@ def _entity(item: dict[str, Any]) -> Entity:
     observations = item.get("observations", [])
     if not isinstance(observations, list) or not all(isinstance(o, str) for o in observations):
         raise InvalidSyntax("its observations are no list of texts")
-    entity = Entity(name, kind, tuple(observations))
+    entity = Entity(name, kind, tuple(redact(observation).text for observation in observations))
     object_text(entity.attributes(), "attributes")  # Raises for values that cannot be stored.
     return entity
 

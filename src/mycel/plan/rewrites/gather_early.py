@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from mycel.ir import query as ir
+from mycel.model.aggregates import is_mergeable
 from mycel.plan.catalog import Statistics
 
 
@@ -20,7 +21,7 @@ def gather_early(query: ir.Query, _: Statistics) -> ir.Query:
     grouped = {key.variable for key in keys}
     pays = (
         any(key.path for key in keys)
-        and not any(total.distinct for total in totals)
+        and all(is_mergeable(total.function) and not total.distinct for total in totals)
         and any(total.argument.variable not in grouped for total in totals)
     )
     return replace(query, gathers_early=pays)

@@ -154,10 +154,10 @@ def _exact(
 def _greedy(
     atoms: Sequence[ir.Atom], outer: frozenset[ir.Variable], filters: Filters, estimate: _Estimate
 ) -> tuple[int, ...]:
-    """The cheapest next one, each time.
+    """The numbers of atoms in the order of joins: at each step, the atom that costs least.
 
-    What joining an atom costs changes only when a variable beside it is bound, so a heap keeps the
-    costs, those that are out of date included.
+    The cost of joining an atom changes only when a variable beside it is bound. So a heap keeps all
+    costs, and those that are out of date are skipped when they come up.
     """
     variables = [frozenset(atom_variables(atom)) for atom in atoms]
     beside = _beside(variables, filters)

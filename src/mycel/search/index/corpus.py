@@ -26,17 +26,20 @@ Counts = NDArray[np.uint32]
 
 TITLED: Final = 1
 TIMED: Final = 2
-"""The text speaks of a time: yesterday, in May."""
+"""A flag of passages whose text speaks of a time: yesterday, in May."""
 ASKS: Final = 4
-"""The text ends with a question."""
+"""A flag of passages whose text ends with a question."""
 CODE: Final = 8
-"""Of the kind code (`search.kinds`)."""
+"""A flag of passages of the kind code (`search.kinds`)."""
 READ: Final = 16
-"""A section of a document, which a bootstrap read."""
+"""A flag of sections of documents, which a bootstrap read."""
 
 TAIL_MAX: Final = 512
 TAIL_SHARE: Final = 16
-"""The small segment has at most `TAIL_MAX` passages, or one in so many."""
+"""The small segment has up to `TAIL_MAX` passages, or one in this many if that is more."""
+
+BLOCK_ITEMS: Final = 1 << 16
+"""The number of items of the vectors whose cosines are computed together."""
 
 _SIDES: Final[tuple[Literal["left"], Literal["right"]]] = ("left", "right")
 _MENTIONS_TOGETHER: Final = 1000
@@ -161,6 +164,8 @@ class Corpus:
         self.previous, self.next = self._neighbours()
         self.titled: Final = (self.flags & TITLED).astype(bool)
         self.is_code: Final = (self.flags & CODE).astype(bool)
+        self.kinds: Final = (~self.is_code, self.is_code)
+        """The passages of each kind: notes, and code."""
 
     @classmethod
     def of(cls, seq: int, columns: PassageColumns, dictionary: PhraseSet) -> Self:
@@ -216,7 +221,10 @@ class Corpus:
         return int((self.alive & ((self.flags & (READ | CODE)) == 0)).sum())
 
     def note_elements(self) -> list[int]:
-        """The elements of notes that somebody wrote, turns of episodes left out."""
+        """The elements of notes that somebody wrote, without turns of episodes.
+
+        Those without a word that means something, such as a letter, are left out as well.
+        """
         return self._with_flags(TITLED)
 
     def sections(self) -> list[int]:
@@ -224,8 +232,9 @@ class Corpus:
         return self._with_flags(TITLED | READ)
 
     def _with_flags(self, flags: int) -> list[int]:
-        kept = self.alive & ((self.flags & (READ | CODE | TITLED)) == flags)
-        numbers: list[int] = self.numbers[kept].tolist()
+        fits = self.alive & ((self.flags & (READ | CODE | TITLED)) == flags)
+        fits &= np.concatenate((self.base.lengths, self.tail.lengths)) >= 1
+        numbers: list[int] = self.numbers[fits].tolist()
         return numbers
 
     @cached_property
@@ -290,9 +299,13 @@ class Corpus:
 
     def mention_counts(self, hashes: Hashes) -> Positions:
         """The number of passages that mention each phrase."""
-        low, high = (np.searchsorted(self._dead_mentions, hashes, side) for side in _SIDES)
-        all_ = self.base.mentioned.counts(hashes) + self.tail.mentioned.counts(hashes)
-        return all_ - (high - low)
+        counts = self.base.mentioned.counts(hashes)
+        if len(self.tail):
+            counts += self.tail.mentioned.counts(hashes)
+        if len(self._dead_mentions):
+            low, high = (np.searchsorted(self._dead_mentions, hashes, side) for side in _SIDES)
+            counts -= high - low
+        return counts
 
     def mentioning(self, hashes: Hashes) -> tuple[Positions, Positions]:
         """Passages that mention one of these phrases: which phrase, and where the passage is."""
@@ -310,10 +323,11 @@ class Corpus:
         )
 
     def _inverse(self, which: str, hashes: Hashes) -> tuple[Positions, Positions]:
-        of_base = getattr(self.base, which).of(hashes)
-        of_tail = getattr(self.tail, which).of(hashes)
-        phrase = np.concatenate((of_base[0], of_tail[0]))
-        place = np.concatenate((of_base[1], of_tail[1] + len(self.base)))
+        phrase, place = getattr(self.base, which).of(hashes)
+        if len(self.tail):
+            phrases, places = getattr(self.tail, which).of(hashes)
+            phrase = np.concatenate((phrase, phrases))
+            place = np.concatenate((place, places + len(self.base)))
         keep = self.alive[place]
         return phrase[keep], place[keep]
 
@@ -346,14 +360,18 @@ class Corpus:
 def _cosines(segment: PassageSegment, vector: Floats) -> Floats:
     """Cosines block by block, so that the vectors are never all in floating point at once.
 
-    einsum rather than BLAS, whose threads cost more than they gain at this size.
+    Blocks are small enough for the nearest cache, and for BLAS not to start threads, which cost
+    more than they gain. Some of its kernels raise the flag of an invalid value for finite numbers.
     """
-    block = 4096
-    found = [
-        np.einsum("ij,j->i", segment.vectors[at : at + block].astype(np.float32), vector)
-        for at in range(0, len(segment), block)
-    ]
-    cosines: Floats = np.concatenate([np.zeros(0, np.float32), *found])
+    vectors, count = segment.vectors, len(segment)
+    height = max(1, BLOCK_ITEMS // max(len(vector), 1))
+    block = np.empty((height, len(vector)), np.float32)
+    cosines = np.empty(count, np.float32)
+    with np.errstate(invalid="ignore"):
+        for at in range(0, count, height):
+            rows = block[: min(height, count - at)]
+            rows[...] = vectors[at : at + height]
+            np.dot(rows, vector, out=cosines[at : at + height])
     cosines /= segment.lengths
     return cosines
 

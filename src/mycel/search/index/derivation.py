@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import re
-from typing import Final, NamedTuple
+from functools import cache
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -16,11 +16,10 @@ from mycel.store.index.passages import PassageRow
 from mycel.store.query.passages import SourceRow
 from mycel.text.kinds import is_code, is_section
 
-TIME_WORDS: Final = re.compile(
-    r"\b(?:yesterday|today|tonight|tomorrow|last|next|ago|week|weekend|month|year"
+_TIME_WORDS: Final = (
+    r"(?i)\b(?:yesterday|today|tonight|tomorrow|last|next|ago|week|weekend|month|year"
     r"|(?:mon|tues|wednes|thurs|fri|satur|sun)day|january|february|march|april|may|june|july|august"
-    r"|september|october|november|december|morning|recently|since|(?:19|20)\d\d)\b",
-    re.IGNORECASE,
+    r"|september|october|november|december|morning|recently|since|(?:19|20)\d\d)\b"
 )
 
 
@@ -45,7 +44,7 @@ def derived(
         hash_: each for each in capitalised(passage.text) if (hash_ := vocabulary.hash(each))
     }
     flags = TITLED if passage.names else 0
-    flags |= TIMED if TIME_WORDS.search(passage.text) else 0
+    flags |= TIMED if _time_words().search(passage.text) else 0
     flags |= CODE if is_code(type_name, attributes) else 0
     flags |= READ if is_section(type_name, attributes) else 0
     flags |= ASKS if passage.text.rstrip().endswith("?") else 0
@@ -63,6 +62,14 @@ def derived(
         passage.position,
     )
     return Derived(row, phrases | names, passage.text)
+
+
+@cache
+def _time_words() -> Any:
+    """The words that speak of times. RE2 finds one of many words eight times faster than `re`."""
+    import re2  # noqa: PLC0415 - reading a graph needs none of it, and starting should be quick.
+
+    return re2.compile(_TIME_WORDS)
 
 
 def is_sound(row: PassageRow, model: StaticModel) -> bool:

@@ -20,7 +20,7 @@ from mycel.store.query import passages
 from mycel.store.query.refs import Ref
 
 EmbeddingReport = Callable[[int, int], object]
-"""Told how many vectors have been made, and of how many."""
+"""A function that is called with the number of vectors made so far, and the number of all."""
 
 
 class EmbeddingStatus(NamedTuple):

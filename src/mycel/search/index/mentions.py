@@ -1,10 +1,12 @@
 """Known concepts that texts mention by name, from the corpus of search.
 
 A mention is derived and no knowledge: it follows every rename, new alias and new concept. A name
-that several concepts have mentions none of them. A single word such as `access` or `Result` means
-a symbol or file of that name only if the text marks it as code, in backquotes; names with several
-parts, such as `set_idx` or `ImportMode`, need no mark. A section is mentioned by a heading of
-several words, in other documents. A node does not mention what it is a part of.
+that several concepts have mentions none of them. A symbol or file of several parts, such as
+`set_idx`, `ImportMode` or `build.ts`, is mentioned as it is written: "new route" and
+`new().route()` are not `new_route`. A single word such as `access` or `Result` means one only if
+the text marks it as code, in backquotes, alone or within a path. A folder and a section are
+mentioned by names of several words that say something; a section only in other documents. A node
+does not mention what it is a part of.
 """
 
 from __future__ import annotations
@@ -23,10 +25,11 @@ from mycel.errors import EmbedderFailed
 from mycel.model.elements import Concept
 from mycel.search.index.corpus import Corpus
 from mycel.search.index.passages import prose
+from mycel.search.index.phrases import LITTLE_WORDS
 from mycel.search.index.search_index import SearchIndex
 from mycel.store.query import lookup
 from mycel.store.query.reader import Reader
-from mycel.text.kinds import is_code, is_section
+from mycel.text.kinds import DIRECTORY, is_code, is_section
 from mycel.text.names import called, parts
 
 _MARKED: Final = re.compile(r"`([^`\n]+)`")
@@ -50,8 +53,11 @@ SCANNED_MAX: Final = 1_000
 def mentioned(reader: Reader, index: SearchIndex, number: int, limit: int) -> list[int]:
     """Concepts that the text of a concept mentions, the rarest names first."""
     corpus = _corpus(reader, index)
-    if corpus is None:
-        return []
+    return [] if corpus is None else mentioned_in(reader, corpus, number, limit)
+
+
+def mentioned_in(reader: Reader, corpus: Corpus, number: int, limit: int) -> list[int]:
+    """Concepts of a corpus that the text of a concept mentions, the rarest names first."""
     return list(islice(_plausible_mentions(reader, number, _mentioned(corpus, number)), limit))
 
 
@@ -80,31 +86,56 @@ def _plausible_mentions(reader: Reader, number: int, others: Sequence[int]) -> I
     concept = reader.concept(number) if others else None
     if concept is None:
         return
-    marked = _marked_words(prose(concept.attributes))
+    text = " ".join((concept.name, prose(concept.attributes)))
+    marked = _marked_words(text)
     elements = reader.elements(others)
     for each in others:
         other = elements.get(each)
-        if isinstance(other, Concept) and _is_meant(concept.name, marked, other):
+        if isinstance(other, Concept) and _is_meant(concept.name, text, marked, other):
             yield each
 
 
-def _is_meant(name: str, marked: Collection[str], other: Concept) -> bool:
-    """True if a node of a name mentions another one, with these words marked as code."""
+def _is_meant(name: str, text: str, marked: Collection[str], other: Concept) -> bool:
+    """True if a node of a name and text, with words marked as code, mentions another one."""
     attributes = other.attributes
     if name.startswith(f"{other.name}/"):
         return False
     if is_section(other.type, attributes):
         document, _, heading = other.name.rpartition("/")
-        return len(parts(heading)) > 1 and not name.startswith(f"{document}/")
+        words = [word for word in parts(heading) if word[0].isalpha() and word not in LITTLE_WORDS]
+        return len(words) > 1 and not name.startswith(f"{document}/")
     if not is_code(other.type, attributes):
         return True
     titles = called(other.name, attributes).titles
-    return any(len(parts(title)) > 1 or title in marked for title in titles)
+    if attributes.get("node_type") == DIRECTORY:
+        return any(len(parts(title)) > 1 for title in titles)
+    return any(
+        title in marked or (len(parts(title)) > 1 and _has_word(text, title)) for title in titles
+    )
+
+
+def _has_word(text: str, word: str) -> bool:
+    """True if a text has a word just as it is written, and not as a part of a longer one.
+
+    >>> _has_word("It calls new_route.", "new_route"), _has_word("renew_routes", "new_route")
+    (True, False)
+    """
+    at = text.find(word)
+    while at >= 0:
+        around = text[at - 1 : at] + text[at + len(word) : at + len(word) + 1]
+        if not any(mark.isalnum() or mark == "_" for mark in around):
+            return True
+        at = text.find(word, at + 1)
+    return False
 
 
 def _marked_words(text: str) -> set[str]:
-    """The words of a text that are in backquotes, without those that every program has."""
-    words = {word for span in _MARKED.findall(text) for word in _WORD.findall(span)}
+    """The words of a text that are in backquotes, without those that every program has.
+
+    What has spaces is a command or a line of code, not a name.
+    """
+    spans = [span for span in _MARKED.findall(text) if not any(map(str.isspace, span))]
+    words = {word for span in spans for word in _WORD.findall(span)}
     return {word for word in words if word.lower() not in _EVERYWHERE}
 
 

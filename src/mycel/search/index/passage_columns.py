@@ -54,7 +54,7 @@ class Shared(NamedTuple):
 
     vocabulary: PhraseVocabulary
     dimensions: int
-    """Of the vectors."""
+    """The number of dimensions of the vectors."""
     actors: Interner
     episodes: Interner
 

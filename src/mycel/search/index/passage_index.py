@@ -40,6 +40,7 @@ from mycel.errors import (
     EmbedderFailed,
     MycelError,
 )
+from mycel.model.permission import permitted
 from mycel.search.index import blocks
 from mycel.search.index.corpus import Corpus, Floats, Positions
 from mycel.search.index.derivation import Derived, derived, is_sound
@@ -55,7 +56,7 @@ from mycel.store.query.passages import SourceRow
 from mycel.store.query.reader import Reader
 
 VERSION: Final = 3
-"""Of the way in which passages are derived. What another one derived is not used."""
+"""The version of the derivation of passages. Passages of another version are derived again."""
 
 SAVED_TOGETHER_MIN: Final = 256
 """The number of derived passages that are stored at once."""
@@ -64,16 +65,16 @@ DERIVED_TOGETHER: Final = 2_000
 """The number of passages in a portion; of many, each portion is stored as it is derived."""
 
 DERIVED_AT_ONCE_MAX: Final = 20_000
-"""A search with a deadline derives so many elements itself."""
+"""The most elements that a search with a deadline derives itself."""
 
 EMBEDDED_AT_ONCE_MAX: Final = 64
 """The number of texts in one call of an embedder; with `background`, in one search."""
 
 REBUILT_SHARE: Final = 4
-"""If more than one in so many passages has changed, the corpus is built anew."""
+"""If more than one passage in this many has changed, the corpus is built anew."""
 
 HEALED_MAX: Final = 200
-"""A new name is looked for in so many older texts, the newest first."""
+"""The number of older texts that are searched for a new name, the newest first."""
 
 
 class PassageIndex:
@@ -300,7 +301,8 @@ class PassageIndex:
                 for (row, _, _), vector in zip(made, vectors, strict=True)
             ]
             if not self._store.location.readonly:
-                self._store.maintain(tables.keep_vectors, self.mark, rows)
+                with permitted(None):  # They follow from the texts, whoever searches first.
+                    self._store.maintain(tables.keep_vectors, self.mark, rows)
             self._embedded |= {element: (seq, vector) for element, seq, vector in rows}
             if report is not None:
                 report(min(at + EMBEDDED_AT_ONCE_MAX, len(missing)), len(missing))

@@ -21,7 +21,7 @@ from mycel.embedding.static import StaticModel
 Hashes = NDArray[np.uint32]
 
 PIECES_MAX: Final = 12
-"""Longer phrases are not looked for."""
+"""The most pieces of a phrase that is looked for."""
 
 SEPARATOR: Final = 0xFFFF
 """A piece between two texts."""
@@ -77,6 +77,8 @@ class PhraseVocabulary:
         self.is_mark: Final = np.array([not any(map(str.isalnum, each)) for each in bare])
         self._marks: Final = frozenset(np.flatnonzero(self.is_mark).tolist())
         self.continues: Final = np.array([piece.startswith("##") for piece in pieces])
+        self._is_skipped: Final = np.zeros(SEPARATOR + 1, bool)
+        self._is_skipped[: len(pieces)] = self.is_mark
         self.is_little: Final = np.array([piece in LITTLE_WORDS for piece in pieces])
 
     def hash(self, phrase: str) -> int:
@@ -97,8 +99,8 @@ class PhraseVocabulary:
         """Pieces of texts in a row without marks, with separators, and the text of each piece."""
         row = np.insert(pieces, np.cumsum(counts, dtype=np.int64), SEPARATOR)
         owners = np.repeat(np.arange(len(counts)), counts + 1)
-        is_mark = np.append(self.is_mark, np.zeros(SEPARATOR + 1 - len(self.is_mark), bool))[row]
-        return row[~is_mark].astype(np.int64), owners[~is_mark]
+        is_word = ~self._is_skipped[row]
+        return row[is_word].astype(np.int64), owners[is_word]
 
 
 class PhraseSet:

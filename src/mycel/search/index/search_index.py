@@ -8,6 +8,7 @@ them.
 
 from __future__ import annotations
 
+import atexit
 import os
 from threading import Lock
 from typing import TYPE_CHECKING, Final
@@ -124,5 +125,13 @@ def _after_fork_in_child() -> None:
         search_index.after_fork()
 
 
+def _close_all() -> None:
+    for search_index in list(_ALL):
+        search_index.close()
+
+
+# A thread that comes back from a model while the interpreter ends is torn down inside the model's
+# own code, which aborts the process.
+atexit.register(_close_all)
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork_in_child)

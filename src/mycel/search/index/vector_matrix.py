@@ -3,9 +3,9 @@
 Up to `EXACT_MAX` vectors, and beyond that up to `NUMBERS_MAX` numbers, are kept whole, and each is
 compared. Of more, one bit a dimension is kept: the side of the mean on which the vector lies. A
 question is compared with the codes by a table of its own numbers for each byte of a code, and the
-best `rescored` codes are compared again by their whole vectors, which the caller reads. Of the ten
-nearest among 100,000 directions that are as random as can be, this finds 98 to 99 in 100; among
-vectors of texts, which lie together, all.
+best codes (`RESCORED_MIN` or more) are compared again by their whole vectors, which the caller
+reads. Of the ten nearest among 100,000 directions that are as random as can be, this finds 98 to 99
+in 100; among vectors of texts, which lie together, all.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ NUMBERS_MAX: Final = 8_000_000
 
 RESCORED_MIN: Final = 4_000
 RESCORED_SHARE: Final = 50
-"""One in so many codes is compared by its whole vector."""
+"""One code in this many is compared again by its whole vector."""
 
 _READ_TOGETHER: Final = 8_192
 
@@ -41,7 +41,7 @@ class VectorMatrix:
 
     seq: int
     numbers: Numbers
-    """The concepts."""
+    """The numbers of the concepts."""
     vectors: Floats | None
     """Their vectors with length one; None if only codes are kept."""
     codes: Codes | None

@@ -20,9 +20,9 @@ from typing import Final
 
 from mycel.merkle import log
 from mycel.model import ids
+from mycel.store.backend.failures import translated
 from mycel.store.check.verify import Findings, Report, Verification, report_of
 from mycel.store.database import Store
-from mycel.store.file.connections import translated
 from mycel.store.file.rows import fetch_all, fetch_one
 from mycel.store.index import text
 from mycel.store.log.audit import Auditor
@@ -32,7 +32,7 @@ from mycel.store.log.trees import NAMESPACES, StateTrees
 from mycel.store.query.reader import Reader
 
 ELEMENTS_MAX: Final = 10_000
-"""Elements up to which a verification of what changed is worth it."""
+"""The most changed elements of which a verification of the changes alone is worth it."""
 
 _PLAIN_KINDS: Final = (
     Kind.PUT_CONCEPT,

@@ -9,7 +9,8 @@ from typing import NamedTuple
 import apsw
 
 from mycel.errors import MycelError
-from mycel.store.file.format import check_format
+from mycel.store.backend.sqlite.connection import SqliteConnection
+from mycel.store.backend.sqlite.format import check_format
 from mycel.store.file.rows import fetch_one
 from mycel.store.schema_objects import check_objects
 
@@ -58,7 +59,7 @@ def read_header(path: Path) -> FileHeader:
         OSError: SQLite cannot read the file.
     """
     try:
-        connection = apsw.Connection(str(path.absolute()), flags=apsw.SQLITE_OPEN_READONLY)
+        connection = SqliteConnection(str(path.absolute()), flags=apsw.SQLITE_OPEN_READONLY)
         try:
             (format_,) = fetch_one(connection, "PRAGMA user_version")
             problem = _problem(path, connection)
@@ -72,7 +73,7 @@ def read_header(path: Path) -> FileHeader:
     return FileHeader(format_, problem, said)
 
 
-def _problem(path: Path, connection: apsw.Connection) -> str | None:
+def _problem(path: Path, connection: SqliteConnection) -> str | None:
     try:
         check_format(str(path), connection)
         check_objects(str(path), connection)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from mycel.errors import InvalidId, NotFound
 from mycel.merkle import log
 from mycel.merkle.proofs import ConsistencyProof, EntryProof, Namespace, StateProof
@@ -28,6 +30,22 @@ def prove(reader: Reader, target: Ref) -> StateProof:
     trees = StateTrees(reader.connection)
     trees.follow(head, head.seq)
     return StateProof(namespace, key, record, trees.prove(namespace, key), head.snapshot())
+
+
+def prove_elements(reader: Reader, elements: Iterable[Element]) -> list[StateProof]:
+    """Prove that elements, or their tombstones, are part of the live state: one proof for each."""
+    head = reader.head()
+    snapshot = head.snapshot()
+    trees = StateTrees(reader.connection)
+    trees.follow(head, head.seq)
+    auditor = Auditor(reader.connection, reader.registry)
+    proofs = []
+    for element in elements:
+        namespace: Namespace = "concepts" if isinstance(element, Concept) else "edges"
+        key = tree_key(auditor.key(element.number))
+        record = reader.record_at(element.seq)
+        proofs.append(StateProof(namespace, key, record, trees.prove(namespace, key), snapshot))
+    return proofs
 
 
 def prove_entry(reader: Reader, seq: int) -> EntryProof:

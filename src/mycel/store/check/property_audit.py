@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-import apsw
 import orjson
 
 from mycel.model.values import parse_object
 from mycel.schema.model import Interface, index_slots
 from mycel.schema.stored_declaration import PG, declaration
+from mycel.store.backend.interface import Connection
 from mycel.store.file.layout import CONCEPT_TYPE_NUMBER, PROPOSITION_TYPE_NUMBER
 from mycel.store.file.rows import fetch_all
 from mycel.store.index.properties import live_rows
@@ -30,7 +30,7 @@ _DEFINITIONS: Final = (
 )
 
 
-def property_problems(connection: apsw.Connection) -> Iterator[tuple[str, str]]:
+def property_problems(connection: Connection) -> Iterator[tuple[str, str]]:
     """Differences between the index and the rows, each with its place."""
     yield from _rows_of_slots(connection)
     slots: dict[Owner, list[Slot]] = {}
@@ -44,7 +44,7 @@ def property_problems(connection: apsw.Connection) -> Iterator[tuple[str, str]]:
     yield from _extra(connection, {slot.number: slot for s in slots.values() for slot in s}, found)
 
 
-def _rows_of_slots(connection: apsw.Connection) -> Iterator[tuple[str, str]]:
+def _rows_of_slots(connection: Connection) -> Iterator[tuple[str, str]]:
     """Each row of `property_slot` is one that could have been written."""
     for number, is_link, columns, is_unique in fetch_all(
         connection, "SELECT slot, is_link, columns, is_unique FROM property_slot"
@@ -58,7 +58,7 @@ def _rows_of_slots(connection: apsw.Connection) -> Iterator[tuple[str, str]]:
 
 
 def _undeclared(
-    connection: apsw.Connection, slots: Mapping[Owner, list[Slot]]
+    connection: Connection, slots: Mapping[Owner, list[Slot]]
 ) -> Iterator[tuple[str, str]]:
     """Each declared type has the slots that its constraints ask for."""
     for table, meta, link in _DEFINITIONS:
@@ -86,10 +86,11 @@ def _declared_slots(attributes_text: str) -> dict[tuple[str, ...], bool] | None:
 
 
 def _missing(
-    connection: apsw.Connection, owner: int, slots: list[Slot], found: dict[int, int], *, link: bool
+    connection: Connection, owner: int, slots: list[Slot], found: dict[int, int], *, link: bool
 ) -> Iterator[tuple[str, str]]:
     """Each value of a live row has its entry; those that have are counted."""
-    probe = "SELECT 1 FROM property WHERE slot = ? AND value = ? AND element = ?"
+    entry = connection.dialect.entry("?")
+    probe = f"SELECT 1 FROM property WHERE slot = ? AND value = {entry} AND element = ?"
     for number, attributes, ends in live_rows(connection, owner, link=link):
         for slot in slots:
             value = value_of(slot, attributes, ends)
@@ -102,7 +103,7 @@ def _missing(
 
 
 def _extra(
-    connection: apsw.Connection, slots: Mapping[int, Slot], found: Mapping[int, int]
+    connection: Connection, slots: Mapping[int, Slot], found: Mapping[int, int]
 ) -> Iterator[tuple[str, str]]:
     """Each entry belongs to a live row."""
     counts = fetch_all(connection, "SELECT slot, count(*) FROM property GROUP BY slot")
@@ -113,7 +114,7 @@ def _extra(
             yield from _entries_of_nobody(connection, slots[number])
 
 
-def _entries_of_nobody(connection: apsw.Connection, slot: Slot) -> Iterator[tuple[str, str]]:
+def _entries_of_nobody(connection: Connection, slot: Slot) -> Iterator[tuple[str, str]]:
     rows = connection.execute("SELECT value, element FROM property WHERE slot = ?", (slot.number,))
     for value, element in rows:
         held = [

@@ -16,8 +16,6 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any, Final
 
-import apsw
-
 from mycel.errors import DatabaseCorrupt
 from mycel.merkle import log
 from mycel.merkle.proofs import Namespace
@@ -34,6 +32,8 @@ from mycel.model.records import (
     record_hash,
 )
 from mycel.model.values import object_text
+from mycel.store.backend.interface import Connection
+from mycel.store.backend.sqlite.connection import SqliteConnection
 from mycel.store.file import layout
 from mycel.store.file.layout import CONCEPT_COLUMNS, OPEN_END, PROPOSITION_COLUMNS
 from mycel.store.file.rows import Row, fetch_first
@@ -90,7 +90,7 @@ class _Replay:
     """A state that is built entry by entry."""
 
     def __init__(self, path: Path) -> None:
-        self._connection = apsw.Connection(str(path))
+        self._connection = SqliteConnection(str(path))
         for pragma in ("journal_mode = off", "synchronous = off", "cache_size = -65536"):
             self._connection.execute(f"PRAGMA {pragma}").fetchall()
         self._connection.execute(layout.CREATE)
@@ -133,7 +133,7 @@ class _Replay:
         if head.frontier.root() != Head.read(source).frontier.root():
             yield "head", "does not have the root of the journal"
 
-    def _purged(self, source: apsw.Connection) -> dict[int, PurgeFields]:
+    def _purged(self, source: Connection) -> dict[int, PurgeFields]:
         """The record of each purge, by its entry. Names that were defined are still taken."""
         known: dict[int, PurgeFields] = {}
         for seq, _, fields in purges(source):

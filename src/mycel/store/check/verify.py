@@ -32,14 +32,14 @@ from mycel.model.records import (
     record_hash,
 )
 from mycel.model.values import object_text, parse_object
+from mycel.store.backend.failures import REFUSALS, translate
 from mycel.store.check.property_audit import property_problems
 from mycel.store.check.replay import replay_problems
 from mycel.store.database import Store
 from mycel.store.file import layout
-from mycel.store.file.connections import translate
 from mycel.store.file.layout import CONCEPT_TYPE_NUMBER, PROPOSITION_TYPE_NUMBER
 from mycel.store.file.rows import Row, fetch_all, fetch_one
-from mycel.store.index import link_ends, passages, text
+from mycel.store.index import lifetimes, link_ends, passages, text
 from mycel.store.log import marks, merges, saved_views
 from mycel.store.log.audit import Auditor, VersionRow
 from mycel.store.log.journal import (
@@ -56,7 +56,7 @@ from mycel.store.schema_objects import foreign_objects
 from mycel.store.write.element_content import has_text
 
 PROBLEMS_MAX: Final = 100
-"""A damaged database is damaged; a thousand findings say no more than a hundred."""
+"""The most faults that are reported. A thousand say no more than a hundred."""
 
 Findings = Iterator[tuple[str, str]]
 """A fault: its place and its description."""
@@ -125,6 +125,7 @@ def _verify(reader: Reader, *, replay: bool) -> Report:
         "trees": verification.trees,
         "text": verification.text,
         "properties": verification.properties,
+        "lifetimes": verification.lifetimes,
         "head": verification.head,
     }
     if replay:
@@ -154,7 +155,7 @@ def _run(name: str, check: Callable[[], Findings]) -> list[Problem]:
             if len(problems) == PROBLEMS_MAX:
                 break
     except Exception as error:  # noqa: BLE001 - Damage can make any step fail: that is the finding.
-        message = translate(error).message if isinstance(error, apsw.Error) else str(error)
+        message = translate(error).message if isinstance(error, REFUSALS) else str(error)
         problems.append(Problem(name, "database", f"could not be checked to the end: {message}"))
     return problems
 
@@ -162,7 +163,7 @@ def _run(name: str, check: Callable[[], Findings]) -> list[Problem]:
 def _count(reader: Reader, query: str) -> int:
     try:
         row = reader.connection.execute(query).fetchone()
-    except apsw.Error:
+    except REFUSALS:
         return 0
     return row[0] if row and isinstance(row[0], int) else 0
 
@@ -185,6 +186,8 @@ class Verification:
 
         SQLite checks that every index holds just what its table holds, and the text index too.
         """
+        if not self._connection.has_pages:
+            return  # The server checks its own.
         foreign = foreign_objects(self._connection)
         yield from ((str(schema_object), "is not one of Mycel's") for schema_object in foreign)
         # Others would be run by SQLite.
@@ -440,6 +443,10 @@ class Verification:
         """The index of properties holds the values of the live elements."""
         yield from property_problems(self._connection)
 
+    def lifetimes(self) -> Findings:
+        """The tables of lifetimes agree with the live elements."""
+        yield from lifetimes.problems(self._connection)
+
     def _texts_changed_in(self, seq: int) -> tuple[set[int], set[int]]:
         """Elements whose text a transaction changed; and those of which a purge left no record."""
         certain: set[int] = set()
@@ -474,8 +481,9 @@ class Verification:
                 yield f"head {seq}", "is folded, but has changes left"
         left = fetch_all(
             self._connection,
-            "SELECT seq FROM tx WHERE frontier IS NULL AND coalesce(next_concept,"
-            " next_proposition, definitions, folded_seq, pending, changes, texts) IS NOT NULL",
+            "SELECT seq FROM tx WHERE frontier IS NULL AND (coalesce(next_concept,"
+            " next_proposition, definitions, folded_seq, pending) IS NOT NULL"
+            " OR changes IS NOT NULL OR texts IS NOT NULL)",
         )
         yield from ((f"tx {seq}", "says what only the head says") for (seq,) in left)
         yield from self._definitions()

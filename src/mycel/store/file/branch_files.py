@@ -17,12 +17,13 @@ from typing import Final
 
 from mycel.errors import DatabaseReadOnly, InvalidIdentifier, NotFound, did_you_mean
 from mycel.model.names import shorten
+from mycel.model.permission import sees_branch
 from mycel.store.file.plain_files import read_bounded
 
 MAIN: Final = "main"
 """The name of the graph's own branch."""
 NAME_CHARACTERS_MAX: Final = 64
-COMPANIONS: Final = ("", "-wal", "-shm", "-journal")
+COMPANIONS: Final = ("", "-wal", "-shm", "-journal", "-use")
 """The endings of the files of one database."""
 
 _NAME: Final = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9._-]*[A-Za-z0-9_-])?", re.ASCII)
@@ -72,9 +73,10 @@ def file_of(graph: Path, name: str) -> Path:
 
 
 def names(graph: Path) -> list[str]:
-    """The branches of a graph: main, and the others by name."""
+    """The branches of a graph that the caller may see: main, and the others by name."""
     generator = (_FILE.fullmatch(each) for each in os.listdir(graph.parent))  # noqa: PTH208 - names
-    return [MAIN, *sorted(match[2] for match in generator if match and match[1] == graph.name)]
+    others = sorted(match[2] for match in generator if match and match[1] == graph.name)
+    return [name for name in (MAIN, *others) if sees_branch(name)]
 
 
 def existing(graph: Path, name: str) -> Path:
@@ -85,7 +87,7 @@ def existing(graph: Path, name: str) -> Path:
         NotFound: there is no such branch.
     """
     path = file_of(graph, name)
-    if name == MAIN or path.exists():
+    if sees_branch(name) and (name == MAIN or path.exists()):
         return path
     known = names(graph) if graph.parent.is_dir() else [MAIN]
     raise NotFound(

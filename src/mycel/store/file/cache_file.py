@@ -13,7 +13,7 @@ from typing import Final
 
 import apsw
 
-from mycel.store.file.rows import fetch_all, json_array
+from mycel.store.file.rows import fetch_all, text_array
 
 _LAYOUT: Final = (
     "CREATE TABLE IF NOT EXISTS facts (workspace TEXT NOT NULL, path TEXT NOT NULL,"
@@ -39,7 +39,7 @@ class CacheFile:
         )
         try:
             with closing(self._open()) as connection:
-                rows = fetch_all(connection, query, (group, json_array(keys)))
+                rows = fetch_all(connection, query, (group, text_array(keys)))
         except (apsw.Error, OSError):
             return []
         return [(key, hash_, bytes(content)) for key, hash_, content in rows]

@@ -12,6 +12,8 @@
     log_node                      the Merkle log's complete nodes, every fourth level
     concept_tree, edge_tree       pages of the two state trees
     text                          full-text index: keys of names, names, all other text
+    hidden, lifetime              what is archived, and for how long elements hold, each with the
+                                  range of the journal in which it was so
     property_slot, property       which properties of which types are indexed, and the index of
                                   their values in the live state: one for all of them, because a
                                   thousand indexes of SQLite's own make an insert take 8 ms
@@ -115,7 +117,25 @@ CREATE TABLE link_end (
     PRIMARY KEY (predicate, side)
 ) STRICT, WITHOUT ROWID;
 """
-"""At which ends links stand; rows only come."""
+"""The table of the ends of predicates that have had links as ends. Rows are never removed."""
+
+LIFETIMES: Final = """
+CREATE TABLE hidden (
+    element INTEGER NOT NULL,
+    from_seq INTEGER NOT NULL,
+    to_seq INTEGER NOT NULL,
+    PRIMARY KEY (element, to_seq)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE lifetime (
+    element INTEGER NOT NULL,
+    valid_from INTEGER,
+    valid_until INTEGER,
+    expires INTEGER,
+    from_seq INTEGER NOT NULL,
+    to_seq INTEGER NOT NULL,
+    PRIMARY KEY (element, to_seq)
+) STRICT, WITHOUT ROWID;
+"""
 
 SUBJECT_SIDE: Final = 0
 OBJECT_SIDE: Final = 1
@@ -225,7 +245,8 @@ SELECT seq, time, next_concept, next_proposition, definitions, folded_seq, pendi
        concepts_root, edges_root, changes, texts
 FROM tx WHERE frontier IS NOT NULL;
 """
-"""Transactions, and where everything stands."""
+"""The table of transactions. Its newest rows also hold the state of the log: the next numbers, the
+pending changes of the trees and their frontier."""
 
 # A concept whose name is no URI, and a proposition, get one of the scheme `kip:` in the views. The
 # name of a resource may be a URI without slashes, such as urn:isbn:0.
@@ -254,7 +275,7 @@ def _either(pairs: Iterable[tuple[str, str]]) -> str:
 
 
 NEWEST_HEAD: Final = "FROM head ORDER BY seq DESC LIMIT 1"
-"""The newest row of the head, as the end of a query."""
+"""The part of a query that reads the newest row of the head."""
 
 FURNITURE: Final = f"""SELECT id FROM concept WHERE type IN (1, 2)
       UNION ALL
@@ -294,5 +315,5 @@ not the other way round. A concept that only links know of is no node: such link
 `nodes` does not have."""
 
 
-CREATE: Final = f"{_TABLES}{FTS};{_TX}{_PROPERTIES}{_LINK_ENDS}{_VIEWS}"
+CREATE: Final = f"{_TABLES}{FTS};{_TX}{_PROPERTIES}{_LINK_ENDS}{LIFETIMES}{_VIEWS}"
 """The statements that make an empty database."""

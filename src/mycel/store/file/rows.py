@@ -5,28 +5,34 @@ SQLite's columns may hold anything, so each row is a tuple of `Any`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import Any, Protocol
 
-import apsw
 import orjson
 
 from mycel.errors import DatabaseCorrupt
 from mycel.model import ids
+
+
+class Statements(Protocol):
+    """Something that runs statements, as a connection does."""
+
+    def execute(self, statements: str, bindings: Any = ..., /) -> Any: ...
+
 
 Row = tuple[Any, ...]
 Bindings = tuple[Any, ...] | dict[str, Any]
 """Values of a query by position, or by name."""
 
 
-def fetch_first(connection: apsw.Connection, query: str, bindings: Bindings = ()) -> Row | None:
+def fetch_first(connection: Statements, query: str, bindings: Bindings = ()) -> Row | None:
     """The first row of a query, or None."""
     cursor = connection.execute(query, bindings)
     row: Row | None = cursor.fetchone()
     return row
 
 
-def fetch_one(connection: apsw.Connection, query: str, bindings: Bindings = ()) -> Row:
+def fetch_one(connection: Statements, query: str, bindings: Bindings = ()) -> Row:
     """The first row of a query that always has one in a sound database.
 
     Raises:
@@ -38,15 +44,33 @@ def fetch_one(connection: apsw.Connection, query: str, bindings: Bindings = ()) 
     return row
 
 
-def fetch_all(connection: apsw.Connection, query: str, bindings: Bindings = ()) -> list[Row]:
+def fetch_all(connection: Statements, query: str, bindings: Bindings = ()) -> list[Row]:
     """All rows of a query."""
     rows: list[Row] = connection.execute(query, bindings).fetchall()
     return rows
 
 
-def json_array(values: Iterable[Any]) -> str:
-    """Values as they are bound to `json_each`."""
-    return orjson.dumps(list(values)).decode()
+class NumberList(str):
+    """Numbers as a parameter of `json_each`: JSON text in SQLite, an array in PostgreSQL."""
+
+
+class TextList(str):
+    """Texts as a parameter of `json_each`: JSON text in SQLite, an array in PostgreSQL."""
+
+
+def json_array(numbers: Iterable[int]) -> NumberList:
+    """Numbers as they are bound to `json_each`."""
+    return NumberList(orjson.dumps(list(numbers)).decode())
+
+
+def text_array(texts: Iterable[str]) -> TextList:
+    """Texts as they are bound to `json_each`."""
+    return TextList(orjson.dumps(list(texts)).decode())
+
+
+def json_rows(rows: Iterable[Sequence[Any]]) -> str:
+    """Rows as they are bound to `json_each`: each is an array, whose items `->>` gives as texts."""
+    return orjson.dumps(list(rows)).decode()
 
 
 def table_of(number: int) -> str:

@@ -8,6 +8,9 @@ from typing import Final
 from mycel.errors import NotFound
 from mycel.model.names import shorten
 
+SERVER_SCHEMES: Final = ("postgresql://", "postgres://")
+"""The beginnings of the URL of a database on a server."""
+
 HOME_FOLDER: Final = ".knowledge_engine"
 _PREFIX: Final = "knowledge_"
 _SUFFIX: Final = ".db"
@@ -46,3 +49,8 @@ def existing_database(workspace: object) -> Path:
         hint=f"{listed} `mycel init --workspace NAME` and `mycel bootstrap` create one.",
         data={"workspaces": known[:_SHOWN]},
     )
+
+
+def is_address(place: str) -> bool:
+    """True for the URL of a database on a server, and False for a path."""
+    return place.startswith(SERVER_SCHEMES)

@@ -11,8 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-import apsw
-
+from mycel.store.backend.interface import Connection
 from mycel.store.file.layout import OBJECT_SIDE, SUBJECT_SIDE
 from mycel.store.file.rows import fetch_all, fetch_first
 from mycel.store.index.write_cache import WriteCache
@@ -22,20 +21,20 @@ LinkEnd = tuple[int, int]
 """The number of a predicate, and a side."""
 
 FOUND: Final = " UNION ".join(
-    f"SELECT predicate, {side} AS side FROM {table} WHERE {column} & 1"
+    f"SELECT predicate, {side} AS side FROM {table} WHERE {column} & 1 = 1"
     for table in ("proposition", "proposition_past")
     for column, side in (("subject", SUBJECT_SIDE), ("object", OBJECT_SIDE))
 )
 """A query for the ends that have, or once had, links, by the rows of the links themselves."""
 
 
-def read(connection: apsw.Connection) -> set[LinkEnd]:
+def read(connection: Connection) -> set[LinkEnd]:
     """The ends that have links."""
     return set(fetch_all(connection, "SELECT predicate, side FROM link_end"))
 
 
 def note(
-    connection: apsw.Connection, memory: WriteCache, predicate: int, subject: int, object_: int
+    connection: Connection, memory: WriteCache, predicate: int, subject: int, object_: int
 ) -> None:
     """Add the ends of a new link that are links, unless the table has them."""
     if memory.link_ends is None:
@@ -46,7 +45,7 @@ def note(
             memory.link_ends.add((predicate, side))
 
 
-def problems(connection: apsw.Connection) -> Iterator[tuple[str, str]]:
+def problems(connection: Connection) -> Iterator[tuple[str, str]]:
     """Differences between the table and the links there are and were.
 
     A purged link may have left its row behind.
@@ -55,7 +54,7 @@ def problems(connection: apsw.Connection) -> Iterator[tuple[str, str]]:
     found: set[LinkEnd] = set(fetch_all(connection, FOUND))
     for predicate, side in sorted(found - known):
         yield f"link_end {predicate} {side}", "is missing, although a link is at this end"
-    purged = "SELECT 1 FROM journal WHERE kind = ? AND element & 1"
+    purged = "SELECT 1 FROM journal WHERE kind = ? AND element & 1 = 1"
     if fetch_first(connection, purged, (int(Kind.PURGE),)) is None:
         for predicate, side in sorted(known - found):
             yield f"link_end {predicate} {side}", "exists, although no link was ever at this end"

@@ -18,12 +18,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
-import apsw
-
+from mycel.store.backend.interface import Connection
 from mycel.store.file.rows import fetch_first, fetch_one
 
 PREFIX: Final = "recall_"
-"""The names of all tables of this module begin so."""
+"""The prefix of the names of all tables of this module."""
 
 TABLES: Final = """
 CREATE TABLE IF NOT EXISTS recall_mark (
@@ -62,7 +61,7 @@ _NAMES: Final = ("recall_mark", "recall_passage", "recall_vector", "recall_block
 
 
 DICTIONARY: Final = -1
-"""The block with the phrases that are looked for in texts."""
+"""The number of the block with the phrases that are looked for in texts."""
 
 
 def block_of(elements: Any) -> Any:
@@ -95,14 +94,12 @@ _UNFINISHED: Final = -1
 """The mark of a model of which some vectors are stored, and not all."""
 
 
-def has_tables(connection: apsw.Connection) -> bool:
+def has_tables(connection: Connection) -> bool:
     """True if something was ever derived in this file, and no table was lost since."""
-    marks = ", ".join("?" * len(_NAMES))
-    query = f"SELECT count(*) FROM sqlite_schema WHERE name IN ({marks})"
-    return bool(fetch_one(connection, query, _NAMES) == (len(_NAMES),))
+    return connection.has_objects(*_NAMES)
 
 
-def mark(connection: apsw.Connection, name: str) -> int | None:
+def mark(connection: Connection, name: str) -> int | None:
     """The entry of the journal up to which this is derived; None if it is not there."""
     if not has_tables(connection):
         return None
@@ -111,7 +108,7 @@ def mark(connection: apsw.Connection, name: str) -> int | None:
 
 
 def write(
-    connection: apsw.Connection,
+    connection: Connection,
     model: str,
     since: int | None,
     seq: int,
@@ -153,7 +150,8 @@ def write(
     if whole:
         connection.execute("DELETE FROM recall_block WHERE model = ?", (number,))
     connection.executemany(
-        "INSERT OR REPLACE INTO recall_block VALUES (?, ?, ?)",
+        "INSERT INTO recall_block VALUES (?1, ?2, ?3)"
+        " ON CONFLICT (model, block) DO UPDATE SET data = ?3",
         ((number, block, data) for block, data in blocks.items()),
     )
     _keep(connection, number, made)
@@ -161,7 +159,7 @@ def write(
 
 
 def keep_portion(
-    connection: apsw.Connection, model: str, made: Iterable[tuple[PassageRow, bytes]]
+    connection: Connection, model: str, made: Iterable[tuple[PassageRow, bytes]]
 ) -> bool:
     """Store passages and vectors before everything else of their model is there. True if done.
 
@@ -171,22 +169,21 @@ def keep_portion(
     return True
 
 
-def _keep(
-    connection: apsw.Connection, number: int, made: Iterable[tuple[PassageRow, bytes]]
-) -> None:
+def _keep(connection: Connection, number: int, made: Iterable[tuple[PassageRow, bytes]]) -> None:
     marks = ", ".join(f"?{at + 1}" for at in range(len(PassageRow._fields)))
+    columns = ", ".join(f"{name} = excluded.{name}" for name in PassageRow._fields[1:])
     query = (
-        f"INSERT OR REPLACE INTO recall_passage SELECT {marks} FROM concept"
-        " WHERE id = ?1 AND seq = ?2"
+        f"INSERT INTO recall_passage SELECT {marks} FROM concept WHERE id = ?1 AND seq = ?2"
+        f" ON CONFLICT (element) DO UPDATE SET {columns}"
     )
     # The writer does not read the pages of earlier portions again, which would fill its cache.
-    connection.execute("PRAGMA shrink_memory").fetchall()
+    connection.keep_nothing()
     for passage, vector in made:
         connection.execute(query, passage)
         connection.execute(_KEEP_VECTOR, (number, passage.element, passage.seq, vector))
 
 
-def _begun(connection: apsw.Connection, model: str) -> int:
+def _begun(connection: Connection, model: str) -> int:
     """The number of a model, whose mark says that not all of it is there if it has none yet."""
     _make_tables(connection)
     _forget_other_versions(connection, model)
@@ -196,7 +193,7 @@ def _begun(connection: apsw.Connection, model: str) -> int:
     return int(number)
 
 
-def _forget_other_versions(connection: apsw.Connection, model: str) -> None:
+def _forget_other_versions(connection: Connection, model: str) -> None:
     """Drop what another version of the derivation stored: passages do not name their version."""
     version, slash, _ = model.partition("/")
     query = "SELECT 1 FROM recall_mark WHERE substr(name, 1, length(?1)) <> ?1 LIMIT 1"
@@ -206,13 +203,13 @@ def _forget_other_versions(connection: apsw.Connection, model: str) -> None:
 
 
 _KEEP_VECTOR: Final = (
-    "INSERT OR REPLACE INTO recall_vector"
-    " SELECT ?1, id, seq, ?4 FROM concept WHERE id = ?2 AND seq = ?3"
+    "INSERT INTO recall_vector SELECT ?1, id, seq, ?4 FROM concept WHERE id = ?2 AND seq = ?3"
+    " ON CONFLICT (model, element) DO UPDATE SET seq = excluded.seq, vector = excluded.vector"
 )
 
 
 def keep_vectors(
-    connection: apsw.Connection, model: str, made: Iterable[tuple[int, int, bytes]]
+    connection: Connection, model: str, made: Iterable[tuple[int, int, bytes]]
 ) -> None:
     """Store vectors (element, seq, vector) before everything else of their model is there.
 
@@ -224,14 +221,18 @@ def keep_vectors(
 
 
 def keep_calibration(
-    connection: apsw.Connection, name: str, measured: tuple[float, float, float]
+    connection: Connection, name: str, measured: tuple[float, float, float]
 ) -> None:
     """Store the calibration of a model."""
     _make_tables(connection)
-    connection.execute("INSERT OR REPLACE INTO recall_model VALUES (?, ?, ?, ?)", (name, *measured))
+    connection.execute(
+        "INSERT INTO recall_model VALUES (?1, ?2, ?3, ?4) ON CONFLICT (name)"
+        " DO UPDATE SET other = ?2, answer = ?3, separation = ?4",
+        (name, *measured),
+    )
 
 
-def calibration(connection: apsw.Connection, name: str) -> tuple[float, float, float] | None:
+def calibration(connection: Connection, name: str) -> tuple[float, float, float] | None:
     """The stored calibration of a model; None if there is none."""
     if not has_tables(connection):
         return None
@@ -241,7 +242,7 @@ def calibration(connection: apsw.Connection, name: str) -> tuple[float, float, f
 
 
 def forget_vectors(
-    connection: apsw.Connection, *, model: str | None = None, but: str | None = None
+    connection: Connection, *, model: str | None = None, but: str | None = None
 ) -> None:
     """Remove the vectors of one model, or those of all models but one; and calibrations."""
     if has_tables(connection):
@@ -253,7 +254,7 @@ def forget_vectors(
         connection.execute(f"DELETE FROM recall_mark WHERE id IN ({which})", (model, but))
 
 
-def remove(connection: apsw.Connection, element: int) -> None:
+def remove(connection: Connection, element: int) -> None:
     """Take out all that was derived of an element, with the blocks that may know of it."""
     if has_tables(connection):
         _remove_rows(connection, element)
@@ -263,18 +264,16 @@ def remove(connection: apsw.Connection, element: int) -> None:
         forget(connection)  # A table may be lost: the others would keep it.
 
 
-def _remove_rows(connection: apsw.Connection, element: int) -> None:
+def _remove_rows(connection: Connection, element: int) -> None:
     connection.execute("DELETE FROM recall_passage WHERE element = ?", (element,))
     query = "DELETE FROM recall_vector WHERE element = ? AND model IN (SELECT id FROM recall_mark)"
     connection.execute(query, (element,))
 
 
-def forget(connection: apsw.Connection) -> None:
+def forget(connection: Connection) -> None:
     """Drop everything that was derived; it is made again when it is needed."""
-    for table in _NAMES:
-        connection.execute(f"DROP TABLE IF EXISTS {table}")
+    connection.unmake(*_NAMES)
 
 
-def _make_tables(connection: apsw.Connection) -> None:
-    for statement in filter(None, map(str.strip, TABLES.split(";"))):
-        connection.execute(statement)
+def _make_tables(connection: Connection) -> None:
+    connection.make(TABLES)

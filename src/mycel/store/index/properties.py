@@ -18,11 +18,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-import apsw
 import orjson
 
 from mycel.model.limits import INTEGER_MAX
 from mycel.model.values import JsonObject, parse_object
+from mycel.store.backend.interface import Connection
 from mycel.store.file.rows import fetch_all, fetch_one
 from mycel.store.index.slots import (
     NO_ENDS,
@@ -43,7 +43,7 @@ from mycel.store.index.write_cache import WriteCache
 HELD_MAX: Final = 100_000
 """The number of entries in memory before they are written: some 15 MB."""
 PROBED_MAX: Final = 20_000
-"""Values of a unique slot that are looked up one by one; beyond, the slot is scanned once."""
+"""The most values of a unique slot that are looked up one by one; beyond, the slot is scanned."""
 HOLDERS_MAX: Final = 100
 """The number of holders that a conflict names."""
 
@@ -68,18 +68,24 @@ class UniqueConflict(NamedTuple):
 class Properties:
     """The index as one transaction writes it."""
 
-    def __init__(self, connection: apsw.Connection, memory: WriteCache) -> None:
+    def __init__(self, connection: Connection, memory: WriteCache) -> None:
         self._connection: Final = connection
         self._memory: Final = memory
         self._held = 0
         self._new: Final[dict[int, list[tuple[Value, int]]]] = {}
         """Entries of elements that a bulk put has created, so none of them exists yet."""
         self._changed: Final[dict[tuple[int, Value, int], bool]] = {}
-        """Entries that have come (True) or gone since, the last word on each."""
+        """Index entries since the last write: True for one that was added, False for one
+        removed."""
         self._touched: Final[dict[Slot, set[Value] | None]] = {}
         """Values that came to unique slots; None if they are too many to be remembered."""
 
     # Which slots there are.
+
+    @property
+    def _entry(self) -> str:
+        """A bound value as an entry has it."""
+        return self._connection.dialect.entry("?")
 
     @property
     def _slots(self) -> KnownSlots:
@@ -151,6 +157,12 @@ class Properties:
         )
         return slot
 
+    def fill(self) -> None:
+        """Fill all slots from the live rows, where there are no entries yet."""
+        for is_link, owners in ((False, self.of_types), (True, self.of_predicates)):
+            for owner, slots in owners.items():
+                self._fill(owner, slots, link=is_link)
+
     def _fill(self, owner: int, slots: Slots, *, link: bool) -> None:
         for batch in _batches(live_rows(self._connection, owner, link=link)):
             self.note_new({slots: batch})
@@ -202,10 +214,11 @@ class Properties:
 
     def flush(self) -> None:
         """Write what is held back."""
-        connection = self._connection
+        connection, entry = self._connection, self._entry
         for slot in sorted(self._new):
             connection.executemany(
-                f"INSERT OR IGNORE INTO property VALUES ({slot}, ?, ?)", _sorted(self._new[slot])
+                f"INSERT INTO property VALUES ({slot}, {entry}, ?) ON CONFLICT DO NOTHING",
+                _sorted(self._new[slot]),
             )
         self._new.clear()
         self._held = 0
@@ -214,9 +227,11 @@ class Properties:
             come = [entry for entry, is_there in self._changed.items() if is_there]
             come.sort(key=_entry_order)
             connection.executemany(
-                "DELETE FROM property WHERE slot = ? AND value = ? AND element = ?", gone
+                f"DELETE FROM property WHERE slot = ? AND value = {entry} AND element = ?", gone
             )
-            connection.executemany("INSERT OR IGNORE INTO property VALUES (?, ?, ?)", come)
+            connection.executemany(
+                f"INSERT INTO property VALUES (?, {entry}, ?) ON CONFLICT DO NOTHING", come
+            )
             self._changed.clear()
 
     # Asking.
@@ -232,35 +247,42 @@ class Properties:
         found: list[UniqueConflict] = []
         for slot in sorted(self._touched):
             if len(found) < limit:
-                values = self._repeated(slot, limit - len(found))
-                found += [self._conflict(slot, value) for value in values]
+                holders = self._repeated(slot, limit - len(found))
+                found += [self._conflict(slot, holder) for holder in holders]
         return found
 
-    def _repeated(self, slot: Slot, limit: int) -> list[Value]:
+    def _repeated(self, slot: Slot, limit: int) -> list[int]:
+        """The first holders of values that several elements have."""
         touched = self._touched[slot]
         if touched is None:
             rows = fetch_all(
                 self._connection,
-                "SELECT value FROM property WHERE slot = ? GROUP BY value"
-                " HAVING count(*) > 1 LIMIT ?",
+                "SELECT min(element) FROM property WHERE slot = ? GROUP BY value"
+                " HAVING count(*) > 1 ORDER BY value LIMIT ?",
                 (slot.number, limit),
             )
-            return [value for (value,) in rows]
-        repeated: list[Value] = []
-        probe = "SELECT count(*) FROM (SELECT 1 FROM property WHERE slot = ? AND value = ? LIMIT 2)"
+            return [element for (element,) in rows]
+        repeated: list[int] = []
+        probe = (
+            "SELECT count(*), min(element) FROM (SELECT element FROM property"
+            f" WHERE slot = ? AND value = {self._entry} ORDER BY element LIMIT 2) p"
+        )
         for value in sorted(touched, key=_order):
-            if fetch_one(self._connection, probe, (slot.number, value)) != (2,):
+            holders, first = fetch_one(self._connection, probe, (slot.number, value))
+            if holders != 2:
                 continue
-            repeated.append(value)
+            repeated.append(first)
             if len(repeated) == limit:
                 break
         return repeated
 
-    def _conflict(self, slot: Slot, value: Value) -> UniqueConflict:
+    def _conflict(self, slot: Slot, holder: int) -> UniqueConflict:
         rows = fetch_all(
             self._connection,
-            "SELECT element FROM property WHERE slot = ? AND value = ? ORDER BY element LIMIT ?",
-            (slot.number, value, HOLDERS_MAX),
+            "SELECT element FROM property WHERE slot = ?1 AND value ="
+            " (SELECT value FROM property WHERE slot = ?1 AND element = ?2)"
+            " ORDER BY element LIMIT ?3",
+            (slot.number, holder, HOLDERS_MAX),
         )
         elements = tuple(number for (number,) in rows)
         ((_, attributes, ends),) = live_rows(
@@ -271,7 +293,7 @@ class Properties:
 
 
 def live_rows(
-    connection: apsw.Connection, owner: int, *, link: bool, number: int | None = None
+    connection: Connection, owner: int, *, link: bool, number: int | None = None
 ) -> Iterator[tuple[int, JsonObject, Ends]]:
     """Number, attributes and ends of the live elements of a type or predicate, or of one."""
     one = "" if number is None else " AND id = ?2"

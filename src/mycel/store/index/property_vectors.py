@@ -13,9 +13,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
-import apsw
-
-from mycel.store.file.rows import fetch_first, fetch_one
+from mycel.store.backend.interface import Connection
+from mycel.store.file.rows import fetch_first
 
 TABLES: Final = """
 CREATE TABLE IF NOT EXISTS recall_column (
@@ -52,13 +51,12 @@ class PropertyVector(NamedTuple):
     """Little-endian f32 numbers; empty if this version has no vector."""
 
 
-def has_tables(connection: apsw.Connection) -> bool:
+def has_tables(connection: Connection) -> bool:
     """True if vectors of properties are kept in this file, and no table was lost."""
-    query = "SELECT count(*) FROM sqlite_schema WHERE name IN (?, ?)"
-    return bool(fetch_one(connection, query, _NAMES) == (len(_NAMES),))
+    return connection.has_objects(*_NAMES)
 
 
-def number_of(connection: apsw.Connection, column: Column) -> int | None:
+def number_of(connection: Connection, column: Column) -> int | None:
     """The number of a column, or None if nothing of it is kept."""
     if not has_tables(connection):
         return None
@@ -67,37 +65,39 @@ def number_of(connection: apsw.Connection, column: Column) -> int | None:
     return None if row is None else int(row[0])
 
 
-def keep(connection: apsw.Connection, column: Column, made: Iterable[PropertyVector]) -> None:
+def keep(connection: Connection, column: Column, made: Iterable[PropertyVector]) -> None:
     """Store vectors; those of concepts that have changed or gone since are left out."""
-    connection.execute(TABLES)
+    connection.make(TABLES)
     query = "INSERT INTO recall_column (model, type, property) VALUES (?, ?, ?)"
     connection.execute(f"{query} ON CONFLICT DO NOTHING", column)
     number = number_of(connection, column)
     connection.executemany(
-        "INSERT OR REPLACE INTO recall_property (column, element, seq, vector)"
-        " SELECT ?1, id, seq, ?4 FROM concept WHERE id = ?2 AND seq = ?3",
+        'INSERT INTO recall_property ("column", element, seq, vector)'
+        " SELECT ?1, id, seq, ?4 FROM concept WHERE id = ?2 AND seq = ?3"
+        ' ON CONFLICT ("column", element) DO UPDATE SET seq = excluded.seq,'
+        " vector = excluded.vector",
         [(number, *property_vector) for property_vector in made],
     )
 
 
-def forget(connection: apsw.Connection, *, but: str | None = None) -> None:
+def forget(connection: Connection, *, but: str | None = None) -> None:
     """Remove the embedded vectors of all models but one, and what is left of removed concepts."""
     if has_tables(connection):
-        connection.execute("DELETE FROM recall_column WHERE model <> '' AND model IS NOT ?", (but,))
+        query = "DELETE FROM recall_column WHERE model <> '' AND model IS DISTINCT FROM ?"
+        connection.execute(query, (but,))
         connection.execute(
-            "DELETE FROM recall_property WHERE column NOT IN (SELECT id FROM recall_column)"
+            'DELETE FROM recall_property WHERE "column" NOT IN (SELECT id FROM recall_column)'
             " OR element NOT IN (SELECT id FROM concept)"
         )
 
 
-def remove(connection: apsw.Connection, element: int) -> None:
+def remove(connection: Connection, element: int) -> None:
     """Remove the vectors of a concept."""
     if has_tables(connection):
         query = (
             "DELETE FROM recall_property WHERE element = ?"
-            " AND column IN (SELECT id FROM recall_column)"
+            ' AND "column" IN (SELECT id FROM recall_column)'
         )
         connection.execute(query, (element,))
     else:
-        for table in _NAMES:  # One may be lost: the other would keep it.
-            connection.execute(f"DROP TABLE IF EXISTS {table}")
+        connection.unmake(*_NAMES)  # One may be lost: the other would keep it.

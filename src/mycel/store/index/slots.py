@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
-import apsw
 import orjson
 
 from mycel.model.limits import INTEGER_MAX, INTEGER_MIN, JSON_INTEGER_MAX
+from mycel.store.backend.interface import Connection
 from mycel.store.file.rows import fetch_all
 
 SUBJECT, OBJECT = "src", "dst"
@@ -95,7 +95,7 @@ class KnownSlots(NamedTuple):
     predicates: dict[int, Slots]
 
 
-def read_slots(connection: apsw.Connection) -> list[Slot]:
+def read_slots(connection: Connection) -> list[Slot]:
     """Every slot there is, in order."""
     rows = fetch_all(
         connection,

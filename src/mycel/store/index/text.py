@@ -11,20 +11,17 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import zip_longest
-from typing import Final
-
-import apsw
 
 from mycel.errors import DatabaseCorrupt
 from mycel.model import ids
 from mycel.model.limits import INTEGER_MAX
 from mycel.model.values import parse_object
+from mycel.store.backend.interface import Connection
+from mycel.store.backend.sqlite.connection import SqliteConnection
+from mycel.store.backend.sqlite.text_index import numbers_in
 from mycel.store.file.layout import FTS, NEWEST_HEAD
 from mycel.store.file.rows import fetch_all, fetch_first, json_array
 from mycel.text.analysis import AnalysedText, concept_document, link_document
-
-_DELETE: Final = "DELETE FROM text WHERE rowid = ?"
-_INSERT: Final = "INSERT INTO text (rowid, keys, title, body) VALUES (?, ?, ?, ?)"
 
 
 def pack(numbers: Collection[int]) -> bytes:
@@ -32,16 +29,16 @@ def pack(numbers: Collection[int]) -> bytes:
     return b"".join([number.to_bytes(8) for number in sorted(numbers)])
 
 
-def pending(connection: apsw.Connection) -> set[int]:
+def pending(connection: Connection) -> set[int]:
     """The elements whose text the index does not hold as it is now."""
     return {number for _, number in pending_by_transaction(connection)}
 
 
-def pending_by_transaction(connection: apsw.Connection) -> list[tuple[int, int]]:
+def pending_by_transaction(connection: Connection) -> list[tuple[int, int]]:
     """Pending elements, each with the transaction that changed it."""
     rows = fetch_all(
         connection,
-        "SELECT seq, texts FROM head WHERE texts IS NOT x''"
+        "SELECT seq, texts FROM head WHERE coalesce(length(texts), -1) <> 0"
         f" AND seq > (SELECT folded_seq {NEWEST_HEAD})",
     )
     if any(packed is None or len(packed) % 8 for _, packed in rows):
@@ -56,26 +53,24 @@ def pending_by_transaction(connection: apsw.Connection) -> list[tuple[int, int]]
     return found
 
 
-def fold(connection: apsw.Connection, more: Iterable[int] = ()) -> None:
+def fold(connection: Connection, more: Iterable[int] = ()) -> None:
     """Bring the index up to date with the live state; the caller settles the head."""
     numbers = sorted(pending(connection).union(more))
-    connection.executemany(_DELETE, ((number,) for number in numbers))
+    connection.text_index.remove(connection, numbers)
     index(connection, ((number, live_document(connection, number)) for number in numbers))
 
 
-def index(
-    connection: apsw.Connection, documents: Iterable[tuple[int, AnalysedText | None]]
-) -> None:
+def index(connection: Connection, documents: Iterable[tuple[int, AnalysedText | None]]) -> None:
     """Add documents that the index does not hold yet; one without text is left out."""
-    connection.executemany(_INSERT, ((number, *each) for number, each in documents if each))
+    connection.text_index.add(connection, ((number, each) for number, each in documents if each))
 
 
-def remove(connection: apsw.Connection, number: int) -> None:
+def remove(connection: Connection, number: int) -> None:
     """Take an element out of the index at once."""
-    connection.execute(_DELETE, (number,))
+    connection.text_index.remove(connection, (number,))
 
 
-def live_document(connection: apsw.Connection, number: int) -> AnalysedText | None:
+def live_document(connection: Connection, number: int) -> AnalysedText | None:
     """The text of an element that should be indexed, if it is live and has any."""
     row = _live(connection, number)
     return None if row is None else document(number, *row)
@@ -88,7 +83,7 @@ def document(number: int, name: str, attributes: str) -> AnalysedText | None:
     return link_document(parse_object(attributes))
 
 
-def _live(connection: apsw.Connection, number: int) -> tuple[str, str] | None:
+def _live(connection: Connection, number: int) -> tuple[str, str] | None:
     if ids.is_concept(number):
         query = "SELECT name, attributes FROM concept WHERE id = ?"
     else:
@@ -98,10 +93,15 @@ def _live(connection: apsw.Connection, number: int) -> tuple[str, str] | None:
 
 
 def differences(
-    connection: apsw.Connection, numbers: Iterable[int], aside: Collection[int]
+    connection: Connection, numbers: Iterable[int], aside: Collection[int]
 ) -> Iterator[tuple[str, str]]:
     """Differences between the index and one made afresh of these elements, some aside."""
-    fresh = apsw.Connection(":memory:")
+    documents = ((number, live_document(connection, number)) for number in numbers)
+    of_backend = connection.text_index.differences(connection, documents, aside)
+    if of_backend is not None:
+        yield from of_backend
+        return
+    fresh = SqliteConnection(":memory:")
     fresh.execute(FTS)
     index(fresh, ((number, live_document(connection, number)) for number in numbers))
     for ours, theirs in zip_longest(_contents(fresh, aside), _contents(connection, aside)):
@@ -116,19 +116,17 @@ def differences(
     wanted = [row for row in fresh.execute(sizes) if row[0] not in aside]
     if wanted != [row for row in connection.execute(sizes) if row[0] not in aside]:
         yield "text", "does not know how long its documents are"
-    lengths = [_varints(size) for _, size in connection.execute(sizes)]
+    lengths = [numbers_in(size) for _, size in connection.execute(sizes)]
     averages = connection.execute("SELECT block FROM text_data WHERE id = 1").get
     totals = [len(lengths), *map(sum, zip(*lengths, strict=True))]
-    stated = _varints(averages or b"")
+    stated = numbers_in(averages or b"")
     if averages is None or list(filter(None, stated)) != list(filter(None, totals)):
         yield "text", "does not know how long documents are on average"
 
 
-def differences_of(
-    connection: apsw.Connection, numbers: Collection[int]
-) -> Iterator[tuple[str, str]]:
+def differences_of(connection: Connection, numbers: Collection[int]) -> Iterator[tuple[str, str]]:
     """Elements among these whose text is not what the index holds."""
-    fresh = apsw.Connection(":memory:")
+    fresh = SqliteConnection(":memory:")
     fresh.execute(FTS)
     index(fresh, ((number, live_document(connection, number)) for number in numbers))
     query = "SELECT * FROM temp.text_instance WHERE doc IN (SELECT value FROM json_each(?))"
@@ -140,7 +138,7 @@ def differences_of(
         yield f"text {row[1]}", "does not hold the text of the element"
 
 
-def _unreachable(connection: apsw.Connection) -> Iterator[str]:
+def _unreachable(connection: Connection) -> Iterator[str]:
     """Terms that a scan of the index meets, and a look-up does not find as often."""
     with _terms(connection, "row"):
         for row in fetch_all(connection, "SELECT term, doc, cnt FROM temp.text_row"):
@@ -150,22 +148,8 @@ def _unreachable(connection: apsw.Connection) -> Iterator[str]:
                 yield row[0]
 
 
-def _varints(blob: bytes) -> list[int]:
-    """The numbers in a record of FTS5: seven bits a byte, the last of each without its top bit.
-
-    Lengths of texts stay far below the nine bytes at which SQLite's numbers have another form.
-    """
-    numbers, current = [], 0
-    for byte in blob:
-        current = current << 7 | byte & 127
-        if byte < 128:
-            numbers.append(current)
-            current = 0
-    return numbers
-
-
 def _contents(
-    connection: apsw.Connection, aside: Collection[int]
+    connection: Connection, aside: Collection[int]
 ) -> Iterator[tuple[str, int, str, int]]:
     """Every occurrence of every term: term, element, column, place."""
     with _terms(connection, "instance"):
@@ -175,7 +159,7 @@ def _contents(
 
 
 @contextmanager
-def _terms(connection: apsw.Connection, kind: str) -> Iterator[None]:
+def _terms(connection: Connection, kind: str) -> Iterator[None]:
     """Have the terms of the index as a table, `temp.text_KIND`.
 
     One that is left before its end stays, so each kind has a name of its own.
@@ -187,12 +171,3 @@ def _terms(connection: apsw.Connection, kind: str) -> Iterator[None]:
     yield
     connection.execute(f"DROP TABLE temp.text_{kind}")
     connection.execute("PRAGMA query_only = 1").fetchall()
-
-
-def row_count(connection: apsw.Connection) -> int:
-    """The number of elements in the index.
-
-    FTS5 keeps it in the record of its averages, as the first number; counting would take long.
-    """
-    record = fetch_first(connection, "SELECT block FROM text_data WHERE id = 1")
-    return next(iter(_varints(record[0])), 0) if record is not None else 0

@@ -30,6 +30,8 @@ class WriteCache:
         """The slots of the index of properties; None if they have to be read."""
         self.link_ends: set[tuple[int, int]] | None = None
         """Predicates and sides that have links as ends; None if not read yet."""
+        self.has_lifetimes: bool | None = None
+        """True if the tables of lifetimes have rows; None if not read yet."""
 
     def remember(self, number: int, key: bytes) -> None:
         """The natural key of an element that is live."""
@@ -62,7 +64,7 @@ class WriteCache:
         """Forget everything: it may have come from a transaction that was rolled back."""
         self.keys.clear()
         self.ends.clear()
-        self.slots = self.link_ends = None
+        self.slots = self.link_ends = self.has_lifetimes = None
         self.forget_definitions()
 
     def shrink(self) -> None:

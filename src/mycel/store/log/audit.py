@@ -10,8 +10,6 @@ from collections.abc import Collection, Iterator
 from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
-import apsw
-
 from mycel.errors import DatabaseCorrupt
 from mycel.model import ids
 from mycel.model.records import (
@@ -22,6 +20,7 @@ from mycel.model.records import (
     proposition_key,
 )
 from mycel.model.values import parse_object
+from mycel.store.backend.interface import Connection
 from mycel.store.file.layout import CONCEPT_COLUMNS, OPEN_END, PROPOSITION_COLUMNS
 from mycel.store.file.rows import Row, fetch_all, fetch_first, json_array
 from mycel.store.log.registry import Registry
@@ -59,7 +58,7 @@ class VersionRow(NamedTuple):
 class Auditor:
     """Reads versions off one connection."""
 
-    def __init__(self, connection: apsw.Connection, registry: Registry) -> None:
+    def __init__(self, connection: Connection, registry: Registry) -> None:
         self._connection = connection
         self._registry = registry
         self._keys: dict[int, bytes] = {}

@@ -22,14 +22,13 @@ from operator import itemgetter
 from struct import Struct
 from typing import Final, Self
 
-import apsw
-
 from mycel.errors import DatabaseCorrupt
 from mycel.merkle import log
 from mycel.merkle.pages import EMPTY
 from mycel.merkle.proofs import Snapshot
 from mycel.model import cbor, ids
 from mycel.model.records import record_hash
+from mycel.store.backend.interface import Connection
 from mycel.store.file.layout import NEWEST_HEAD
 from mycel.store.file.rows import Row, fetch_all, fetch_first, fetch_one
 from mycel.store.log.registry import Registry
@@ -37,10 +36,10 @@ from mycel.store.log.registry import Registry
 _ENTRY = Struct(">Bq32s32s")
 NO_RECORD = bytes(32)
 _NUMBER_MAX: Final = 1 << 62
-"""The bound of numbers in a head; a larger one is damage."""
+"""The upper bound of numbers in a head; a larger one is damage."""
 
 _SETTLE: Final = (
-    "UPDATE tx SET folded_seq = seq, pending = 0, changes = x'', texts = x'' WHERE seq = ?"
+    "UPDATE tx SET folded_seq = seq, pending = 0, changes = ?2, texts = ?2 WHERE seq = ?1"
 )
 _FORGET_FOLDED: Final = (
     "UPDATE tx SET next_concept = NULL, next_proposition = NULL, definitions = NULL,"
@@ -119,7 +118,7 @@ class Head:
         return cls(0, 0, *fetch_first, 0, 0, 0, log.Frontier(), EMPTY, EMPTY)
 
     @classmethod
-    def read(cls, connection: apsw.Connection) -> Self:
+    def read(cls, connection: Connection) -> Self:
         *row, is_newest = newest(
             connection,
             "seq, time, next_concept, next_proposition, definitions, folded_seq, pending,"
@@ -136,7 +135,7 @@ class Head:
 
     def append(
         self,
-        connection: apsw.Connection,
+        connection: Connection,
         transaction: tuple[int, int, str],
         changes: bytes,
         texts: bytes,
@@ -169,9 +168,9 @@ class Head:
         if self.folded_seq == self.seq:
             connection.execute(_FORGET_FOLDED, (self.seq,))
 
-    def settle(self, connection: apsw.Connection) -> None:
+    def settle(self, connection: Connection) -> None:
         """Note in the newest row that all changes have been folded."""
-        connection.execute(_SETTLE, (self.seq,))
+        connection.execute(_SETTLE, (self.seq, b""))
         connection.execute(_FORGET_FOLDED, (self.seq,))
 
     def snapshot(self) -> Snapshot:
@@ -180,13 +179,13 @@ class Head:
         )
 
 
-def newest(connection: apsw.Connection, columns: str) -> Row:
+def newest(connection: Connection, columns: str) -> Row:
     """Columns of the newest row of the head."""
     return fetch_one(connection, f"SELECT {columns} {NEWEST_HEAD}")
 
 
-def current_head(connection: apsw.Connection, known: Head | None) -> Head:
-    """The head; the known one, if nobody has moved on since."""
+def current_head(connection: Connection, known: Head | None) -> Head:
+    """The head of the journal: `known` itself, if nothing was written since it was read."""
     # Folding rewrites the newest row without a new number: both must be as they were.
     if known and newest(connection, "seq, folded_seq") == (known.seq, known.folded_seq):
         return known
@@ -196,7 +195,7 @@ def current_head(connection: apsw.Connection, known: Head | None) -> Head:
 class JournalNodes:
     """The log's nodes as the proof builders read them."""
 
-    def __init__(self, connection: apsw.Connection, registry: Registry) -> None:
+    def __init__(self, connection: Connection, registry: Registry) -> None:
         self._connection = connection
         self._registry = registry
 
@@ -250,7 +249,7 @@ class JournalNodes:
         return tx_bytes(first_seq, time_us, name, message, concepts, edges)
 
 
-def entries_and_transactions(connection: apsw.Connection) -> Iterator[Row]:
+def entries_and_transactions(connection: Connection) -> Iterator[Row]:
     """All rows of the journal and of the transactions, which have one column more, in order."""
     entries = connection.execute(
         "SELECT seq, kind, element, before, after, purged FROM journal ORDER BY seq"

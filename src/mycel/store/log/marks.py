@@ -14,10 +14,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
-import apsw
-
 from mycel.model import cbor
-from mycel.store.file.rows import fetch_all, fetch_first
+from mycel.store.backend.interface import Connection
+from mycel.store.file.rows import fetch_all
 
 INDEX: Final = "CREATE INDEX IF NOT EXISTS journal_mark ON journal (seq) WHERE kind = 9"
 TAG: Final = "tag"
@@ -48,13 +47,12 @@ class Mark(NamedTuple):
         return [bytes.fromhex(part) for part in self.name.split()]
 
 
-def are_indexed(connection: apsw.Connection) -> bool:
+def are_indexed(connection: Connection) -> bool:
     """True if the journal ever had a mark."""
-    query = "SELECT 1 FROM sqlite_schema WHERE name = 'journal_mark'"
-    return fetch_first(connection, query) is not None
+    return connection.has_objects("journal_mark")
 
 
-def tags(connection: apsw.Connection) -> dict[str, str]:
+def tags(connection: Connection) -> dict[str, str]:
     """The commit of every tag in force, by name."""
     found: dict[str, str] = {}
     for _, mark in _marks(connection, TAG):
@@ -64,15 +62,16 @@ def tags(connection: apsw.Connection) -> dict[str, str]:
     return found
 
 
-def of_kind(connection: apsw.Connection, kind: str) -> list[tuple[int, Mark]]:
+def of_kind(connection: Connection, kind: str) -> list[tuple[int, Mark]]:
     """Every mark of a kind, with its entry, oldest first."""
     return list(_marks(connection, kind))
 
 
-def _marks(connection: apsw.Connection, kind: str) -> Iterator[tuple[int, Mark]]:
+def _marks(connection: Connection, kind: str) -> Iterator[tuple[int, Mark]]:
     if not are_indexed(connection):
         return
-    query = "SELECT seq, after FROM journal INDEXED BY journal_mark WHERE kind = 9 ORDER BY seq"
+    by_index = connection.dialect.by_index("journal_mark")
+    query = f"SELECT seq, after FROM journal {by_index} WHERE kind = 9 ORDER BY seq"
     for seq, record in fetch_all(connection, query):
         mark = Mark(*cbor.decode(record))
         if mark.kind == kind:

@@ -5,6 +5,7 @@
     merge_contested  the elements of this graph that each conflict is about
     merge_choice     the automatic choices of a merge that was committed, by its last entry
     merge_match      the numbers that its elements have in the source and here
+    merge_creation   the creations that its elements have in the source (`query.creations`)
     merge_origin     the time and actor of the writes of values that it took from the source
 
 They are no part of the knowledge: no record, root or history depends on them, `verify` leaves them
@@ -14,19 +15,16 @@ out, and they are made with the first row. A purge removes what it finds in them
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from contextlib import closing
-from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-import apsw
 import orjson
 
 from mycel.model.ids import parse_id
-from mycel.store.file.connections import translated
-from mycel.store.file.rows import fetch_all, fetch_first
+from mycel.store.backend.interface import Connection
+from mycel.store.file.rows import fetch_all
 
 PREFIX: Final = "merge_"
-"""The names of all tables of this module begin so."""
+"""The prefix of the names of all tables of this module."""
 
 TABLES: Final = """
 CREATE TABLE IF NOT EXISTS merge_open (id TEXT PRIMARY KEY, body TEXT NOT NULL) STRICT;
@@ -49,6 +47,10 @@ CREATE TABLE IF NOT EXISTS merge_match (
     PRIMARY KEY (other, seq)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS merge_match_number ON merge_match (number, seq);
+CREATE TABLE IF NOT EXISTS merge_creation (
+    seq INTEGER NOT NULL, number INTEGER NOT NULL, creation BLOB NOT NULL,
+    PRIMARY KEY (seq, number, creation)
+) STRICT, WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS merge_origin (
     number INTEGER NOT NULL, seq INTEGER NOT NULL, place TEXT NOT NULL,
     time INTEGER NOT NULL, actor TEXT NOT NULL,
@@ -69,20 +71,22 @@ class MergeRow(NamedTuple):
         return _text(self.body)
 
 
-def are_there(connection: apsw.Connection) -> bool:
+def are_there(connection: Connection) -> bool:
     """True if there ever was a merge in this file that needed the tables."""
-    return (
-        fetch_first(connection, "SELECT 1 FROM sqlite_schema WHERE name = 'merge_open'") is not None
-    )
+    return connection.has_objects("merge_open")
 
 
-def have_origins(connection: apsw.Connection) -> bool:
+def have_origins(connection: Connection) -> bool:
     """True if there ever was a merge in this file that has kept origins of values."""
-    query = "SELECT 1 FROM sqlite_schema WHERE name = 'merge_origin'"
-    return fetch_first(connection, query) is not None
+    return connection.has_objects("merge_origin")
 
 
-def is_at(connection: apsw.Connection, body: Mapping[str, Any]) -> bool:
+def have_creations(connection: Connection) -> bool:
+    """True if there ever was a merge in this file that has kept creations of elements."""
+    return connection.has_objects("merge_creation")
+
+
+def is_at(connection: Connection, body: Mapping[str, Any]) -> bool:
     """True if an open merge is stored just as somebody has read it: `version` counts its writes.
 
     Version 0 is none: no merge of this source into this target is stored.
@@ -96,7 +100,7 @@ def is_at(connection: apsw.Connection, body: Mapping[str, Any]) -> bool:
 
 
 def keep(
-    connection: apsw.Connection, id_: str, body: dict[str, Any], conflicts: Iterable[MergeRow]
+    connection: Connection, id_: str, body: dict[str, Any], conflicts: Iterable[MergeRow]
 ) -> bool:
     """Store an open merge with its conflicts, instead of what was stored of it.
 
@@ -104,7 +108,7 @@ def keep(
     """
     if not is_at(connection, body):
         return False
-    connection.execute(TABLES)
+    connection.make(TABLES)
     remove(connection, id_)
     kept = body | {"version": body["version"] + 1}
     connection.execute("INSERT INTO merge_open VALUES (?, ?)", (id_, _text(kept)))
@@ -125,14 +129,14 @@ def _elements(conflict: MergeRow) -> set[int]:
     return found if conflict.element is None else found | {conflict.element}
 
 
-def remove(connection: apsw.Connection, id_: str) -> None:
+def remove(connection: Connection, id_: str) -> None:
     """Remove an open merge."""
     if are_there(connection):
         for table, column in (("open", "id"), ("conflict", "merge"), ("contested", "merge")):
             connection.execute(f"DELETE FROM merge_{table} WHERE {column} = ?", (id_,))
 
 
-def opened(connection: apsw.Connection) -> list[dict[str, Any]]:
+def opened(connection: Connection) -> list[dict[str, Any]]:
     """The open merges, oldest first."""
     if not are_there(connection):
         return []
@@ -140,7 +144,7 @@ def opened(connection: apsw.Connection) -> list[dict[str, Any]]:
     return [orjson.loads(body) for (body,) in fetch_all(connection, query)]
 
 
-def forget(connection: apsw.Connection, numbers: Collection[int], until: int = 0) -> None:
+def forget(connection: Connection, numbers: Collection[int], until: int = 0) -> None:
     """Forget elements that are purged: choices about them, origins, and every open merge.
 
     An open merge may have such an element in parts that nobody can tell. Choices and origins of
@@ -159,16 +163,15 @@ def forget(connection: apsw.Connection, numbers: Collection[int], until: int = 0
         connection.execute("DELETE FROM merge_origin WHERE seq <= ?", (until,))
 
 
-def _forget_open(connection: apsw.Connection) -> None:
+def _forget_open(connection: Connection) -> None:
     for table in ("merge_open", "merge_conflict", "merge_contested"):
         connection.execute(f"DELETE FROM {table}")
 
 
-def forget_open_merges(path: Path) -> None:
-    """Remove the open merges from the file of a new branch: they go on where they were opened."""
-    with translated(), closing(apsw.Connection(str(path))) as connection:
-        if are_there(connection):
-            _forget_open(connection)
+def forget_open_merges(connection: Connection) -> None:
+    """Remove the open merges from a new branch: they go on where they were opened."""
+    if are_there(connection):
+        _forget_open(connection)
 
 
 def _text(value: Any) -> str:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-import apsw
-
 from mycel.model import cbor
+from mycel.store.backend.interface import Connection
 from mycel.store.file.rows import fetch_all, fetch_first
 
 NO_ELEMENT: Final = 0
@@ -65,14 +64,14 @@ class PurgeFields(NamedTuple):
         return had[max(count - 1, 0)], had[max(before - 1, 0)]
 
 
-def purges(connection: apsw.Connection, since: int = 0) -> Iterator[tuple[int, int, PurgeFields]]:
+def purges(connection: Connection, since: int = 0) -> Iterator[tuple[int, int, PurgeFields]]:
     """The purges after an entry: the entry, the element, and the record of each."""
     query = "SELECT seq, element, after FROM journal WHERE kind = 6 AND seq > ?"
     for seq, element, record in fetch_all(connection, query, (since,)):
         yield seq, element, PurgeFields.decode(record)
 
 
-def past_begins_at(connection: apsw.Connection) -> int:
+def past_begins_at(connection: Connection) -> int:
     """The first position of the journal whose state can be asked for; 0 if nothing was scrubbed."""
     row = fetch_first(
         connection,

@@ -10,12 +10,11 @@ from __future__ import annotations
 
 from typing import Final
 
-import apsw
-
 from mycel.errors import DatabaseCorrupt, TypeMismatch, did_you_mean
 from mycel.model.client_names import SEPARATOR
 from mycel.model.limits import IDENTIFIER_BYTES_MAX
 from mycel.model.names import shorten
+from mycel.store.backend.interface import Connection
 from mycel.store.file.layout import (
     CONCEPT_TYPE_NUMBER,
     FIRST_PREDICATE_NUMBER,
@@ -37,11 +36,11 @@ class NameTable:
         self.numbers: dict[str, int] = {}
         self.names: dict[int, str] = {}
         self.defined: dict[str, int] = {}
-        """Those whose definition is in force, as far as `Registry.read_definitions` was asked."""
+        """Names whose definition is in force, as far as `Registry.read_definitions` was asked."""
         self._last = -1
         """The greatest number up to which all rows are known."""
 
-    def number(self, connection: apsw.Connection, name: str) -> int | None:
+    def number(self, connection: Connection, name: str) -> int | None:
         """The number of a name, or None."""
         found = self.numbers.get(name)
         if found is None:
@@ -49,7 +48,7 @@ class NameTable:
             found = self.numbers.get(name)
         return found
 
-    def known_number(self, connection: apsw.Connection, name: object) -> int:
+    def known_number(self, connection: Connection, name: object) -> int:
         """The number of a type or predicate that may be read.
 
         Raises:
@@ -60,7 +59,7 @@ class NameTable:
             raise unknown(name, self)
         return number
 
-    def name(self, connection: apsw.Connection, number: int) -> str:
+    def name(self, connection: Connection, number: int) -> str:
         """The name of a number that stands in a row."""
         found = self.names.get(number)
         if found is None:
@@ -70,7 +69,7 @@ class NameTable:
                 raise DatabaseCorrupt(f"The table {self.table!r} has no number {number}.")
         return found
 
-    def load(self, connection: apsw.Connection) -> None:
+    def load(self, connection: Connection) -> None:
         """Read what has been added since, by others or before the first look."""
         query = f"SELECT id, name FROM {self.table} WHERE id > ? ORDER BY id"
         for number, name in fetch_all(connection, query, (self._last,)):
@@ -97,7 +96,7 @@ class Registry:
         """Forget names that a transaction added before it was rolled back."""
         self.__init__()  # type: ignore[misc]  # The one place where starting over is the meaning.
 
-    def read_definitions(self, connection: apsw.Connection, definitions: int) -> None:
+    def read_definitions(self, connection: Connection, definitions: int) -> None:
         """Find out which definitions are in force; for writers, who have read the head."""
         for meta, names in (
             (CONCEPT_TYPE_NUMBER, self.types),
@@ -110,7 +109,7 @@ class Registry:
             names.defined = dict(connection.execute(query, (meta,)))
         self.definitions = definitions
 
-    def add(self, connection: apsw.Connection, names: NameTable, name: str) -> int:
+    def add(self, connection: Connection, names: NameTable, name: str) -> int:
         """The number of a name, which gets the next one if it has none."""
         number = names.number(connection, name)
         if number is None:

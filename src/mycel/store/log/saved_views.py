@@ -11,15 +11,15 @@ from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from typing import Any, Final, NamedTuple
 
-import apsw
 import orjson
 
 from mycel.errors import InvalidId
 from mycel.model import ids
+from mycel.store.backend.interface import Connection
 from mycel.store.file.rows import fetch_all, fetch_first
 
 PREFIX: Final = "view_"
-"""The names of all tables of this module begin so."""
+"""The prefix of the names of all tables of this module."""
 
 TABLES: Final = """
 CREATE TABLE IF NOT EXISTS view_saved (
@@ -38,14 +38,12 @@ class SavedView(NamedTuple):
     time_us: int
 
 
-def are_there(connection: apsw.Connection) -> bool:
+def are_there(connection: Connection) -> bool:
     """True if a view was ever saved in this file."""
-    return (
-        fetch_first(connection, "SELECT 1 FROM sqlite_schema WHERE name = 'view_saved'") is not None
-    )
+    return connection.has_objects("view_saved")
 
 
-def heads(connection: apsw.Connection) -> list[SavedView]:
+def heads(connection: Connection) -> list[SavedView]:
     """All views without their content, by name."""
     if not are_there(connection):
         return []
@@ -53,7 +51,7 @@ def heads(connection: apsw.Connection) -> list[SavedView]:
     return list(map(SavedView._make, rows))
 
 
-def body_of(connection: apsw.Connection, id_: str) -> dict[str, Any]:
+def body_of(connection: Connection, id_: str) -> dict[str, Any]:
     """The content of a view that is there."""
     row = fetch_first(connection, "SELECT body FROM view_saved WHERE id = ?", (id_,))
     found: dict[str, Any] = orjson.loads(row[0]) if row else {}
@@ -61,7 +59,7 @@ def body_of(connection: apsw.Connection, id_: str) -> dict[str, Any]:
 
 
 def keep(
-    connection: apsw.Connection,
+    connection: Connection,
     view: SavedView,
     body: Mapping[str, Any],
     most: int,
@@ -73,17 +71,21 @@ def keep(
     Returns "" or the reason why it is not stored: "gone" if there is none to be replaced, "taken"
     if another one has its name, "full" if there are `most` already.
     """
-    connection.execute(TABLES)
+    connection.make(TABLES)
     if reason := _obstacle(connection, view, is_new=is_new):
         return reason
     if is_new and len(heads(connection)) >= most:
         return "full"
     row = (*view, orjson.dumps(body).decode())
-    connection.execute("INSERT OR REPLACE INTO view_saved VALUES (?, ?, ?, ?, ?)", row)
+    connection.execute(
+        "INSERT INTO view_saved VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT (id)"
+        " DO UPDATE SET name = ?2, actor = ?3, time = ?4, body = ?5",
+        row,
+    )
     return ""
 
 
-def rename(connection: apsw.Connection, view: SavedView) -> str:
+def rename(connection: Connection, view: SavedView) -> str:
     """Change the head of the view with this id, and not its content.
 
     Returns "" or the reason why it is not changed: "gone" or "taken", see `keep`.
@@ -99,7 +101,7 @@ def rename(connection: apsw.Connection, view: SavedView) -> str:
     return ""
 
 
-def _obstacle(connection: apsw.Connection, view: SavedView, *, is_new: bool) -> str:
+def _obstacle(connection: Connection, view: SavedView, *, is_new: bool) -> str:
     """The reason why a view cannot be stored: "gone" or "taken"; "" for none."""
     names = {head.id: head.name for head in heads(connection)}
     if not is_new and names.pop(view.id, None) is None:
@@ -107,7 +109,7 @@ def _obstacle(connection: apsw.Connection, view: SavedView, *, is_new: bool) -> 
     return "taken" if view.name in names.values() else ""
 
 
-def remove(connection: apsw.Connection, id_: str) -> SavedView | None:
+def remove(connection: Connection, id_: str) -> SavedView | None:
     """Remove a view. Returns it as it was; None if there is none."""
     if not are_there(connection):
         return None
@@ -118,7 +120,7 @@ def remove(connection: apsw.Connection, id_: str) -> SavedView | None:
 
 
 def forget(
-    connection: apsw.Connection, numbers: Collection[int], names: Collection[str], until: int = 0
+    connection: Connection, numbers: Collection[int], names: Collection[str], until: int = 0
 ) -> None:
     """Remove the views that show what was purged.
 
@@ -161,7 +163,7 @@ def _folders(name: str) -> Iterator[str]:
     return (name[:at] for at, character in enumerate(name) if character in "/#")
 
 
-def _is_in_use(connection: apsw.Connection, group: str) -> bool:
+def _is_in_use(connection: Connection, group: str) -> bool:
     """True if a concept has a name at or below that of a group, now or in the past."""
     query = " UNION ALL ".join(
         f"SELECT 1 FROM {table} WHERE name = ?1 OR (name > ?1 || '/' AND name < ?1 || '0')"

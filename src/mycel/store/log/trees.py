@@ -16,21 +16,20 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import zip_longest
 from typing import Concatenate, Final, ParamSpec, TypeVar
 
-import apsw
-
 from mycel.errors import DatabaseCorrupt
 from mycel.merkle import pages, sparse
 from mycel.merkle.pages import BranchPage, Page
 from mycel.merkle.proofs import Namespace
 from mycel.model.records import tree_key
+from mycel.store.backend.interface import Connection
 from mycel.store.file.rows import fetch_all, fetch_one
 from mycel.store.log.journal import Head
 
 FOLD_CHANGES_MAX: Final = 256
-"""Pending changes are folded into the pages when there would be more than this."""
+"""The most pending changes; more are folded into the pages."""
 
 CHANGE_BYTES: Final = 65
-"""A pending change: which tree (1), key (32), record hash or zeros (32)."""
+"""The bytes of a pending change: a tree (1), a key (32), a record hash or zeros (32)."""
 
 NAMESPACES: Final[tuple[Namespace, ...]] = ("concepts", "edges")
 
@@ -123,7 +122,7 @@ class _Pages:
     Branches are changed in place, so what is in memory is worth nothing after a rollback.
     """
 
-    def __init__(self, connection: apsw.Connection, table: str) -> None:
+    def __init__(self, connection: Connection, table: str) -> None:
         self._connection = connection
         self._execute = connection.execute
         self._table = table
@@ -133,7 +132,7 @@ class _Pages:
         )
         self._delete = f"DELETE FROM {table} WHERE page = ?"
         self.branches: dict[int, BranchPage] = {}
-        """Those in memory: the ones that stay there, and below them those that were changed."""
+        """Branches in memory: the ones that stay there, and below them those that were changed."""
         self._buckets: dict[int, bytes | None] = {}
         """Buckets that were put; None for a page that was deleted. What lies above has changed."""
 
@@ -191,7 +190,7 @@ class _Pages:
 class StoredPages(_Pages):
     """A tree's pages as they are on disk, without the pending changes; for checking."""
 
-    def __init__(self, connection: apsw.Connection, namespace: Namespace) -> None:
+    def __init__(self, connection: Connection, namespace: Namespace) -> None:
         super().__init__(connection, _TABLES[namespace])
 
     def count(self) -> int:
@@ -202,7 +201,7 @@ class StoredPages(_Pages):
 class StateTrees:
     """Both trees as one connection sees them. A writer keeps one; a prover makes one."""
 
-    def __init__(self, connection: apsw.Connection) -> None:
+    def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self._pages = {name: _Pages(connection, table) for name, table in _TABLES.items()}
         self._at = -1

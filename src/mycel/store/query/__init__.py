@@ -13,7 +13,10 @@
 - `outline`     all concepts and links in short, and what changed since a moment
 - `neighbours`    neighbours of elements, the links among them, and placeholders of missing concepts
 - `authorship`    elements by the time and the author of their versions, and authors
+- `submissions` outcomes of submissions, and proposals
 - `saved_views`  views that people have saved under names
+- `copies`        the pairs of a filtered copy and its source
+- `retention`   elements that may be due, duplicates and contradictions
 - `statements`  running what `sql` has compiled
 - `contents`    rows of large parts of a state
 - `bulk`        many elements at once: by prefix, by type, by predicate
@@ -25,7 +28,9 @@
 - `lineage`     the history that two copies of a graph share, and their common ancestors
 - `natural_keys`  hashes of natural keys, from elements as they were read
 - `alignment`   elements of two copies, matched with each other
+- `creations`   what an element is in every copy of a graph
 - `merges`      merges that are open, and choices of those that are done
+- `journal_page` rows of the journal, for exact copies
 - `history`     versions of an element, and moments of the past
 - `purges`      elements that were purged here, or in what was merged
 - `origins`     origins of values: the time and actor of the write itself

@@ -37,10 +37,10 @@ class Touched(NamedTuple):
 
     numbers: frozenset[int]
     ended: frozenset[int]
-    """Those that were removed at some point of it."""
+    """The elements that were removed at some point of this part of the journal."""
     purged: tuple[int, ...]
     made_from: tuple[int, int]
-    """The smallest number of a concept, and of a link, that was made in it."""
+    """The smallest number of a concept, and of a link, made in this part of the journal."""
 
 
 def touched(reader: Reader, low: int, high: int) -> Touched:
@@ -118,6 +118,10 @@ class Alignment:
         ]
         self._keys_at: Final[dict[int, Mapping[bytes | None, int]]] = {}
         """For states of moments: elements by their keys."""
+        self._parted: Final[set[int]] = set()
+        """Elements here that none of the other copy is, as long as it is there."""
+        self.renewed: Final[set[int]] = set()
+        """The numbers here of elements that were parted, and are made anew."""
         self._merges: Final = related.into_ours, related.into_theirs
         self._known: Final[dict[int, int]] = {}
         self._numbers: Final[dict[int, int]] = {}
@@ -146,10 +150,13 @@ class Alignment:
         """The number here of an element that has a number there."""
         known = self._known.get(number)
         if known is None:
-            if self.is_old(number):
+            if self.is_old(number) and number not in self._parted:
                 return number
-            known = self._match(number)
-            if known in self._numbers or (known is not None and known >= NEW):
+            known = number if self.is_old(number) else self._match(number)
+            if known in self._parted and self._theirs.element(number) is not None:
+                known = NEW + number
+                self.renewed.add(known)
+            elif known in self._numbers or (known is not None and known >= NEW):
                 known = None
             known = NEW + number if known is None else known
             self._known[number] = known
@@ -174,9 +181,26 @@ class Alignment:
         known = self.number_here(number)
         return number if known is None and self.is_old(number) else known
 
+    def part(self, numbers: Iterable[int]) -> set[int]:
+        """Keep elements here apart from what they are in the other copy, if they are there.
+
+        Returns the numbers there that merges, or the numbers themselves, tell.
+        """
+        self._parted.update(numbers)
+        return self.candidates_there(self._parted)
+
+    def candidates_there(self, numbers: Iterable[int]) -> set[int]:
+        """The numbers there that merges, or the numbers themselves, tell of elements here."""
+        numbers = {*numbers}
+        known = map(self._known_there, numbers)
+        old = {*filter(self.is_old, numbers)}
+        return old.union(number for number in known if number is not None)
+
     def learn(self, there: int, here: int) -> None:
         """Match two elements that third copies know as one, unless they have met since."""
         if there == here and self.is_old(there):
+            return
+        if here in self._parted and self._theirs.element(there) is not None:
             return
         is_free = there not in self._known and here not in self._numbers
         if is_free and self.number_here(there) is None and self._known_there(here) is None:
@@ -326,7 +350,7 @@ class Alignment:
 
     def _is_taken(self, found: int, number: int) -> bool:
         """True if the element with the same key here is one that both had."""
-        return (
+        return found in self._parted or (
             found not in (number, *self._numbers)
             and self.is_old(found)
             and self._known.get(found, found) == found

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Final, NamedTuple
 
-from mycel.store.file.rows import json_array
+from mycel.store.file.rows import json_array, text_array
 from mycel.store.log.journal import Kind
 from mycel.store.query.reader import Reader
 
@@ -20,11 +20,11 @@ class WritingSpan(NamedTuple):
     """The conditions on a version: its place in the journal, and its author."""
 
     after: int
-    """It was written after this entry."""
+    """The entry after which the version was written."""
     until: int
-    """It was written at this entry, or before it."""
+    """The last entry at which the version may have been written."""
     actors: Collection[str] | None = None
-    """One of these actors wrote it; None for anybody."""
+    """The actors of whom one wrote it; None for anybody."""
 
 
 class AuthorCount(NamedTuple):
@@ -65,6 +65,24 @@ def written_in(reader: Reader, numbers: Collection[int], span: WritingSpan) -> s
     return found
 
 
+def writers(reader: Reader, numbers: Collection[int]) -> dict[int, dict[str, int]]:
+    """The actors who wrote versions of some elements, each with the time of the last one."""
+    actors: dict[int, dict[str, int]] = {number: {} for number in numbers}
+    for table, odd in (("concept", 0), ("proposition", 1)):
+        rows = reader.execute(
+            "SELECT v.id, a.name, max(tx.time) FROM ("
+            f"SELECT id, seq FROM {table} WHERE id IN (SELECT value FROM json_each(:numbers))"
+            f" UNION ALL SELECT id, from_seq FROM {table}_past"
+            " WHERE id IN (SELECT value FROM json_each(:numbers))) v"
+            " JOIN tx ON tx.seq = (SELECT min(t.seq) FROM tx t WHERE t.seq >= v.seq)"
+            " JOIN actor a ON a.id = tx.actor GROUP BY v.id, a.name",
+            {"numbers": json_array([number for number in numbers if number & 1 == odd])},
+        )
+        for number, name, time_us in rows:
+            actors[number][name] = time_us
+    return actors
+
+
 def concepts_written(reader: Reader, span: WritingSpan) -> list[int]:
     """All concepts with an entry of the journal in a span, those that changed last first.
 
@@ -72,9 +90,10 @@ def concepts_written(reader: Reader, span: WritingSpan) -> list[int]:
     """
     by = "" if span.actors is None else f" AND tx.actor IN ({_NAMED})"
     rows = reader.execute(
-        "SELECT j.element FROM tx CROSS JOIN journal j ON j.seq BETWEEN tx.first_seq AND tx.seq"
-        " WHERE tx.seq > :after AND tx.first_seq <= :until AND j.seq <= :until"
-        f" AND NOT j.element & 1 AND j.kind NOT IN ({Kind.MARK:d}, {Kind.PURGE:d})"
+        "SELECT j.element FROM tx CROSS JOIN journal j"
+        " WHERE j.seq BETWEEN tx.first_seq AND tx.seq AND tx.seq > :after AND tx.first_seq <="
+        " :until AND j.seq <= :until"
+        f" AND j.element & 1 = 0 AND j.kind NOT IN ({Kind.MARK:d}, {Kind.PURGE:d})"
         f"{by} GROUP BY j.element ORDER BY max(j.seq) DESC",
         _bindings(span),
     )
@@ -88,4 +107,4 @@ def _fits(span: WritingSpan, seq: str) -> str:
 
 
 def _bindings(span: WritingSpan) -> dict[str, object]:
-    return {"after": span.after, "until": span.until, "names": json_array(span.actors or ())}
+    return {"after": span.after, "until": span.until, "names": text_array(span.actors or ())}

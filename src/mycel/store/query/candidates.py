@@ -17,28 +17,27 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import chain
 from math import log
-from typing import Any, Final, NamedTuple
-from weakref import WeakSet
-
-import apsw
+from typing import Final, NamedTuple
 
 from mycel.model import ids
 from mycel.model.values import parse_object
-from mycel.sql.state_tables import tables
+from mycel.store.backend.interface import ALL_TEXTS, Connection, Selection
+from mycel.store.backend.sqlite.connection import SqliteConnection
 from mycel.store.file.layout import FTS
-from mycel.store.file.rows import Row, fetch_all, json_array
+from mycel.store.file.rows import json_array
 from mycel.store.index import text
 from mycel.store.query.changed_texts import ChangedTexts
 from mycel.store.query.filters import ALL, Condition
 from mycel.store.query.reader import Reader
-from mycel.text.analysis import AnalysedText, all_of, any_of, body_text, terms_of
-from mycel.text.names import (
-    ASIDE_KEY,
-    LINK_KEY,
-    Standing,
-    called,
-    key_expression,
-    with_parts,
+from mycel.text.analysis import AnalysedText, body_text, terms_of
+from mycel.text.names import ASIDE_KEY, Standing, called, with_parts
+from mycel.text.queries import (
+    ColumnWeights,
+    TextMatch,
+    TextQuery,
+    all_of,
+    any_of,
+    with_keys,
 )
 
 RANKED_MAX: Final = 600
@@ -51,7 +50,7 @@ TITLES_RANKED_MAX: Final = 200
 """Elements that are ranked by their titles, at most."""
 
 COUNTED_MAX: Final = 1_000
-"""The elements that have a term are counted up to here: it is frequent then."""
+"""The number up to which the elements with a term are counted; such a term is frequent."""
 
 SENTENCE_WORDS: Final = 12
 """The usual number of words of a link, read as a sentence."""
@@ -59,30 +58,8 @@ SENTENCE_WORDS: Final = 12
 _K: Final = 1.2
 _B: Final = 0.75
 _RARITY_MIN: Final = 1e-6
-"""Of BM25, as FTS5 has them."""
+"""The constants of BM25, with the values of FTS5."""
 _ORDERING: Final = 1e-3
-_KNOW_HITS: Final[WeakSet[apsw.Connection]] = WeakSet()
-
-
-class ColumnWeights(NamedTuple):
-    """The weights of the columns of the text index in BM25; that of keys is 0."""
-
-    title: float
-    body: float
-
-    def __str__(self) -> str:
-        """The arguments of FTS5's function `bm25`."""
-        return f"0.0, {self.title!r}, {self.body!r}"
-
-
-class TextMatch(NamedTuple):
-    """An element that has some of the terms."""
-
-    number: int
-    bm25: float
-    """Greater is better."""
-    terms: int
-    """The number of the terms that it has."""
 
 
 class Term(NamedTuple):
@@ -95,14 +72,15 @@ class Term(NamedTuple):
 
 def counted(reader: Reader, terms: Iterable[str]) -> list[Term]:
     """Terms with the number of elements that have each, the rarest first."""
-    query = "SELECT count(*) FROM (SELECT 1 FROM text WHERE text MATCH ? LIMIT ?)"
-    found = [Term(term, *reader.fetch_one(query, (f'"{term}"', COUNTED_MAX + 1))) for term in terms]
+    terms = list(terms)
+    counts = reader.connection.text_index.counts(reader.connection, terms, COUNTED_MAX + 1)
+    found = map(Term, terms, counts)
     return sorted(found, key=lambda term: (term.elements, term.text))
 
 
 def usual_bm25(reader: Reader, terms: Iterable[Term]) -> float:
     """The BM25 score of a text of average length that has each of some terms once."""
-    size = text.row_count(reader.connection)
+    size = reader.connection.text_index.size(reader.connection)
     return sum(_rarity(term, size) for term in terms if term.elements)
 
 
@@ -126,17 +104,14 @@ class TermIndex:
 
     def scores(self, term: str, most: int) -> list[tuple[int, float]] | None:
         """BM25 of every element that has a term; None if more than `most` have it."""
-        expression = f'"{term}"'
-        query = "SELECT rowid FROM text WHERE text MATCH ? LIMIT 1 OFFSET ?"
-        if self._reader.fetch_first(query, (expression, most)) is not None:
+        connection = self._reader.connection
+        index = connection.text_index
+        if index.counts(connection, (term,), most + 1) > [most]:
             return None
-        query = f"SELECT rowid, -bm25(text, {self._columns}) FROM text WHERE text MATCH ?"
-        found = [(number, bm25) for number, bm25 in self._reader.fetch_all(query, (expression,))]
-        if self._fresh is not None:
+        found = index.scores(connection, term, self._columns)
+        if (fresh := self._fresh) is not None:
             found = [each for each in found if each[0] not in self._pending]
-            found += [
-                (number, bm25) for number, bm25 in fetch_all(self._fresh, query, (expression,))
-            ]
+            found += fresh.text_index.scores(fresh, term, self._columns)
         return found
 
 
@@ -145,13 +120,21 @@ def pending_concepts(reader: Reader) -> set[int]:
     return {each for each in text.pending(reader.connection) if ids.is_concept(each)}
 
 
+def has_title(reader: Reader, terms: Sequence[str]) -> bool:
+    """True if the index has an element with all of some terms in its title."""
+    connection = reader.connection
+    index = connection.text_index
+    return bool(terms) and bool(index.numbers(connection, _titles_with(terms), ALL_TEXTS, 1))
+
+
 def with_phrase(reader: Reader, phrase: str, limit: int) -> list[int]:
     """The newest elements whose text has the words of a phrase in a row."""
     words = " ".join(terms_of(phrase))
     if not words:
         return []
-    query = "SELECT rowid FROM text WHERE text MATCH ? ORDER BY rowid DESC LIMIT ?"
-    return reader.column(query, (f'"{words}"', limit))
+    connection = reader.connection
+    query, newest = any_of((words,)), ALL_TEXTS.newest()
+    return connection.text_index.numbers(connection, query, newest, limit)
 
 
 class Candidates:
@@ -182,43 +165,42 @@ class Candidates:
         self._is_link = condition.table == "proposition"
         unread = text.pending(reader.connection)
         pending = {each for each in unread if ids.is_concept(each) != self._is_link}
-        self._with = tables(reader.state)
-        self._from, self._where = "FROM text", f"text.rowid & 1 = {int(self._is_link)}"
-        self._where += " AND text.rowid NOT IN (SELECT value FROM json_each(:without))"
+        joined, where = "", "text.rowid NOT IN (SELECT value FROM json_each(:without))"
         if condition.few is not None:
             # FTS5 looks each of them up, term by term, sooner than it scans the whole index.
-            self._where += f" AND text.rowid IN ({', '.join(map(str, sorted(condition.few)))})"
+            where += f" AND text.rowid IN ({', '.join(map(str, sorted(condition.few)))})"
         if not reader.state.is_live:
-            self._where += f" AND e.seq <= {reader.state.seq}"
+            where += f" AND e.seq <= {reader.state.seq}"
         if condition.sql or not reader.state.is_live:
             # Joined, never asked with IN: FTS5 would look up each of many elements, term by term.
-            self._from += f" CROSS JOIN main.{condition.table} e ON e.id = text.rowid"
-            self._where += condition.sql
+            table = reader.connection.dialect.stored(condition.table)
+            joined = f" CROSS JOIN {table} e"
+            where = f"e.id = text.rowid AND {where}{condition.sql}"
         if condition.types is not None and not self._is_link:
             # FTS5 skips what is outside of a range without reading it.
             query = (
                 "SELECT min(c.id), max(c.id) FROM json_each(?) j"
-                " CROSS JOIN concept c ON c.type = j.value"
+                " CROSS JOIN concept c WHERE c.type = j.value"
             )
             low, high = reader.fetch_one(query, (json_array(condition.types),))
-            self._where += f" AND text.rowid BETWEEN {low or 0} AND {high or 0}"
+            where += f" AND text.rowid BETWEEN {low or 0} AND {high or 0}"
         fresh = self._documents(reader, pending.difference(without))
         without = {*without, *pending}
         if changed is not None:
             fresh = chain(fresh, changed.documents(condition, without))
-        self._bindings = {"without": json_array(without), **condition.bindings}
+        bindings = {"without": json_array(without), **condition.bindings}
+        self._chosen = Selection(reader.tables_text, joined, where, bindings, self._is_link)
         self._fresh = in_memory(fresh) if pending or changed is not None else None
 
     def by_keys(self, keys: Collection[str], limit: int) -> list[int]:
         """Elements that have one of these keys, until there are enough: definitions first."""
         found: dict[int, None] = {}
         for standing in Standing if keys else ():
-            expression = key_expression(keys, standing)
-            found |= dict.fromkeys(self._numbers("LIMIT :limit", expression, limit))
-            if self._fresh is not None:
-                query = "SELECT rowid FROM text WHERE text MATCH ? LIMIT ?"
-                rows = fetch_all(self._fresh, query, (expression, limit))
-                found |= {number: None for (number,) in rows}
+            query = with_keys(keys, standing)
+            found |= dict.fromkeys(self._numbers(query, limit))
+            if (fresh := self._fresh) is not None:
+                numbers = fresh.text_index.numbers(fresh, query, ALL_TEXTS, limit)
+                found |= dict.fromkeys(numbers)
             if len(found) >= limit:
                 break
         return list(found)
@@ -231,8 +213,8 @@ class Candidates:
             together = _affordable(known, SCANNED_MAX)
             whole = self._with_all(known, limit) if len(together) < len(known) else []
             if len(whole) < limit:
-                expression = self._definitions(all_of(term.text for term in together))
-                found = self._ranked(expression, limit, together[0].elements, len(together))
+                query = self._definitions(all_of(term.text for term in together))
+                found = self._ranked(query, limit, together[0].elements, len(together))
             best = max((text_match.bm25 for text_match in found.values()), default=0.0)
             found |= {number: TextMatch(number, best, len(known)) for number in whole}
         if len(found) < limit and known and not (self._tests and len(terms) == 1):
@@ -247,15 +229,14 @@ class Candidates:
 
     def _with_all(self, terms: Sequence[Term], limit: int) -> list[int]:
         """The newest elements that have all of these terms, not ranked."""
-        expression = self._marked(self._definitions(all_of(term.text for term in terms)))
-        return self._numbers("ORDER BY text.rowid DESC LIMIT :limit", expression, limit)
+        query = self._definitions(all_of(term.text for term in terms))
+        return self._numbers(query, limit, self._chosen.newest())
 
-    def titled(self, terms: Sequence[Term], limit: int) -> list[int]:
+    def titled(self, terms: Sequence[str], limit: int) -> list[int]:
         """Some elements that have all of these terms in their titles, the oldest first."""
-        if not terms or not terms[0].elements:
+        if not terms:
             return []
-        expression = self._definitions(f"title : ({all_of(term.text for term in terms)})")
-        return self._numbers("LIMIT :limit", expression, limit)
+        return self._numbers(self._definitions(_titles_with(terms)), limit)
 
     def by_titles(self, terms: Sequence[Term], limit: int) -> list[TextMatch]:
         """Elements that have some of these terms in their titles, best first."""
@@ -263,74 +244,57 @@ class Candidates:
         found: dict[int, TextMatch] = {}
         if some:
             size = sum(term.elements for term in some)
-            expression = f"title : ({any_of(term.text for term in some)})"
-            found = self._ranked(expression, limit, size, RANKED_MAX // TITLES_RANKED_MAX)
-        expression = f"title : ({any_of(term.text for term in terms)})"
-        return self._with_fresh(found, expression, limit, terms)
+            query = any_of(term.text for term in some)._replace(column="title")
+            found = self._ranked(query, limit, size, RANKED_MAX // TITLES_RANKED_MAX)
+        query = any_of(term.text for term in terms)._replace(column="title")
+        return self._with_fresh(found, query, limit, terms)
 
     def by_beginning(self, term: str, limit: int) -> list[TextMatch]:
         """Elements with words that begin like a term, best first."""
-        expression = f'"{term}" *'
-        found = self._ranked(expression, limit, SCANNED_MAX)
-        return self._with_fresh(found, expression, limit, ())
+        query = any_of((term,))._replace(is_beginning=True)
+        found = self._ranked(query, limit, SCANNED_MAX)
+        return self._with_fresh(found, query, limit, ())
 
-    def _definitions(self, expression: str) -> str:
+    def _definitions(self, query: TextQuery) -> TextQuery:
         """A query for the elements that another finds, without tests and generated files."""
-        if self._tests:
-            return expression
-        return f'({expression}) NOT keys : "{ASIDE_KEY}"'
+        return query if self._tests else query._replace(without_key=ASIDE_KEY)
 
     def _with_fresh(
         self,
         found: dict[int, TextMatch],
-        expression: str,
+        query: TextQuery,
         limit: int,
         terms: Sequence[Term],
     ) -> list[TextMatch]:
-        if self._fresh is not None:
+        if (fresh := self._fresh) is not None:
             # How rare a term is, the whole index says; the small one only orders.
             share = usual_bm25(self._reader, terms) / max(len(terms), 1)
-            for each in _best(self._fresh, expression, limit, self._columns):
+            for each in fresh.text_index.ranked(fresh, query, ALL_TEXTS, self._columns, limit):
                 bm25 = share * each.terms + _ORDERING * each.bm25
                 found[each.number] = each._replace(bm25=bm25)
         return sorted(found.values(), key=lambda each: (-each.bm25, each.number))
 
     def _ranked(
-        self, expression: str, limit: int, size: int, terms: int = 1
+        self, query: TextQuery, limit: int, size: int, terms: int = 1
     ) -> dict[int, TextMatch]:
         """The best matches by number, at most `size`, each with its number of matching terms.
 
         If they are too many, only the newest are ranked.
         """
-        expression = self._marked(expression)
-        floor, ranked = 0, max(limit, RANKED_MAX // terms)
+        chosen, ranked = self._chosen, max(limit, RANKED_MAX // terms)
         if size > ranked:
-            newest = "ORDER BY text.rowid DESC LIMIT 1 OFFSET :limit"
-            floor = next(iter(self._numbers(newest, expression, ranked)), 0)
-        _know_hits(self._connection)
-        ranked_by = f"rank MATCH 'bm25({self._columns})'"
-        best = f"AND text.rowid > {floor} AND {ranked_by} ORDER BY rank LIMIT :limit"
-        rows = self._rows("text.rowid, -rank, hits(text)", best, expression, limit)
-        return {
-            number: TextMatch(number, bm25, hits - self._is_link) for number, bm25, hits in rows
-        }
+            floor = self._numbers(query, 1, chosen.newest(), ranked)
+            chosen = chosen.narrowed(f"text.rowid > {next(iter(floor), 0)}")
+        index = self._connection.text_index
+        matches = index.ranked(self._connection, query, chosen, self._columns, limit)
+        return {each.number: each for each in matches}
 
-    def _marked(self, expression: str) -> str:
-        """A query for the links, or the concepts, among the elements that another finds."""
-        mark = f'keys : "{LINK_KEY}"'
-        return f"{mark} AND ({expression})" if self._is_link else f"({expression}) NOT {mark}"
-
-    def _numbers(self, tail: str, expression: str, limit: int) -> list[int]:
-        """The numbers of elements that fit an expression, in the order of the end of a query."""
-        return [number for (number,) in self._rows("text.rowid", tail, expression, limit)]
-
-    def _rows(self, columns: str, tail: str, expression: str, limit: int) -> list[Row]:
-        query = (
-            f"{self._with}SELECT {columns} {self._from}"
-            f" WHERE text MATCH :expression AND {self._where} {tail}"
-        )
-        bindings = self._bindings | {"expression": expression, "limit": limit}
-        return fetch_all(self._connection, query, bindings)
+    def _numbers(
+        self, query: TextQuery, limit: int, chosen: Selection | None = None, offset: int = 0
+    ) -> list[int]:
+        """The numbers of elements that fit a query, the oldest first unless said otherwise."""
+        index = self._connection.text_index
+        return index.numbers(self._connection, query, chosen or self._chosen, limit, offset)
 
     def _documents(
         self, reader: Reader, numbers: Iterable[int]
@@ -339,12 +303,16 @@ class Candidates:
         name = "''" if self._is_link else "e.name"
         passing = self._condition
         query = (
-            f"{self._with}SELECT e.id, {name}, e.attributes FROM json_each(:numbers) j"
-            f" CROSS JOIN {passing.table} e ON e.id = j.value WHERE TRUE{passing.sql}"
+            f"{reader.tables_text}SELECT e.id, {name}, e.attributes FROM json_each(:numbers) j"
+            f" CROSS JOIN {passing.table} e WHERE e.id = j.value{passing.sql}"
         )
         bindings = {"numbers": json_array(numbers), **passing.bindings}
         for number, name, attributes in reader.execute(query, bindings):
             yield number, text.document(number, name, attributes)
+
+
+def _titles_with(terms: Sequence[str]) -> TextQuery:
+    return all_of(terms)._replace(column="title")
 
 
 def matches_in(
@@ -355,17 +323,14 @@ def matches_in(
     How rare a term is, the index of all elements says.
     """
     connection = in_memory((number, AnalysedText("", "", body)) for number, body in texts)
-    size = text.row_count(reader.connection)
+    size = reader.connection.text_index.size(reader.connection)
     weights = {
         number: (_K + 1) / (1 + _K * (1 - _B + _B * len(body.split()) / SENTENCE_WORDS))
         for number, body in texts
     }
     bm25, counts = dict.fromkeys(weights, 0.0), dict.fromkeys(weights, 0)
     for term in terms:
-        rows = fetch_all(
-            connection, "SELECT rowid FROM text WHERE text MATCH ?", (f'"{term.text}"',)
-        )
-        for (number,) in rows:
+        for number in connection.text_index.numbers(connection, any_of((term.text,)), ALL_TEXTS):
             bm25[number] += weights[number] * _rarity(term, size)
             counts[number] += 1
     return [TextMatch(number, bm25[number], count) for number, count in counts.items() if count]
@@ -387,7 +352,7 @@ def sentences(reader: Reader, links: Iterable[int]) -> Iterator[Sentence]:
     """Links as sentences, by number."""
     among = "IN (SELECT value FROM json_each(?))"
     query = "SELECT p.id, p.predicate, p.subject, p.object, p.attributes FROM proposition p"
-    then = tables(reader.state)
+    then = reader.tables_text
     found = reader.fetch_all(f"{then}{query} WHERE p.id {among}", (json_array(links),))
     ends = {end for _, _, *both, _ in found for end in both}
     query = f"{then}SELECT c.id, c.name, c.attributes FROM concept c WHERE c.id {among}"
@@ -408,36 +373,13 @@ def _names(name: str, attributes: str) -> tuple[str, ...]:
     return element_names.names + element_names.aliases
 
 
-def in_memory(documents: Iterable[tuple[int, AnalysedText | None]]) -> apsw.Connection:
+def in_memory(documents: Iterable[tuple[int, AnalysedText | None]]) -> Connection:
     """An index of its own for some documents."""
-    connection = apsw.Connection(":memory:")
+    connection = SqliteConnection(":memory:")
     connection.execute(FTS)
     with connection:
         text.index(connection, documents)
     return connection
-
-
-def _best(
-    connection: apsw.Connection, expression: str, limit: int, columns: ColumnWeights
-) -> list[TextMatch]:
-    _know_hits(connection)
-    query = (
-        "SELECT rowid, -rank, hits(text) FROM text WHERE text MATCH ?"
-        f" AND rank MATCH 'bm25({columns})' ORDER BY rank LIMIT ?"
-    )
-    return [TextMatch(*row) for row in fetch_all(connection, query, (expression, limit))]
-
-
-def _know_hits(connection: apsw.Connection) -> None:
-    """Give a connection the function `hits`, once: FTS5 would keep every registration."""
-    if connection not in _KNOW_HITS:
-        connection.register_fts5_function("hits", _hits)
-        _KNOW_HITS.add(connection)
-
-
-def _hits(api: apsw.FTS5ExtensionApi, *_: Any) -> int:
-    """The number of a query's phrases that a row has. Asked for rows of the result only."""
-    return sum(bool(api.phrase_columns(phrase)) for phrase in range(api.phrase_count))
 
 
 def _affordable(terms: Sequence[Term], most: int) -> list[Term]:

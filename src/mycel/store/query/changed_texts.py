@@ -13,9 +13,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any, Final
 
-import apsw
-
-from mycel.sql.state_tables import tables
+from mycel.store.backend.tokens import tokens_of
 from mycel.store.file.layout import Table
 from mycel.store.file.rows import json_array
 from mycel.store.index import text
@@ -24,9 +22,7 @@ from mycel.store.query.reader import Reader
 from mycel.text.analysis import AnalysedText
 
 READ_MAX: Final = 1_000
-"""Elements that are read: those with most words of the question, the newest among them."""
-
-_TOKENIZER: Final = ("porter", ["unicode61", "remove_diacritics", "2"])
+"""The most elements that are read: those with most words of the question, the newest among them."""
 
 
 class ChangedTexts:
@@ -34,7 +30,7 @@ class ChangedTexts:
 
     def __init__(self, reader: Reader, terms: Sequence[str]) -> None:
         self._reader = reader
-        self._patterns = _patterns(reader, terms)
+        self._patterns = _patterns(terms)
         self._numbers: dict[Table, set[int]] = {}
 
     def documents(
@@ -46,23 +42,27 @@ class ChangedTexts:
         is_concept = table == "concept"
         name = "replace(replace(replace(e.name, ' ', ''), '_', ''), '-', '')"
         places = ("e.attributes", "e.name", name) if is_concept else ("e.attributes",)
+        like = self._reader.connection.dialect.like
         whole, fits = (
             " + ".join(
-                f"({' OR '.join(f'{place} LIKE :{word}{at}' for place in places)})"
+                f"CASE WHEN {' OR '.join(like(place, f':{word}{at}') for place in places)}"
+                " THEN 1 ELSE 0 END"
                 for at in range(len(self._patterns))
             )
             or "0"
             for word in ("term", "like")
         )
         unseen = " OR ".join(f"octet_length({place}) > length({place})" for place in places[:2])
+        unseen = f"({unseen} OR instr(e.attributes, '\"aliases\"') > 0)"
         query = (
-            f"{tables(self._reader.state)}SELECT e.id, {'e.name' if is_concept else repr('')},"
-            f" e.attributes, {fits} AS fits FROM json_each(:numbers) j"
-            f" CROSS JOIN (SELECT *, from_seq AS seq FROM {table}_past) e ON e.id = j.value"
-            " AND e.from_seq <= :state AND e.to_seq > :state AND e.tombstoned_at IS NULL"
-            f" WHERE TRUE{condition.sql}"
-            f" AND (fits OR {unseen} OR e.attributes LIKE '%\"aliases\"%')"
-            f" ORDER BY {whole} DESC, fits DESC, e.id DESC LIMIT :most"
+            f"{self._reader.tables_text}SELECT id, name, attributes FROM ("
+            f"SELECT e.id, {'e.name' if is_concept else repr('')} AS name, e.attributes,"
+            f" {unseen} AS is_unseen, {fits} AS fits, {whole} AS whole FROM json_each(:numbers) j"
+            f" CROSS JOIN (SELECT *, from_seq AS seq FROM {table}_past) e"
+            " WHERE e.id = j.value AND e.from_seq <= :state AND e.to_seq > :state AND"
+            " e.tombstoned_at IS NULL"
+            f"{condition.sql}"
+            ") f WHERE fits > 0 OR is_unseen ORDER BY whole DESC, fits DESC, id DESC LIMIT :most"
         )
         bindings: dict[str, Any] = {
             "numbers": json_array(numbers),
@@ -72,7 +72,7 @@ class ChangedTexts:
             **{f"like{at}": each for at, (_, each) in enumerate(self._patterns)},
             **{f"term{at}": each for at, (each, _) in enumerate(self._patterns)},
         }
-        for number, name, attributes, _ in self._reader.execute(query, bindings):
+        for number, name, attributes in self._reader.execute(query, bindings):
             yield number, text.document(number, name, attributes)
 
     def _changed(self, table: Table) -> set[int]:
@@ -83,14 +83,11 @@ class ChangedTexts:
         return self._numbers[table]
 
 
-def _patterns(reader: Reader, terms: Sequence[str]) -> list[tuple[str, str]]:
+def _patterns(terms: Sequence[str]) -> list[tuple[str, str]]:
     """Two patterns of LIKE for each term: the term, and what all words with its stem contain."""
-    name, arguments = _TOKENIZER
-    tokenize = reader.connection.fts5_tokenizer(name, arguments)
     found: list[tuple[str, str]] = []
     for term in terms:
-        tokens: Any = tokenize(term.encode(), apsw.FTS5_TOKENIZE_QUERY, None, include_offsets=False)
-        longest = max((stem for stem, *_ in tokens), key=len, default="")
+        longest = max(tokens_of(term), key=len, default="")
         beginning = longest[: max(1, len(longest) - 2)]
         is_plain = beginning.isascii() and beginning.isalnum()
         found.append((f"%{term}%", f"%{beginning}%" if is_plain else "%"))

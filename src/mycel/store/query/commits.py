@@ -110,7 +110,7 @@ def _conditions(reader: Reader, where: LogFilter) -> Iterator[tuple[str, dict[st
     if where.until is not None:
         yield "tx.seq <= :until", {"until": where.until}
     if where.text is not None:
-        yield "instr(lower(message), lower(:text))", {"text": _text("text", where.text)}
+        yield "instr(lower(message), lower(:text)) > 0", {"text": _text("text", where.text)}
     if where.type is not None:
         yield _touched(_versions_of_type(reader, _text("type", where.type))), {}
     if where.path is not None:
@@ -183,16 +183,16 @@ def changed_elements(reader: Reader, entry: LogEntry, limit: int) -> list[int]:
     return reader.column(query, (entry.first_seq, entry.seq, *marks, limit))
 
 
+def changes_since(reader: Reader, first_seq: int) -> list[tuple[int, int]]:
+    """The kind and element of every entry from a position on, of an open transaction too."""
+    query = "SELECT DISTINCT kind, element FROM journal WHERE seq >= ?"
+    return [(kind, element) for kind, element in reader.fetch_all(query, (first_seq,))]
+
+
 def has_purged(reader: Reader, entry: LogEntry) -> bool:
     """True if a transaction has purged elements."""
     query = "SELECT 1 FROM journal WHERE seq >= ? AND seq < ? AND kind = ? LIMIT 1"
     return reader.fetch_first(query, (entry.first_seq, entry.seq, int(Kind.PURGE))) is not None
-
-
-def transactions_called(reader: Reader, word: str) -> list[LogEntry]:
-    """The transactions whose message begins with a word and a space, oldest first."""
-    query = f"SELECT {_TX} FROM tx WHERE message >= ? AND message < ? ORDER BY seq"
-    return [_entry(reader, row) for row in reader.fetch_all(query, (f"{word} ", f"{word}!"))]
 
 
 def _entry(reader: Reader, row: Row) -> LogEntry:

@@ -7,11 +7,10 @@ Every function reads the state of its reader, the live one or one of the past.
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
-from mycel.sql.state_tables import tables
 from mycel.store.file.layout import SUBJECT_SIDE
-from mycel.store.file.rows import Row, json_array
+from mycel.store.file.rows import Row, json_array, text_array
 from mycel.store.query.reader import Reader
 
 _CONCEPT: Final = "e.id, e.type, e.name, e.attributes, e.metadata"
@@ -90,12 +89,18 @@ def has_links_on_links(reader: Reader) -> bool:
 
 
 def _among(
-    reader: Reader, table: str, columns: str, key: str, values: Collection[object]
+    reader: Reader, table: str, columns: str, key: str, values: Collection[Any]
 ) -> list[Row]:
     """The rows of a table whose column `key` has one of these values."""
     query = _select(reader, table, columns, "json_each(?1) j CROSS JOIN ", f"e.{key} = j.value")
-    return reader.fetch_all(query, (json_array(values),))
+    return reader.fetch_all(query, (_bound(values),))
+
+
+def _bound(values: Collection[Any]) -> str:
+    """Names or numbers as they are bound."""
+    are_texts = any(isinstance(value, str) for value in values)
+    return text_array(values) if are_texts else json_array(values)
 
 
 def _select(reader: Reader, table: str, columns: str, joined: str, where: str) -> str:
-    return f"{tables(reader.state)}SELECT {columns} FROM {joined}{table} e WHERE {where}"
+    return f"{reader.tables_text}SELECT {columns} FROM {joined}{table} e WHERE {where}"

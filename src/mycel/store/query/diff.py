@@ -30,7 +30,7 @@ from mycel.store.query.paths import PathSelection
 from mycel.store.query.reader import Reader
 
 LINES_MAX: Final = 5_000
-"""Texts with more lines are not compared line by line."""
+"""The most lines of a text that is compared line by line."""
 
 DiffKind = Literal["added", "removed", "changed", "moved"]
 Field = Literal[

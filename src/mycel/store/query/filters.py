@@ -17,9 +17,11 @@ from mycel.errors import InvalidValueType, ResourceExhausted
 from mycel.model import times
 from mycel.model.limits import INTEGER_MAX
 from mycel.model.names import check_actor, check_text, kind_of
-from mycel.sql.state_tables import tables
+from mycel.model.state import Visibility
+from mycel.sql.dialect import Dialect
+from mycel.sql.state_tables import StateTables
 from mycel.store.file.layout import KIND_COLUMN, Table
-from mycel.store.file.rows import json_array
+from mycel.store.file.rows import json_array, text_array
 from mycel.store.log.registry import named_actor
 from mycel.store.query.history import Moment, state_at
 from mycel.store.query.paths import below, path_of
@@ -29,9 +31,9 @@ from mycel.store.query.refs import Ref
 from mycel.text.kinds import CODE, CODE_TYPES, STAMP, AnswerKind, checked_kind
 
 TEXT_BYTES_MAX: Final = 4_096
-"""The bytes of a path, or of a key or value of metadata, at most."""
+"""The most bytes of a path, or of a key or value of metadata."""
 METADATA_KEYS_MAX: Final = 100
-"""The keys of metadata that a search compares: each is a condition of the SQL statement."""
+"""The most keys of metadata in a search: each is a condition of the SQL statement."""
 
 
 class Filters(TypedDict, total=False):
@@ -55,6 +57,12 @@ class Filters(TypedDict, total=False):
     """An element; others near it in the graph are preferred. It excludes nothing."""
     as_of: Moment | None
     """A moment of the past: elements as they were then, by names and words."""
+    without: str | Sequence[str] | None
+    """Types of concepts to leave out, such as Event for the turns of conversations."""
+    for_time: datetime | str | None
+    """The element holds at this time, by its `valid_from` and `valid_until`."""
+    include_archived: bool | None
+    """True to find what is archived too, by names and words."""
 
 
 class Condition(NamedTuple):
@@ -74,11 +82,13 @@ class Condition(NamedTuple):
     table: Table = "concept"
     few: frozenset[int] | None = None
     """The only elements that can pass, if these are few."""
+    visible: str = ""
+    """An SQL condition, like `others`: the element is not archived, and so has passages."""
 
     @property
     def sql(self) -> str:
         """The whole condition, to be put behind another; empty if every element passes."""
-        sql = self.others
+        sql = self.others + self.visible
         if self.types is not None:
             column = KIND_COLUMN[self.table]
             # The plus sign keeps SQLite from reading all of a type where a name or row is given.
@@ -97,12 +107,12 @@ class Condition(NamedTuple):
 
     def passing(self, reader: Reader) -> list[int]:
         """All elements that pass, in the state of the reader; for few of them."""
-        query = f"{tables(reader.state)}SELECT e.id FROM {self.table} e WHERE TRUE{self.sql}"
+        query = f"{reader.tables_text}SELECT e.id FROM {self.table} e WHERE TRUE{self.sql}"
         return reader.column(query, dict(self.bindings))
 
     def numbers(self, reader: Reader) -> list[int]:
         """All elements that pass the filters other than types and kind, in the reader's state."""
-        query = f"{tables(reader.state)}SELECT e.id FROM {self.table} e WHERE TRUE{self.others}"
+        query = f"{reader.tables_text}SELECT e.id FROM {self.table} e WHERE TRUE{self.others}"
         return reader.column(query, dict(self.bindings))
 
 
@@ -110,11 +120,11 @@ ALL: Final = Condition()
 
 _IS_CODE: Final[dict[Table, str]] = {
     # The first test is quick, and most rows need no other.
-    "concept": f"(instr(e.attributes, '\"{STAMP}\":')"
+    "concept": f"(instr(e.attributes, '\"{STAMP}\":') > 0"
     f" AND json_type(e.attributes, '$.{STAMP}') IS NOT NULL"
     " AND json_type(e.attributes, '$.content') IS NULL"
     f" AND +e.type IN (SELECT id FROM type WHERE name IN {CODE_TYPES}))",
-    "proposition": "(e.metadata ->> '$.author' IS 'bootstrap')",
+    "proposition": "(coalesce(e.metadata ->> '$.author', '') = 'bootstrap')",
 }
 """Conditions on elements of the kind code (`search.kinds`)."""
 
@@ -142,7 +152,18 @@ def state_reader(reader: Reader, filters: Filters) -> Reader:
     return reader if moment is None else reader.at(state_at(reader, moment))
 
 
-def condition(filters: Filters, table: Table, types: Collection[int] | None = None) -> Condition:
+def visibility_of(filters: Filters) -> Visibility:
+    """The elements that a search looks at."""
+    time = filters.get("for_time")
+    return Visibility(
+        bool(filters.get("include_archived")),
+        None if time is None else _microseconds("for_time", time),
+    )
+
+
+def condition(
+    reader: Reader, filters: Filters, table: Table, types: Collection[int] | None = None
+) -> Condition:
     """The condition of all filters on the elements of a table, and of `types` or predicates.
 
     Raises:
@@ -172,7 +193,18 @@ def condition(filters: Filters, table: Table, types: Collection[int] | None = No
             parts.append(f"e.updated_at {sign} :filter_{name}")
             bindings[f"filter_{name}"] = _microseconds(name, moment)
     if (metadata := filters.get("metadata")) is not None:
-        parts += _metadata(metadata, bindings)
+        parts += _metadata(reader.connection.dialect, metadata, bindings)
+    if (without := filters.get("without")) is not None and table == "concept":
+        names = [without] if isinstance(without, str) else list(without)
+        if not all(isinstance(name, str) for name in names):
+            raise InvalidValueType("without must be the name of a type, or a list of names.")
+        named = "(SELECT value FROM json_each(:filter_without))"
+        parts.append(f"+e.type NOT IN (SELECT t.id FROM type t WHERE t.name IN {named})")
+        bindings["filter_without"] = text_array(names)
+    visibility = visibility_of(filters)
+    at_time = Visibility(True, visibility.valid_at_us)
+    tests = _tests(reader.tables_of(visibility._replace(valid_at_us=None)), table)
+    parts += _tests(reader.tables_of(at_time), table)
     for value in bindings.values():
         if isinstance(value, str):
             check_text(value, "filter", TEXT_BYTES_MAX)
@@ -182,7 +214,12 @@ def condition(filters: Filters, table: Table, types: Collection[int] | None = No
         None if types is None else frozenset(types),
         checked_kind(filters.get("kind")),
         table,
+        visible="".join(f" AND {test}" for test in tests),
     )
+
+
+def _tests(tables: StateTables, table: Table) -> list[str]:
+    return tables.concept_tests("e") if table == "concept" else tables.link_tests("e")
 
 
 def _path(path: object, table: Table, bindings: dict[str, Any]) -> Iterator[str]:
@@ -203,7 +240,7 @@ def _microseconds(name: str, moment: object) -> int:
     return times.from_text(moment)
 
 
-def _metadata(metadata: object, bindings: dict[str, Any]) -> Iterator[str]:
+def _metadata(dialect: Dialect, metadata: object, bindings: dict[str, Any]) -> Iterator[str]:
     if not isinstance(metadata, Mapping) or not all(isinstance(key, str) for key in metadata):
         raise InvalidValueType(
             f"metadata must be an object with a value for each key, not {kind_of(metadata)}.",
@@ -222,13 +259,15 @@ def _metadata(metadata: object, bindings: dict[str, Any]) -> Iterator[str]:
             )
         if isinstance(value, int) and abs(value) > INTEGER_MAX:
             raise InvalidValueType(f"The number for the metadata {key!r} is too large to compare.")
-        if value is None or isinstance(value, bool):
-            fits = f"type = '{orjson.dumps(value).decode()}'"
-        else:
-            fits = f"type NOT IN ('true', 'false') AND {{row}}.atom = :filter_value_{at}"
+        word = orjson.dumps(value).decode() if value is None or isinstance(value, bool) else None
+        if word is None:
             bindings[f"filter_value_{at}"] = value
         bindings[f"filter_key_{at}"] = key
-        own, inside = (f"{row}.{fits}".format(row=row) for row in ("m", "item"))
+        own, inside = (
+            dialect.has_value(row, f":filter_value_{at}") if word is None
+            else dialect.has_word(row, word)
+            for row in ("m", "item")
+        )  # fmt: skip
         yield (
             f"EXISTS (SELECT 1 FROM json_each(e.metadata) m WHERE m.key = :filter_key_{at}"
             f" AND ({own} OR m.type = 'array' AND EXISTS"

@@ -227,6 +227,13 @@ def parents(reader: Reader) -> list[tuple[int, marks.Mark]]:
     return _marked(reader, marks.MERGE)
 
 
+def merge_commits(reader: Reader, after: int) -> dict[int, range]:
+    """The entries of the commits of merges after an entry, by the last entry of each."""
+    query = "SELECT first_seq FROM tx WHERE seq = ?"
+    ends = {by for by, _ in parents(reader) if by > after}
+    return {by: range(reader.fetch_one(query, (by,))[0], by + 1) for by in sorted(ends)}
+
+
 def imports(reader: Reader) -> list[tuple[int, marks.Mark]]:
     """The marks of edits that were merged, oldest first, each with the last entry of its commit.
 

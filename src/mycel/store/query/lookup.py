@@ -3,28 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from mycel.model.directions import Way
+from mycel.model.limits import INTEGER_MAX
+from mycel.model.state import ORDINARY
 from mycel.model.values import JsonObject, parse_object
-from mycel.sql.state_tables import tables
 from mycel.store.file.layout import (
     CONCEPT_TYPE_NUMBER,
     FURNITURE,
     OPEN_END,
     PROPOSITION_TYPE_NUMBER,
 )
-from mycel.store.file.rows import Row, json_array
+from mycel.store.file.rows import Row, json_array, json_rows, text_array
 from mycel.store.query.filters import ALL, Condition
 from mycel.store.query.reader import Reader
 
 _LAST_CHARACTER: Final = "\U0010ffff"
 
+MERGED_FROM: Final = "_merged_from"
+"""The metadata with the sources that were merged into a concept."""
+FORMER_NAMES_MAX: Final = 20
+
 
 def named_from(reader: Reader, beginning: str, limit: int, condition: Condition = ALL) -> list[int]:
     """Concepts whose names begin so, by name; the one that is called exactly so comes first."""
     return reader.column(
-        f"{tables(reader.state)}SELECT e.id FROM concept e"
+        f"{reader.tables_text}SELECT e.id FROM concept e"
         f" WHERE e.name >= :low AND e.name < :high{condition.sql}"
         " ORDER BY e.name, e.type LIMIT :limit",
         {
@@ -40,9 +45,9 @@ def named(reader: Reader, names: Collection[str]) -> list[tuple[int, int, str]]:
     """The concepts that have one of these names, of any type: number, type and name."""
     query = (
         "SELECT c.id, c.type, c.name FROM json_each(?) j"
-        f" CROSS JOIN {reader.tables.concepts('c')} ON c.name = j.value"
+        f" CROSS JOIN {reader.tables.concepts('c')} WHERE c.name = j.value"
     )
-    found = reader.fetch_all(query, (json_array(names),))
+    found = reader.fetch_all(query, (text_array(names),))
     return [(number, type_number, name) for number, type_number, name in found]
 
 
@@ -51,9 +56,9 @@ def numbers_named(reader: Reader, type_number: int, names: Collection[str]) -> d
     # CROSS JOIN keeps SQLite to this order: one look into the index for each name.
     query = (
         "SELECT c.name, c.id FROM json_each(?2) j CROSS JOIN concept c"
-        " ON c.name = j.value AND c.type = ?1"
+        " WHERE c.name = j.value AND c.type = ?1"
     )
-    return dict(reader.fetch_all(query, (type_number, json_array(names))))
+    return dict(reader.fetch_all(query, (type_number, text_array(names))))
 
 
 def concepts_at_most(reader: Reader) -> int:
@@ -86,10 +91,10 @@ def heirs(reader: Reader, key: str, sources: Collection[str]) -> dict[str, int]:
     """
     query = (
         "SELECT value, c.id FROM concept c, json_each(c.metadata, ?1)"
-        " WHERE instr(c.metadata, ?2) AND value IN (SELECT value FROM json_each(?3))"
+        " WHERE instr(c.metadata, ?2) > 0 AND value IN (SELECT value FROM json_each(?3))"
         " ORDER BY c.seq"
     )
-    return dict(reader.fetch_all(query, (f"$.{key}", key, json_array(sources)))) if sources else {}
+    return dict(reader.fetch_all(query, (f"$.{key}", key, text_array(sources)))) if sources else {}
 
 
 class FormerName(NamedTuple):
@@ -107,11 +112,11 @@ def former_names(
     """The concept that had each of these names last, `without` those of some types."""
     query = (
         "SELECT j.value, p.id, p.type, p.to_seq = ?2 FROM json_each(?1) j"
-        " CROSS JOIN concept_past p ON p.name = j.value"
-        " WHERE p.type NOT IN (SELECT value FROM json_each(?3))"
+        " CROSS JOIN concept_past p WHERE p.name = j.value"
+        " AND p.type NOT IN (SELECT value FROM json_each(?3))"
         " ORDER BY CASE p.to_seq WHEN ?2 THEN p.from_seq ELSE p.to_seq END"
     )
-    rows = reader.fetch_all(query, (json_array(names), OPEN_END, json_array(without)))
+    rows = reader.fetch_all(query, (text_array(names), OPEN_END, json_array(without)))
     return {name: FormerName(number, kind, bool(gone)) for name, number, kind, gone in rows}
 
 
@@ -123,7 +128,16 @@ def former_names_ending(reader: Reader, root: str, ends: Collection[str]) -> lis
         " AND substr(name, length(rtrim(name, replace(name, '/', ''))) + 1)"
         " IN (SELECT value FROM json_each(?2)) ORDER BY name"
     )
-    return reader.column(query, (root, json_array(ends)))
+    return reader.column(query, (root, text_array(ends)))
+
+
+def names_once_ending(reader: Reader, end: str) -> list[str]:
+    """Names that end so and that concepts had in the past, a few of them."""
+    query = (
+        "SELECT DISTINCT name FROM concept_past"
+        " WHERE substr(name, length(name) - length(?1) + 1) = ?1 ORDER BY name LIMIT ?2"
+    )
+    return reader.column(query, (end, FORMER_NAMES_MAX))
 
 
 def named_below(
@@ -131,7 +145,7 @@ def named_below(
     path: str,
     *,
     after: str = "",
-    limit: int = -1,
+    limit: int = INTEGER_MAX,
     without: Collection[int] = (),
 ) -> list[tuple[int, int, str]]:
     """The concepts whose names continue a path after a slash, by name: number, type and name.
@@ -139,7 +153,8 @@ def named_below(
     Optionally only a number of them, from after a name, and `without` some types.
     """
     query = (
-        "SELECT id, type, name FROM concept WHERE name > max(?1 || '/', ?2) AND name < ?1 || '0'"
+        "SELECT id, type, name FROM concept WHERE name > ?1 || '/' AND name > ?2 AND name < ?1 ||"
+        " '0'"
         " AND type NOT IN (SELECT value FROM json_each(?4)) ORDER BY name, type LIMIT ?3"
     )
     types = json_array(without)
@@ -173,7 +188,8 @@ def segments_below(reader: Reader, path: str, *, without: Collection[int] = ()) 
         " AND type NOT IN (SELECT value FROM json_each(?2))),"
         " cut AS (SELECT id, type, rest, instr(rest, '/') AS slash FROM part)"
         " SELECT CASE slash WHEN 0 THEN rest ELSE substr(rest, 1, slash - 1) END AS segment,"
-        " sum(slash > 0), min(CASE slash WHEN 0 THEN id END), min(CASE slash WHEN 0 THEN type END)"
+        " sum(CASE WHEN slash > 0 THEN 1 ELSE 0 END), min(CASE slash WHEN 0 THEN id END), min(CASE"
+        " slash WHEN 0 THEN type END)"
         " FROM cut GROUP BY segment ORDER BY segment"
     )
     return list(map(Segment._make, reader.fetch_all(query, (path, json_array(without)))))
@@ -183,22 +199,31 @@ def has_any_of(reader: Reader, types: Collection[str]) -> bool:
     """True if there is a concept of one of these types."""
     numbers = [number for name in types if (number := reader.find_type(name)) is not None]
     query = (
-        f"{tables(reader.state)}SELECT 1 FROM json_each(?) j"
-        " CROSS JOIN concept c ON c.type = j.value LIMIT 1"
+        f"{reader.tables_text}SELECT 1 FROM json_each(?) j"
+        " CROSS JOIN concept c WHERE c.type = j.value LIMIT 1"
     )
     return bool(numbers) and reader.fetch_first(query, (json_array(numbers),)) is not None
 
 
+def hidden_among(reader: Reader, numbers: Collection[int]) -> frozenset[int]:
+    """Those of some elements that are archived, or links at one that is, in the reader's state."""
+    if not numbers or not reader.has_hidden():
+        return frozenset()
+    (test,) = reader.tables_of(ORDINARY).shown_tests("j.value")
+    query = f"SELECT j.value FROM json_each(?) j WHERE NOT ({test})"
+    return frozenset(reader.column(query, (json_array(numbers),)))
+
+
 def furniture(reader: Reader) -> frozenset[int]:
     """Definitions and what else the core capsules bring, by number."""
-    return frozenset(reader.column(tables(reader.state) + FURNITURE))
+    return frozenset(reader.column(reader.tables_text + FURNITURE))
 
 
 def links_towards(reader: Reader, numbers: Collection[int], limit: int) -> dict[int, int]:
     """The number of links to each of these elements, up to a limit."""
     query = (
-        f"{tables(reader.state)}SELECT j.value, (SELECT count(*) FROM"
-        " (SELECT 1 FROM proposition WHERE object = j.value LIMIT ?2)) FROM json_each(?1) j"
+        f"{reader.tables_text}SELECT j.value, (SELECT count(*) FROM"
+        " (SELECT 1 FROM proposition WHERE object = j.value LIMIT ?2) l) FROM json_each(?1) j"
     )
     found = reader.fetch_all(query, (json_array(numbers), limit))
     return dict(found)
@@ -221,11 +246,16 @@ def twins(
 
     `others` are the types that the second one may have, if that matters.
     """
+    bindings: tuple[Any, ...] = (type_number, text_array(names))
+    among = ""
+    if others is not None:
+        among = " AND c.type IN (SELECT value FROM json_each(?3))"
+        bindings += (json_array(filter(None, others)),)
     found = reader.fetch_all(
-        "SELECT m.id, min(c.id) FROM json_each(?2) j CROSS JOIN concept m ON m.name = j.value"
-        " AND m.type = ?1 CROSS JOIN concept c ON c.name = m.name AND c.type <> ?1"
-        " AND (?3 IS NULL OR c.type IN (SELECT value FROM json_each(?3))) GROUP BY m.id",
-        (type_number, json_array(names), None if others is None else json_array(others)),
+        "SELECT m.id, min(c.id) FROM json_each(?2) j CROSS JOIN concept m"
+        " CROSS JOIN concept c WHERE m.name = j.value AND m.type = ?1"
+        f" AND c.name = m.name AND c.type <> ?1{among} GROUP BY m.id",
+        bindings,
     )
     return [(one, other) for one, other in found]
 
@@ -254,6 +284,7 @@ def names_from(reader: Reader, beginning: str, type_number: int | None, limit: i
     """Names with a prefix, of one type or of all; up to a bound, since the index has no types."""
     query = (
         "SELECT name FROM (SELECT name, type FROM concept WHERE name >= ?1 AND name < ?2 LIMIT ?3)"
+        " n"
         " WHERE ?4 IS NULL OR type = ?4"
     )
     bindings = (beginning, beginning + _LAST_CHARACTER, limit, type_number)
@@ -269,7 +300,7 @@ def count_out(reader: Reader, subject: int, predicate: int) -> int:
 def links_with(reader: Reader, predicate: int, limit: int, condition: Condition = ALL) -> list[int]:
     """Some links of a predicate."""
     query = (
-        f"{tables(reader.state)}SELECT e.id FROM proposition e"
+        f"{reader.tables_text}SELECT e.id FROM proposition e"
         f" WHERE e.predicate = :predicate{condition.sql}"
         " ORDER BY e.object, e.subject LIMIT :limit"
     )
@@ -296,7 +327,7 @@ def links_around_each(
         for near, far in (("subject", "object"), ("object", "subject"))
         for number, *row in reader.fetch_all(
             f"SELECT given.value, p.id, p.predicate, p.{far} FROM json_each(?) given"
-            f" CROSS JOIN proposition p ON p.{near} = given.value LIMIT ?",
+            f" CROSS JOIN proposition p WHERE p.{near} = given.value LIMIT ?",
             (given, limit),
         )
     ]
@@ -312,7 +343,7 @@ def links_around(
         Around(*row)
         for near, far in (("subject", "object"), ("object", "subject"))
         for row in reader.fetch_all(
-            f"{tables(reader.state)}SELECT e.id, e.predicate, e.{far} FROM proposition e"
+            f"{reader.tables_text}SELECT e.id, e.predicate, e.{far} FROM proposition e"
             f" WHERE e.{near} = :number {kind}{condition.sql} LIMIT :limit",
             bindings,
         )
@@ -355,9 +386,10 @@ def links_between(
     """The live links with these subjects, predicates and objects, by number."""
     found = reader.fetch_all(
         "SELECT p.subject, p.predicate, p.object, p.id FROM json_each(?1) j CROSS JOIN proposition"
-        " p ON p.subject = j.value ->> 0 AND p.predicate = j.value ->> 1"
-        " AND p.object = j.value ->> 2",
-        (json_array(places),),
+        " p WHERE p.subject = CAST(j.value ->> 0 AS BIGINT)"
+        " AND p.predicate = CAST(j.value ->> 1 AS BIGINT)"
+        " AND p.object = CAST(j.value ->> 2 AS BIGINT)",
+        (json_rows(places),),
     )
     return {(subject, predicate, object_): link for subject, predicate, object_, link in found}
 
@@ -372,13 +404,14 @@ def links_at_named(
     tables = reader.tables
     at = (
         f"SELECT p.id FROM json_each(?1) j CROSS JOIN {tables.concepts('c')}"
-        " ON c.type = j.value ->> 0 AND substr(c.name, 1, length(j.value ->> 1)) = j.value ->> 1"
-        f" CROSS JOIN {tables.links('p')} ON p.{{end}} = c.id"
+        f" CROSS JOIN {tables.links('p')} WHERE c.type = CAST(j.value ->> 0 AS BIGINT)"
+        " AND substr(c.name, 1, length(j.value ->> 1)) = j.value ->> 1"
+        " AND p.{end} = c.id"
     )
     return reader.column(
-        f"SELECT id FROM ({at.format(end='subject')} UNION {at.format(end='object')})"
+        f"SELECT id FROM ({at.format(end='subject')} UNION {at.format(end='object')}) u"
         " WHERE id > ?2 ORDER BY id LIMIT ?3",
-        (json_array(beginnings.items()), after, limit),
+        (json_rows(beginnings.items()), after, limit),
     )
 
 

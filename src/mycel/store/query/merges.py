@@ -49,9 +49,9 @@ def open_conflicts(reader: Reader, numbers: Collection[int]) -> dict[int, list[d
         return found
     query = (
         "SELECT place.element, told.body FROM json_each(?) AS wanted"
-        " CROSS JOIN merge_contested AS place ON place.element = wanted.value"
-        " CROSS JOIN merge_conflict AS told ON told.merge = place.merge AND told.id = place.id"
-        f" WHERE {_UNDECIDED} ORDER BY told.rowid"
+        " CROSS JOIN merge_contested AS place CROSS JOIN merge_conflict AS told"
+        " WHERE place.element = wanted.value AND told.merge = place.merge AND told.id = place.id"
+        f" AND {_UNDECIDED} ORDER BY told.rowid"
     )
     for element, body in reader.fetch_all(query, (json_array(numbers),)):
         found.setdefault(element, []).append(orjson.loads(body))

@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
 from mycel.model.directions import Direction
-from mycel.store.file.rows import json_array
+from mycel.store.file.rows import json_array, json_rows
 from mycel.store.query.outline import READABLE_NAME
 from mycel.store.query.reader import Reader
 
@@ -53,7 +53,7 @@ def concept_rows(
     rows = reader.execute(
         f"SELECT c.id, c.type, c.name, c.version, {READABLE_NAME.format(c='c')},"
         " CASE c.type WHEN ? THEN c.attributes ->> '$.kind' END"
-        f" FROM json_each(?) j CROSS JOIN {reader.tables.concepts('c')} ON c.id = j.value",
+        f" FROM json_each(?) j CROSS JOIN {reader.tables.concepts('c')} WHERE c.id = j.value",
         (symbol_type, json_array(numbers)),
     )
     return {row[0]: ConceptCard(*row) for row in rows}
@@ -81,11 +81,11 @@ def neighbours(
         for near, far in ends
         for table, in_force in reader.tables.link_halves()
     ]
-    found = f"SELECT other, min(weight) FROM ({' UNION ALL '.join(queries)}) GROUP BY other"
+    found = f"SELECT other, min(weight) FROM ({' UNION ALL '.join(queries)}) q GROUP BY other"
     if types is not None:
         found = (
             f"SELECT n.* FROM ({found}) n CROSS JOIN {reader.tables.concepts('c')}"
-            " ON c.id = n.other AND c.type IN (SELECT value FROM json_each(:types))"
+            " WHERE c.id = n.other AND c.type IN (SELECT value FROM json_each(:types))"
         )
     bindings = {
         "number": number,
@@ -101,8 +101,8 @@ def links_between(
     """Links between one of some elements and one of the others, in either direction, each once."""
     queries = [
         "SELECT q.id, q.subject, q.predicate, q.object, q.weight, q.version"
-        f" FROM json_each(?1) j CROSS JOIN {table} ON q.{near} = j.value"
-        f" WHERE q.{far} IN (SELECT value FROM json_each(?2)){in_force}"
+        f" FROM json_each(?1) j CROSS JOIN {table} WHERE q.{near} = j.value"
+        f" AND q.{far} IN (SELECT value FROM json_each(?2)){in_force}"
         for near, far in (("subject", "object"), ("object", "subject"))
         for table, in_force in reader.tables.link_halves()
     ]
@@ -134,7 +134,7 @@ def counts_by_predicate(reader: Reader, number: int) -> list[tuple[int, str, int
         for table, in_force in reader.tables.link_halves()
     ]
     rows = reader.fetch_all(
-        f"SELECT predicate, way, count(*) FROM ({' UNION ALL '.join(queries)}) GROUP BY 1, 2"
+        f"SELECT predicate, way, count(*) FROM ({' UNION ALL '.join(queries)}) q GROUP BY 1, 2"
         " ORDER BY 1, 2 DESC",
         (number,),
     )
@@ -147,8 +147,9 @@ def names_holding(reader: Reader, text: str, limit: int) -> list[int]:
     It reads all names: for states of the past, which have no index of names.
     """
     return reader.column(
-        f"SELECT c.id FROM {reader.tables.concepts('c')} WHERE instr(lower(c.name), lower(?1)) OR"
-        f" instr(lower({READABLE_NAME.format(c='c')}), lower(?1)) LIMIT ?2",
+        f"SELECT c.id FROM {reader.tables.concepts('c')}"
+        " WHERE instr(lower(c.name), lower(?1)) > 0 OR"
+        f" instr(lower({READABLE_NAME.format(c='c')}), lower(?1)) > 0 LIMIT ?2",
         (text, limit),
     )
 
@@ -162,10 +163,11 @@ def placeholders(
     """
     tables = reader.tables
     chosen = (
-        f"FROM json_each(?1) j CROSS JOIN {tables.concepts('c')} ON c.type = j.value ->> 0"
+        f"FROM json_each(?1) j CROSS JOIN {tables.concepts('c')}"
+        " WHERE c.type = CAST(j.value ->> 0 AS BIGINT)"
         " AND substr(c.name, 1, length(j.value ->> 1)) = j.value ->> 1"
     )
-    given = json_array(beginnings.items())
+    given = json_rows(beginnings.items())
     (total,) = reader.fetch_one(f"SELECT count(*) {chosen}", (given,))
     links = " + ".join(
         f"(SELECT count(*) FROM {table} WHERE q.{end} = c.id{in_force})"
@@ -188,7 +190,7 @@ def sources(reader: Reader, numbers: Collection[int], limit: int) -> list[tuple[
         for near, far in (("object", "subject"), ("subject", "object"))
         for table, in_force in tables.link_halves()
     ]
-    query = f"SELECT * FROM ({' UNION ALL '.join(queries)}) LIMIT ?2"
+    query = f"SELECT * FROM ({' UNION ALL '.join(queries)}) q LIMIT ?2"
     for number in numbers:
         found += [(number, end, kind) for end, kind in reader.fetch_all(query, (number, limit))]
     return found

@@ -91,7 +91,7 @@ def _merge_origins(
     if merges.have_origins(reader.connection):
         query = (
             "SELECT number, seq, place, time, actor FROM json_each(?) AS wanted"
-            " CROSS JOIN merge_origin ON number = wanted.value"
+            " CROSS JOIN merge_origin WHERE number = wanted.value"
         )
         for number, seq, place, time_us, actor in reader.fetch_all(query, (json_array(numbers),)):
             found.setdefault((number, seq), {})[place] = Origin(time_us, actor)

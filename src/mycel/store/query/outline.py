@@ -103,7 +103,7 @@ def changes_since(reader: Reader, since: int) -> ChangedElements | None:
 def concepts_among(reader: Reader, numbers: Collection[int]) -> list[ConceptLine]:
     """Those of these concepts that are part of a state."""
     source = reader.tables.concepts("c")
-    query = f"SELECT {_CONCEPT} FROM json_each(?) j CROSS JOIN {source} ON c.id = j.value"
+    query = f"SELECT {_CONCEPT} FROM json_each(?) j CROSS JOIN {source} WHERE c.id = j.value"
     return list(map(ConceptLine._make, reader.fetch_all(query, (json_array(numbers),))))
 
 
@@ -121,7 +121,7 @@ def _links(reader: Reader, columns: Sequence[str], numbers: Collection[int]) -> 
     """The links that have one of these numbers in one of the columns."""
     query = " UNION ".join(
         "SELECT p.id, p.subject, p.predicate, p.object"
-        f" FROM json_each(?1) j CROSS JOIN {reader.tables.links('p')} ON p.{column} = j.value"
+        f" FROM json_each(?1) j CROSS JOIN {reader.tables.links('p')} WHERE p.{column} = j.value"
         for column in columns
     )
     return list(map(LinkLine._make, reader.fetch_all(query, (json_array(numbers),))))

@@ -6,13 +6,17 @@ from array import array
 from collections.abc import Collection, Iterator
 from typing import Final, NamedTuple
 
-from mycel.store.file.layout import FURNITURE
+from mycel.store.file.layout import FURNITURE, OPEN_END
 from mycel.store.file.rows import json_array
 from mycel.store.index import passages
 from mycel.store.index.passages import PassageRow
 from mycel.store.query.reader import Reader
 
-_SOUGHT: Final = f"type NOT IN (1, 2) AND id NOT IN ({FURNITURE})"
+_SHOWN: Final = (
+    f"NOT EXISTS (SELECT 1 FROM hidden h WHERE h.element = concept.id AND h.to_seq = {OPEN_END})"
+)
+"""An SQL condition: the concept is not archived. Archived concepts are not indexed."""
+_SOUGHT: Final = f"type NOT IN (1, 2) AND id NOT IN ({FURNITURE}) AND {_SHOWN}"
 
 
 class SourceRow(NamedTuple):
@@ -54,7 +58,8 @@ def sought(reader: Reader) -> array[int]:
 
 def sources(reader: Reader, numbers: Collection[int] | None = None) -> list[SourceRow]:
     """Live concepts that are no definitions, or those among them with these numbers."""
-    query = "SELECT id, seq, type, name, attributes FROM concept WHERE type NOT IN (1, 2)"
+    query = "SELECT id, seq, type, name, attributes FROM concept"
+    query += f" WHERE type NOT IN (1, 2) AND {_SHOWN}"
     if numbers is None:
         return [SourceRow(*row) for row in reader.fetch_all(query)]
     query += " AND id IN (SELECT value FROM json_each(?))"
@@ -97,9 +102,9 @@ def vectors_of(reader: Reader, model: str, numbers: Collection[int]) -> dict[int
     if not passages.has_tables(reader.connection):
         return {}
     query = (
-        "SELECT c.id, v.vector FROM json_each(?) j CROSS JOIN concept c ON c.id = j.value"
+        "SELECT c.id, v.vector FROM json_each(?) j CROSS JOIN concept c"
         " JOIN recall_vector v ON v.element = c.id AND v.seq = c.seq"
-        " AND v.model = (SELECT id FROM recall_mark WHERE name = ?)"
+        " AND v.model = (SELECT id FROM recall_mark WHERE name = ?) WHERE c.id = j.value"
     )
     found: dict[int, bytes] = dict(reader.fetch_all(query, (json_array(numbers), model)))
     return found

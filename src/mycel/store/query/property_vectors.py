@@ -20,8 +20,8 @@ def stored(
         return iter(())
     query = (
         "SELECT c.id, v.vector FROM concept c CROSS JOIN recall_property v"
-        " ON v.column = :column AND v.element = c.id AND v.seq = c.seq"
-        f" WHERE c.type = :type{_among(numbers)} ORDER BY c.id"
+        " WHERE v.column = :column AND v.element = c.id AND v.seq = c.seq"
+        f" AND c.type = :type{_among(numbers)} ORDER BY c.id"
     )
     found: Iterator[tuple[int, bytes]] = reader.execute(query, _bindings(kept, column, numbers))
     return found

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from mycel.store.file.rows import json_array
 from mycel.store.log import marks
 from mycel.store.log.audit import Auditor
+from mycel.store.log.journal import Kind
 from mycel.store.log.purge_entries import PurgeFields, purges
 from mycel.store.query.reader import Reader
 
@@ -16,9 +17,15 @@ class Purges(NamedTuple):
     """Elements that were purged."""
 
     numbers: frozenset[int]
-    """Those that this copy had itself."""
+    """The numbers of purged elements that this copy had itself."""
     keys: Mapping[bytes, int]
     """Hashes of the keys that all of them had, each with the first entry that purged it."""
+
+
+def last_purge(reader: Reader) -> int:
+    """The last entry that purged or scrubbed something; 0 if none did."""
+    row = reader.fetch_one("SELECT max(seq) FROM journal WHERE kind = ?", (int(Kind.PURGE),))
+    return int(row[0] or 0)
 
 
 def purged_after(reader: Reader, seq: int) -> list[tuple[int, int]]:
@@ -27,22 +34,30 @@ def purged_after(reader: Reader, seq: int) -> list[tuple[int, int]]:
     return [(at, number) for at, number, fields in found if fields.until is None]
 
 
-def purges_since(reader: Reader, seq: int, known: int = 0) -> Purges:
+def purges_since(
+    reader: Reader,
+    seq: int,
+    known: int = 0,
+    counts: Callable[[int, bytes], bool] = lambda _entry, _key: True,
+) -> Purges:
     """The elements that were purged whole after an entry, with keys that they had since `known`.
 
     A key that an element had before that is one of the past, which another one may have by now.
+    `counts` tells whether a key is among the keys by which an entry purges.
     """
     numbers: set[int] = set()
-    keys: dict[bytes, int] = {}
+    purged: list[tuple[int, bytes]] = []
     for at, number, fields in purges(reader.connection, seq):
         if fields.until is None:
             numbers.add(number)
-            for key in (fields.key, *fields.keys_since(known)):
-                keys.setdefault(key, at)
+            purged += [(at, key) for key in (fields.key, *fields.keys_since(known))]
     for at, mark in marks.of_kind(reader.connection, marks.PURGE):
         if at > seq:
-            for key in mark.keys:
-                keys[key] = min(at, keys.get(key, at))
+            purged += [(at, key) for key in mark.keys]
+    keys: dict[bytes, int] = {}
+    for at, key in sorted(purged):
+        if counts(at, key):
+            keys.setdefault(key, at)
     return Purges(frozenset(numbers), keys)
 
 

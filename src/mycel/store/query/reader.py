@@ -10,11 +10,10 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from math import inf
 from time import monotonic, time_ns
 from typing import Any, Final
-
-import apsw
 
 from mycel.errors import InvalidId
 from mycel.model import ids
@@ -22,8 +21,10 @@ from mycel.model.allowance import Allowance, current, over
 from mycel.model.directions import Way
 from mycel.model.elements import Concept, Element, Proposition
 from mycel.model.names import check_name, shorten
-from mycel.model.state import LIVE, State
-from mycel.sql.state_tables import StateTables
+from mycel.model.state import LIVE, State, Visibility
+from mycel.sql.dialect import Dialect
+from mycel.sql.state_tables import StateTables, tables
+from mycel.store.backend.interface import Connection
 from mycel.store.file.layout import CONCEPT_COLUMNS, OPEN_END, PROPOSITION_COLUMNS
 from mycel.store.file.rows import (
     Bindings,
@@ -38,13 +39,6 @@ from mycel.store.log.journal import Head, newest
 from mycel.store.log.registry import Registry
 from mycel.store.query.refs import Ref, is_natural, kip_identity, missing, resolve
 
-STEPS_UNWATCHED: Final = 4000
-"""The number of SQLite instructions, some hundreds of rows, between two looks at the clock.
-
-With 500 a tenth of a long query was spent on looking. Where every row is a document of a megabyte,
-a query may run a second beyond its deadline.
-"""
-
 _CONCEPT, _PROPOSITION = (
     f"{columns.format(seq='seq')}, NULL AS tombstoned_at, NULL, NULL"
     for columns in (CONCEPT_COLUMNS, PROPOSITION_COLUMNS)
@@ -54,8 +48,9 @@ _CONCEPT_PAST, _PROPOSITION_PAST = (
     for columns in (CONCEPT_COLUMNS, PROPOSITION_COLUMNS)
 )
 _LIVE_FIRST: Final = " ORDER BY tombstoned_at DESC NULLS FIRST"
-"""Live elements, then those that were removed, the last one first: a name may have been of both."""
-_NUMBERS: Final = "(SELECT value AS number FROM json_each(?1)) CROSS JOIN "
+"""An order of rows: live elements, then removed ones, the last removed first. A name may have been
+of both."""
+_NUMBERS: Final = "(SELECT value AS number FROM json_each(?1)) j CROSS JOIN "
 """A list of numbers, joined to a table: less work than `id IN (…)`, which sorts them first."""
 _EACH: Final = "json_each(?1) j CROSS JOIN "
 _ENDS: Final[dict[Way, tuple[str, str]]] = {
@@ -64,7 +59,10 @@ _ENDS: Final[dict[Way, tuple[str, str]]] = {
 }
 
 
-_NEWEST: Final = "seq, definitions + (SELECT count(*) FROM link_end)"
+_NEWEST: Final = (
+    "seq, definitions + (SELECT count(*) FROM link_end)"
+    " + CASE WHEN EXISTS (SELECT 1 FROM hidden) THEN 1 ELSE 0 END"
+)
 
 
 def _wall_clock_us() -> int:
@@ -96,7 +94,7 @@ class Reader:
 
     def __init__(
         self,
-        connection: apsw.Connection,
+        connection: Connection,
         registry: Registry,
         state: State = LIVE,
         live: Reader | None = None,
@@ -120,14 +118,14 @@ class Reader:
         self.now_us: Callable[[], int] = _wall_clock_us if live is None else live.now_us
         """The clock: microseconds since the epoch."""
         self._limits: Final[_Limits] = _Limits() if live is None else live._limits
-        """Shared by the readers of all states on one connection."""
+        """Limits that the readers of all states on one connection share."""
         self.version = -1
         """SQLite's count of changes when `definitions` was read."""
         self.definitions = -1
         """The number of the last change of a definition that this reader has seen.
 
-        The first link at an end that was always a concept counts too (`link_ends`). Both numbers
-        only grow, so their sum differs between any two states.
+        The first link at an end that was always a concept counts too (`link_ends`), and the first
+        element that is hidden.
         """
         self.newest = 0
         """The position of the journal when `definitions` was read."""
@@ -165,14 +163,37 @@ class Reader:
             return self.live
         return Reader(self.connection, self.registry, state, self.live)
 
+    def has_hidden(self) -> bool:
+        """True if an element is, or once was, left out of ordinary answers."""
+        (found,) = self.fetch_one("SELECT EXISTS (SELECT 1 FROM hidden)")
+        return bool(found)
+
     def head(self) -> Head:
         """The newest position of the journal, and what follows from it."""
         return Head.read(self.connection)
 
     @property
+    def dialect(self) -> Dialect:
+        """The dialect of its database."""
+        return self.connection.dialect
+
+    @property
     def tables(self) -> StateTables:
         """The tables of its state, for the text of a query."""
-        return StateTables.of(self.state)
+        return StateTables.of(self.state, self.connection.dialect)
+
+    @property
+    def tables_text(self) -> str:
+        """The beginning of a query about its state that is written for the live tables."""
+        return tables(self.state, self.connection.dialect)
+
+    def tables_of(self, visibility: Visibility) -> StateTables:
+        """The tables of its state, for the text of a query that looks at a part of it."""
+        return replace(
+            self.tables,
+            hides=not visibility.include_archived and self.has_hidden(),
+            valid_at=None if visibility.valid_at_us is None else str(visibility.valid_at_us),
+        )
 
     @property
     def position(self) -> int:
@@ -185,7 +206,7 @@ class Reader:
     @contextmanager
     def snapshot(self) -> Iterator[None]:
         """Let everything that is read in this block be of one moment."""
-        self.execute("BEGIN")
+        self.connection.begin_reading()
         try:
             yield
         finally:
@@ -211,7 +232,7 @@ class Reader:
 
     def watch(self) -> None:
         """Let the deadline stop statements on this connection from now on."""
-        self.connection.set_progress_handler(self._limits.are_over, STEPS_UNWATCHED)
+        self.connection.watch(self._limits.are_over)
 
     @contextmanager
     def watched(self) -> Iterator[None]:
@@ -226,7 +247,7 @@ class Reader:
             yield
         finally:
             if self.is_writer:
-                self.connection.set_progress_handler(None)
+                self.connection.watch(None)
 
     def check_deadline(self) -> None:
         """Go no further when the deadline has passed.
@@ -247,9 +268,17 @@ class Reader:
 
     def reread(self) -> int:
         """The number of the definitions in force, read from the file."""
-        self.newest, self.definitions = newest(self.connection, _NEWEST)
-        self.version = self.connection.data_version()
+        self.newest, self.definitions, self.version = self._read_newest()
         return self.definitions
+
+    def _read_newest(self) -> tuple[int, int, int]:
+        """The position, the number of definitions, and the version at which they were read."""
+        while True:
+            version = self.connection.data_version()
+            position, definitions = newest(self.connection, _NEWEST)
+            after = self.connection.data_version()
+            if version == after or self.connection.in_transaction:
+                return position, definitions, after
 
     def identity(self) -> str:
         """A text that identifies this database: the time and root of its first transaction."""
@@ -483,7 +512,7 @@ class Reader:
         predicates = () if predicate is None else (predicate,)
         rows: list[Row] = self.execute(
             f"SELECT {_CONCEPT}, other FROM (SELECT predicate AS hop, {far} AS other"
-            f" FROM proposition WHERE {_adjacency(near, '?1', predicates or None)})"
+            f" FROM proposition WHERE {_adjacency(near, '?1', predicates or None)}) l"
             f" LEFT JOIN concept ON id = other ORDER BY hop, other LIMIT {limit}",
             (end, *predicates),
         ).fetchall()
@@ -620,7 +649,7 @@ class Reader:
         row = self.fetch_first(
             f"SELECT predicate FROM proposition WHERE id = ?1{self._written} UNION ALL"
             " SELECT * FROM (SELECT predicate FROM proposition_past"
-            f" WHERE id = ?1{self._from_written} ORDER BY from_seq DESC LIMIT 1) LIMIT 1",
+            f" WHERE id = ?1{self._from_written} ORDER BY from_seq DESC LIMIT 1) p LIMIT 1",
             (number,),
         )
         return ids.proposition_id(number, "" if row is None else self.predicate_name(row[0]))

@@ -14,7 +14,7 @@ from mycel.errors import InternalError, ResourceExhausted
 from mycel.model.allowance import charge, current
 from mycel.model.limits import RESULT_BYTES_MAX, RESULT_ROWS_MAX
 from mycel.sql.compiler import Statement
-from mycel.store.file.connections import FAILURES, translate
+from mycel.store.backend.failures import FAILURES, translate
 from mycel.store.file.rows import Row, fetch_all
 from mycel.store.query.reader import Reader
 
@@ -22,9 +22,10 @@ _CELL: Final = itemgetter(0)
 CELLS_AT_FIRST: Final = 2
 """The number of cells that are fetched at once, of some megabytes each at most."""
 CELLS_UNCOUNTED: Final = 100
-"""The same where nobody counts memory: a few rows come in one batch, in two thirds of the time."""
+"""The same number where memory is not limited: a few rows come in one batch, in two thirds of the
+time."""
 CELLS_MAX: Final = 10_000
-"""The same once their size is known."""
+"""The most cells that are fetched at once, after their size is known."""
 _GROWTH: Final = 4
 _BATCH_BYTES: Final = 1 << 20
 """The size of a batch, as far as the rows before it can tell."""
@@ -56,7 +57,7 @@ def cells(reader: Reader, statement: Statement, bindings: Row, limit: int | None
             size = limit + 2  # One more than can come.
     cursor = reader.connection.cursor()
     try:
-        cursor.execute(statement.text, bindings)
+        reader.connection.execute_with_version(cursor, statement.text, bindings)
         coming = map(_CELL, cursor) if width == 1 else cursor
         batch = list(islice(coming, size))
         if len(batch) < size:
@@ -133,13 +134,5 @@ def numbers(reader: Reader, statement: Statement, bindings: Row) -> list[tuple[i
 
 
 def steps(reader: Reader, statement: Statement) -> list[str]:
-    """SQLite's own plan of a statement, indented."""
-    depth = {0: -1}
-    found = []
-    nothing = (None,) * len(statement.bindings)
-    for number, parent, _, detail in reader.fetch_all(
-        f"EXPLAIN QUERY PLAN {statement.text}", nothing
-    ):
-        depth[number] = depth.get(parent, -1) + 1
-        found.append(f"{'  ' * depth[number]}{detail}")
-    return found
+    """The database's own plan of a statement, indented."""
+    return reader.connection.steps(statement.text, (None,) * len(statement.bindings))

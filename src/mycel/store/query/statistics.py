@@ -18,7 +18,7 @@ PROBES: Final = 500
 """The size of a sample of links."""
 HITS_MIN: Final = 20
 DEGREE_MAX: Final = 100
-"""Up to how many links of one element, or elements of one value, are counted."""
+"""The number up to which links of one element, or elements of one value, are counted."""
 VALUES: Final = 200
 """The size of a sample of index values."""
 
@@ -60,7 +60,7 @@ class StoreStatistics:
         """
         seen, values = self._numbers(
             "SELECT count(*), count(DISTINCT value) FROM"
-            f" (SELECT value FROM property WHERE slot = {slot} LIMIT {SAMPLE})"
+            f" (SELECT value FROM property WHERE slot = {slot} LIMIT {SAMPLE}) s"
         )
         if seen < SAMPLE:
             return Entries(max(seen, 1.0), max(values, 1.0))
@@ -76,10 +76,11 @@ class StoreStatistics:
         """The number of values in a sample, and of elements for each."""
         next_value = f"SELECT min(q.value) FROM property q WHERE q.slot = {slot}"
         return self._numbers(
-            f"WITH RECURSIVE at(value) AS ({next_value} UNION ALL"
-            f" SELECT ({next_value} AND q.value > at.value) FROM at WHERE at.value IS NOT NULL"
-            f" LIMIT {VALUES}) SELECT count(*), avg((SELECT count(*) FROM (SELECT 1 FROM property q"
-            f" WHERE q.slot = {slot} AND q.value = at.value LIMIT {DEGREE_MAX})))"
+            f"WITH RECURSIVE at(value, place) AS (SELECT ({next_value}), 1 UNION ALL"
+            f" SELECT ({next_value} AND q.value > at.value), place + 1 FROM at"
+            f" WHERE at.value IS NOT NULL AND place < {VALUES}) SELECT count(*), avg((SELECT"
+            " count(*) FROM (SELECT 1 FROM property q"
+            f" WHERE q.slot = {slot} AND q.value = at.value LIMIT {DEGREE_MAX}) d))"
             " FROM at WHERE at.value IS NOT NULL"
         )
 
@@ -87,7 +88,7 @@ class StoreStatistics:
         """Exact up to the sample's size; beyond it, from how densely they lie among all."""
         seen, first, last = self._numbers(
             "SELECT count(*), min(id), max(id) FROM"
-            f" (SELECT id FROM concept WHERE type = {number} LIMIT {SAMPLE})"
+            f" (SELECT id FROM concept WHERE type = {number} LIMIT {SAMPLE}) s"
         )
         if seen < SAMPLE:
             return max(seen, 1.0)
@@ -104,7 +105,7 @@ class StoreStatistics:
         where = "" if predicate < 0 else f"WHERE predicate = {predicate}"
         seen, subjects, objects = self._numbers(
             "SELECT count(*), count(DISTINCT subject), count(DISTINCT object) FROM"
-            f" (SELECT subject, object FROM proposition {where} LIMIT {SAMPLE})"
+            f" (SELECT subject, object FROM proposition {where} LIMIT {SAMPLE}) s"
         )
         if seen < SAMPLE:
             return Spread(max(seen, 1.0), max(subjects, 1.0), max(objects, 1.0))
@@ -118,19 +119,21 @@ class StoreStatistics:
     def _probes(self, predicate: int) -> tuple[float, ...]:
         """Of links at even distances: how many, how many count, and 1/degree of their ends."""
         also = "" if predicate < 0 else f"AND q.predicate = {predicate}"
-        counts = "1" if predicate < 0 else f"p.predicate = {predicate}"
+        counts = "TRUE" if predicate < 0 else f"p.predicate = {predicate}"
         degree = (
             "(SELECT count(*) FROM (SELECT 1 FROM proposition q"
-            f" WHERE q.{{end}} = p.{{end}} {also} LIMIT {DEGREE_MAX}))"
+            f" WHERE q.{{end}} = p.{{end}} {also} LIMIT {DEGREE_MAX}) d)"
         )
         return self._numbers(
             "WITH RECURSIVE at(i, step, final) AS ("
-            f"SELECT 1, max(max(id) / {PROBES}, 2) & ~1, max(id) FROM proposition"
+            f"SELECT CAST(1 AS BIGINT), CASE WHEN max(id) / {PROBES} > 2 THEN (max(id) / {PROBES})"
+            " & ~1"
+            " ELSE 2 END, max(id) FROM proposition"
             " UNION ALL SELECT i + step, step, final FROM at WHERE i < final)"
-            f" SELECT count(*), total({counts}),"
+            f" SELECT count(*), sum(CASE WHEN {counts} THEN 1 ELSE 0 END),"
             f" avg(CASE WHEN {counts} THEN 1.0 / {degree.format(end='subject')} END),"
             f" avg(CASE WHEN {counts} THEN 1.0 / {degree.format(end='object')} END)"
-            " FROM at CROSS JOIN proposition p ON p.id = at.i"
+            " FROM at CROSS JOIN proposition p WHERE p.id = at.i"
         )
 
     def _numbers(self, query: str) -> tuple[float, ...]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Final
 
-from mycel.sql.state_tables import tables
 from mycel.store.file.rows import json_array
 from mycel.store.query.reader import Reader
 
@@ -13,7 +12,7 @@ _LINKS: Final = (("supersedes", "object", "subject"), ("superseded_by", "subject
 """Predicates, each with the end that is superseded and the end that takes its place."""
 
 SUCCESSORS_MAX: Final = 3
-"""Successors of one element that are read."""
+"""The most successors of one element that are read."""
 
 
 def successors(reader: Reader, numbers: Collection[int]) -> dict[int, list[int]]:
@@ -24,9 +23,10 @@ def successors(reader: Reader, numbers: Collection[int]) -> dict[int, list[int]]
         if predicate is None or not numbers:
             continue
         rows = reader.fetch_all(
-            f"{tables(reader.state)}SELECT p.{old}, p.{new} FROM json_each(?1) given"
-            f" CROSS JOIN proposition p ON p.{old} = given.value AND p.predicate = ?2"
-            f" JOIN concept c ON c.id = p.{new} WHERE p.{new} <> p.{old}"
+            f"{reader.tables_text}SELECT p.{old}, p.{new} FROM json_each(?1) given"
+            f" CROSS JOIN proposition p"
+            f" JOIN concept c ON c.id = p.{new} WHERE p.{old} = given.value"
+            f" AND p.predicate = ?2 AND p.{new} <> p.{old}"
             " ORDER BY p.seq DESC",
             (json_array(numbers), predicate),
         )

@@ -9,22 +9,23 @@ from __future__ import annotations
 
 from typing import Final, Literal, NamedTuple
 
+from mycel.model.limits import INTEGER_MAX
 from mycel.model.values import JsonObject, parse_object
 from mycel.store.file.layout import CONCEPT_TYPE_NUMBER, PROPOSITION_TYPE_NUMBER
 from mycel.store.file.rows import Row
 from mycel.store.query.reader import Reader
 
 COUNTED_ROWS_MAX: Final = 20_000
-"""Up to this many rows are counted one by one (about 1 ms)."""
+"""The number of rows up to which they are counted one by one (about 1 ms)."""
 
 SAMPLE_ROWS: Final = 1_000
 """The size of a sample of a large table."""
 
 DEGREE_MAX: Final = 1_000
-"""The bound of counting the links of one element."""
+"""The number up to which the links of one element are counted."""
 
 _DEGREE: Final = " + ".join(
-    f"(SELECT count(*) FROM (SELECT 1 FROM proposition WHERE {end} = c.id LIMIT {DEGREE_MAX}))"
+    f"(SELECT count(*) FROM (SELECT 1 FROM proposition WHERE {end} = c.id LIMIT {DEGREE_MAX}) l)"
     for end in ("subject", "object")
 )
 """The number of links of a concept `c`."""
@@ -36,7 +37,7 @@ WITH RECURSIVE kinds(n) AS (
     SELECT (SELECT min({column}) FROM {table} WHERE {column} > kinds.n) FROM kinds
     WHERE kinds.n IS NOT NULL
 )
-SELECT n, (SELECT count(*) FROM (SELECT 1 FROM {table} WHERE {column} = kinds.n LIMIT ?1))
+SELECT n, (SELECT count(*) FROM (SELECT 1 FROM {table} WHERE {column} = kinds.n LIMIT ?1) k)
 FROM kinds WHERE n IS NOT NULL"""
 
 # Numbers at even distances, each moved on to the next row that is there.
@@ -50,7 +51,7 @@ WITH RECURSIVE
         ) FROM place, bounds
     )
 """
-_EVERYTHING: Final = "WITH sample(id) AS (SELECT id FROM {table} AND ?1)"
+_EVERYTHING: Final = "WITH sample(id) AS (SELECT id FROM {table} AND ?1 IS NOT NULL)"
 
 
 class Count(NamedTuple):
@@ -92,7 +93,7 @@ def links_by_predicate(reader: Reader) -> list[Count]:
 def count_up_to(reader: Reader, table: str, column: str, at: int, most: int) -> int:
     """The number of rows with this number in the column, up to `most`."""
     return reader.count(
-        f"SELECT count(*) FROM (SELECT 1 FROM {table} WHERE {column} = ? LIMIT ?)",
+        f"SELECT count(*) FROM (SELECT 1 FROM {table} WHERE {column} = ? LIMIT ?) k",
         (at, most),
     )
 
@@ -115,7 +116,7 @@ def definitions(
     meta: int,
     *,
     after: str = "",
-    limit: int = -1,
+    limit: int = INTEGER_MAX,
 ) -> list[str]:
     """The names of the types (or predicates) that are defined, in order."""
     source = reader.tables.concepts("c")
@@ -149,7 +150,7 @@ def domains(reader: Reader, domain_type: int, membership: int, limit: int) -> li
     """Domains, those with the most members first."""
     rows = reader.fetch_all(
         "SELECT id, name, attributes, (SELECT count(*) FROM (SELECT 1 FROM proposition"
-        " WHERE predicate = ?2 AND object = c.id LIMIT ?3)) AS members"
+        " WHERE predicate = ?2 AND object = c.id LIMIT ?3) m) AS members"
         " FROM concept c WHERE type = ?1 ORDER BY members DESC, name LIMIT ?4",
         (domain_type, membership, DEGREE_MAX, limit),
     )
@@ -161,8 +162,8 @@ def defined_in(reader: Reader, membership: int) -> list[tuple[int, int, str]]:
     # From the few definitions to their domains, not from the many members to what they are.
     rows = reader.fetch_all(
         "SELECT p.object, c.type, c.name FROM concept c"
-        " CROSS JOIN proposition p ON p.subject = c.id AND p.predicate = ?1"
-        " WHERE c.type IN (?2, ?3) ORDER BY c.name",
+        " CROSS JOIN proposition p WHERE p.subject = c.id AND p.predicate = ?1"
+        " AND c.type IN (?2, ?3) ORDER BY c.name",
         (membership, CONCEPT_TYPE_NUMBER, PROPOSITION_TYPE_NUMBER),
     )
     return [(domain, meta, name) for domain, meta, name in rows]

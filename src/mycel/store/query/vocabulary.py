@@ -30,15 +30,16 @@ _TYPES: Final = (
 )
 _PREDICATES: Final = (
     "SELECT n.name, n.id, json_type(c.attributes, '$.is_symmetric'),"
-    " iif(c.attributes -> '$.pg' IS NULL, NULL, c.attributes ->> '$.subject_types[0]'),"
+    " CASE WHEN (c.attributes -> '$.pg') IS NOT NULL THEN c.attributes ->> '$.subject_types[0]'"
+    " END,"
     " c.attributes ->> '$.object_types[0]' FROM {source}"
     " JOIN predicate n ON n.name = c.name"
     f" WHERE c.type = {PROPOSITION_TYPE_NUMBER}"
 )
 _MOMENTS: Final = (
     "SELECT n.id, p.value ->> '$.name', p.value ->> '$.type.list' IS NOT NULL FROM {source}"
-    " JOIN {names} n ON n.name = c.name JOIN json_each(c.attributes, '$.pg.properties') p"
-    ' WHERE c.type = {meta} AND instr(c.attributes, \'"scalar":"DateTime"\')'
+    " JOIN {names} n ON n.name = c.name CROSS JOIN json_each(c.attributes, '$.pg.properties') p"
+    ' WHERE c.type = {meta} AND instr(c.attributes, \'"scalar":"DateTime"\') > 0'
     " AND p.value ->> '$.type.scalar' = 'DateTime'"
 )
 """Most definitions have none, and of those nothing is parsed."""
@@ -72,6 +73,7 @@ class Vocabulary:
             sorted(facts.number for facts in self.predicates.values() if facts.is_symmetric)
         )
         self._slots: Final = _slots(reader) if reader.state.is_live else {}
+        self._has_hidden: Final = reader.has_hidden()
         self._reader: Final = reader
         self._state: Final = reader.state
         self._source: Final = source
@@ -99,6 +101,9 @@ class Vocabulary:
 
     def symmetric_predicates(self) -> tuple[int, ...]:
         return self._symmetric
+
+    def has_hidden(self) -> bool:
+        return self._has_hidden
 
     def slots(self, owner: int, *, link: bool) -> Mapping[str, PropertySlot]:
         return self._slots.get((owner, link), _NO_SLOTS)
@@ -152,6 +157,16 @@ def definitions_with(reader: Reader, key: str) -> list[JsonObject]:
         f" WHERE c.type IN {_META} AND json_type(c.attributes, ?) = 'object' ORDER BY c.id"
     )
     return [parse_object(text) for (text,) in reader.fetch_all(query, (f"$.{key}",))]
+
+
+def predicates_with(reader: Reader, key: str) -> list[str]:
+    """The names of predicates in whose definition an attribute is true."""
+    query = (
+        f"SELECT c.name FROM {reader.tables.concepts('c')}"
+        f" WHERE c.type = {PROPOSITION_TYPE_NUMBER} AND json_type(c.attributes, ?) = 'true'"
+        " ORDER BY c.id"
+    )
+    return reader.column(query, (f"$.{key}",))
 
 
 def retired_definitions_with(reader: Reader, key: str) -> list[tuple[JsonObject, int]]:

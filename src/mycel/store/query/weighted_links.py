@@ -6,32 +6,48 @@ from collections.abc import Iterator
 from typing import Final
 
 from mycel.model import ids
-from mycel.store.file.layout import PROPOSITION_TYPE_NUMBER
+from mycel.model.state import ORDINARY, Visibility
+from mycel.store.file.layout import OPEN_END, PROPOSITION_TYPE_NUMBER
 from mycel.store.file.rows import Row, fetch_all, json_array
 from mycel.store.log.journal import Kind, newest
+from mycel.store.log.topological import all_about
 from mycel.store.query.reader import Reader
 
 UNITS_PER_COST: Final = 1_000_000_000
 """The number of cost units of a weight of 1."""
 
-_UNITS: Final = f"CAST(round(weight * {UNITS_PER_COST}.0) AS INTEGER)"
+_UNITS: Final = f"CAST(round(weight * {UNITS_PER_COST}.0) AS BIGINT)"
 _ENDS: Final = (
-    "SELECT subject, object FROM json_each(?1) j CROSS JOIN proposition p ON p.id = j.value"
+    "SELECT subject, object FROM json_each(?1) j CROSS JOIN proposition p WHERE p.id = j.value"
     " UNION SELECT subject, object FROM json_each(?1) j CROSS JOIN proposition_past q"
-    " ON q.id = j.value WHERE q.to_seq > ?2"
+    " WHERE q.id = j.value AND q.to_seq > ?2"
 )
 """The ends of links, now and in every version that came to an end since."""
+
+
+_TURNED: Final = (
+    "SELECT DISTINCT h.element FROM json_each(?1) j CROSS JOIN hidden h"
+    f" WHERE h.element = j.value AND (h.from_seq > ?2 OR (h.to_seq > ?2 AND h.to_seq < {OPEN_END}))"
+)
+"""Elements that became hidden, or came back, since a position."""
 
 
 class NearLinks:
     """The links that leave an element, or reach it, in the state that a reader sees."""
 
-    def __init__(self, reader: Reader, predicates: frozenset[int] | None, *, against: bool) -> None:
+    def __init__(
+        self,
+        reader: Reader,
+        predicates: frozenset[int] | None,
+        *,
+        against: bool,
+        visibility: Visibility = ORDINARY,
+    ) -> None:
         near, far = ("object", "subject") if against else ("subject", "object")
         where = f"q.{near} = ?1"
         if predicates is not None:
             where += f" AND q.predicate IN ({', '.join(map(str, sorted(predicates)))})"
-        halves = reader.tables.link_halves()
+        halves = reader.tables_of(visibility).link_halves()
         query = " UNION ALL ".join(
             f"SELECT {_UNITS}, q.predicate, q.{far} FROM {table} WHERE {where}{in_force}"
             for table, in_force in halves
@@ -70,7 +86,11 @@ def changed_ends(reader: Reader, since: int, until: int) -> frozenset[int] | Non
     entries = reader.fetch_all(query, (since, until))
     if any(kind == Kind.PURGE for kind, _ in entries):
         return None
-    links = {number for _, number in entries if not ids.is_concept(number)}
+    numbers = {number for _, number in entries}
+    links = {number for number in numbers if not ids.is_concept(number)}
+    # What is archived, or restored, takes the links at it along.
+    turned = reader.column(_TURNED, (json_array(numbers), since))
+    links.update(all_about(turned, reader.touching))
     if not links:
         return frozenset()
     rows = reader.fetch_all(_ENDS, (json_array(links), since))
@@ -78,5 +98,7 @@ def changed_ends(reader: Reader, since: int, until: int) -> frozenset[int] | Non
 
 
 def every_link(reader: Reader) -> Iterator[Row]:
-    """Subject, object, predicate and units of all live links."""
-    return reader.execute(f"SELECT subject, object, predicate, {_UNITS} FROM proposition")
+    """Subject, object, predicate and units of all live links that are not hidden."""
+    tests = reader.tables_of(ORDINARY).link_tests("proposition")
+    where = "".join(f" WHERE {test}" for test in tests)
+    return reader.execute(f"SELECT subject, object, predicate, {_UNITS} FROM proposition{where}")

@@ -23,7 +23,7 @@ from mycel.model.names import META_TYPES, check_name, kind_of
 from mycel.model.records import canonical_weight
 from mycel.model.values import JsonObject, parse_object
 from mycel.store.file.layout import OPEN_END
-from mycel.store.file.rows import json_array
+from mycel.store.file.rows import json_rows
 from mycel.store.index import text
 from mycel.store.index.properties import NewElement
 from mycel.store.index.slots import NO_ENDS, Slots
@@ -35,12 +35,12 @@ from mycel.text.analysis import AnalysedText, concept_document, link_document
 
 BATCH_ROWS: Final = 2000
 TOGETHER_ROWS_MIN: Final = 4
-"""Fewer rows in a row are not worth preparing together."""
+"""The least number of rows that are prepared together; fewer are put one by one."""
 LOAD_ROWS: Final = 20_000
-"""From here on a transaction is a load, and gets a larger page cache."""
+"""The number of rows from which on a transaction is a load, and gets a larger page cache."""
 LOAD_CACHE_KIB: Final = 262_144
 _WATCH_EVERY: Final = 16
-"""Rows between two looks at the allowance; a row has up to a few megabytes."""
+"""The number of rows between two looks at the memory limit; a row has up to a few megabytes."""
 
 INSERT_CONCEPT: Final = "INSERT INTO concept VALUES (?, ?, ?, ?, ?, 1, ?, ?, ?, ?)"
 INSERT_PROPOSITION: Final = "INSERT INTO proposition VALUES (?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?, ?)"
@@ -48,12 +48,15 @@ INSERT_PROPOSITION: Final = "INSERT INTO proposition VALUES (?, ?, ?, ?, ?, ?, ?
 # CROSS JOIN holds SQLite to this order: for each row of the list a look into the index.
 _ANY_TOMBSTONE: Final = f"SELECT 1 FROM {{table}}_past WHERE to_seq = {OPEN_END} LIMIT 1"
 _BURIED_CONCEPT: Final = (
-    "SELECT 1 FROM json_each(?1) j CROSS JOIN concept_past p ON p.type = j.value ->> 0"
+    "SELECT 1 FROM json_each(?1) j CROSS JOIN concept_past p"
+    " WHERE p.type = CAST(j.value ->> 0 AS BIGINT)"
     f" AND p.name = j.value ->> 1 AND p.to_seq = {OPEN_END} LIMIT 1"
 )
 _BURIED_LINK: Final = (
-    "SELECT 1 FROM json_each(?1) j CROSS JOIN proposition_past p ON p.subject = j.value ->> 0"
-    f" AND p.predicate = j.value ->> 1 AND p.object = j.value ->> 2 AND p.to_seq = {OPEN_END}"
+    "SELECT 1 FROM json_each(?1) j CROSS JOIN proposition_past p"
+    " WHERE p.subject = CAST(j.value ->> 0 AS BIGINT)"
+    " AND p.predicate = CAST(j.value ->> 1 AS BIGINT)"
+    f" AND p.object = CAST(j.value ->> 2 AS BIGINT) AND p.to_seq = {OPEN_END}"
     " LIMIT 1"
 )
 
@@ -349,12 +352,11 @@ class _Batch:
         """
         connection = self._ledger.connection
         if self._ledger.row(_ANY_TOMBSTONE.format(table=table), ()) is not None:
-            identities = json_array(row[identity] for row in self._live)
+            identities = json_rows(row[identity] for row in self._live)
             if self._ledger.row(buried, (identities,)) is not None:
                 return False
         before = connection.total_changes()
-        insert = statement.replace("INSERT", "INSERT OR IGNORE", 1)
-        self._ledger.write_many(insert, _paced(self._live))
+        self._ledger.write_many(f"{statement} ON CONFLICT DO NOTHING", _paced(self._live))
         complete = connection.total_changes() - before == len(self._live)
         if not complete:
             span = self._live[0][0], self._live[-1][0]
@@ -365,6 +367,7 @@ class _Batch:
         """Journal the rows, and note what trees and text index must learn of them."""
         ledger = self._ledger
         ledger.properties.note_new(self._indexed)
+        ledger.lifetimes.note_new(kind, self.numbers, self._records)
         if len(self.numbers) < BATCH_ROWS and len(ledger.dirty_text) < BATCH_ROWS:
             ledger.dirty_text.update(number for number, _, _ in self._texts)
         else:
@@ -382,7 +385,7 @@ class _Batch:
         ledger.changes[self._namespace].set_all(zip(self._keys, digests, strict=True))
         if not ledger.is_load and ledger.head.seq - ledger.first_seq >= LOAD_ROWS:
             ledger.is_load = True
-            ledger.connection.execute(f"PRAGMA cache_size = -{LOAD_CACHE_KIB}")
+            ledger.connection.keep_in_memory(LOAD_CACHE_KIB)
 
 
 def _paced(rows: Iterable[T]) -> Iterable[T]:

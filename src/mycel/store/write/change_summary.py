@@ -11,9 +11,8 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Final
 
-import apsw
-
 from mycel.model.records import is_tombstone, record_type
+from mycel.store.backend.interface import Connection
 from mycel.store.log.journal import Kind
 from mycel.store.log.registry import Registry
 
@@ -35,7 +34,7 @@ Entry = tuple[int, int, int, bytes | None, bytes]
 """The number, kind and element of an entry, and the records before and after it."""
 
 
-def summary(connection: apsw.Connection, registry: Registry, entries: Iterable[Entry]) -> str:
+def summary(connection: Connection, registry: Registry, entries: Iterable[Entry]) -> str:
     """The text, such as `add 2 Person, 1 City; link 3 knows`."""
     counts: Counter[tuple[str, str]] = Counter()
     for _, kind, _, before, after in entries:

@@ -24,7 +24,7 @@ FREE_NAMES_MAX: Final = 4096
 
 ChangeKind = Literal["create", "update", "retire"]
 Identity = tuple[str, str | tuple[str, str]]
-"""Type and name of a concept, predicate and ends of a link."""
+"""The type and name of a concept, or the predicate and ends of a link."""
 
 
 class Change(NamedTuple):

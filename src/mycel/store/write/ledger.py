@@ -11,8 +11,6 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Any, Final
 
-import apsw
-
 from mycel.errors import VersionConflict
 from mycel.merkle import log
 from mycel.merkle.proofs import Namespace
@@ -21,6 +19,7 @@ from mycel.model.elements import Concept, Element, Proposition
 from mycel.model.limits import MESSAGE_BYTES_MAX
 from mycel.model.names import check_actor, check_text
 from mycel.model.records import Recorder, concept_key, proposition_key, record_hash
+from mycel.store.backend.interface import Connection
 from mycel.store.file.layout import (
     CONCEPT_COLUMNS,
     OPEN_END,
@@ -28,6 +27,7 @@ from mycel.store.file.layout import (
 )
 from mycel.store.file.rows import Row, fetch_all, fetch_first
 from mycel.store.index import link_ends, text
+from mycel.store.index.lifetimes import Lifetimes
 from mycel.store.index.properties import IndexedState, Properties
 from mycel.store.index.slots import NO_ENDS
 from mycel.store.index.write_cache import WriteCache
@@ -41,7 +41,7 @@ from mycel.store.write.change_summary import summary
 
 _ENTRIES_HELD_MAX: Final = 1000
 _CHECK_EVERY: Final = 16
-"""Entries after which a write looks at its deadline: one can be a megabyte large."""
+"""The number of entries between two looks at the deadline; an entry can have a megabyte."""
 
 _FIND_LINK: Final = (
     "SELECT id, attributes, metadata, version, NULL, weight FROM proposition"
@@ -49,7 +49,7 @@ _FIND_LINK: Final = (
     " UNION ALL SELECT id, NULL, NULL, 0, from_seq, 0 FROM proposition_past"
     f" WHERE subject = ?1 AND predicate = ?2 AND object = ?3 AND to_seq = {OPEN_END}"
 )
-"""The live row, or the tombstone in force with the entry that set it."""
+"""A query for the live row of a link, or its tombstone in force and the entry that set it."""
 
 _COLUMNS: Final = {"concept": CONCEPT_COLUMNS, "proposition": PROPOSITION_COLUMNS}
 _SUPERSEDE: Final = {
@@ -73,7 +73,7 @@ class Ledger:
 
     def __init__(
         self,
-        connection: apsw.Connection,
+        connection: Connection,
         registry: Registry,
         trees: StateTrees,
         head: Head,
@@ -111,11 +111,13 @@ class Ledger:
         self.memory: Final = WriteCache() if memory is None else memory
         """Cached live elements of this transaction and those before it."""
         self._properties: Properties | None = None
+        self.lifetimes: Final = Lifetimes(connection, self.memory, self.first_seq)
+        """The times for which elements hold."""
         self._entries: list[tuple[int, int, int, bytes | None, bytes]] = []
         self._records: dict[int, bytes] = {}
-        """Records that entries left behind, as far as they are foreseen to be asked for."""
+        """Records that entries left behind, kept if they are likely to be read again."""
         self._leaves: list[bytes] = []
-        """Of the entries that are held back, and at the end that of the transaction itself."""
+        """The leaves of entries that are held back, and at the end that of the transaction."""
 
     @property
     def properties(self) -> Properties:
@@ -133,8 +135,13 @@ class Ledger:
             reader = self._reader = Reader(self.connection, self.registry)
             reader.is_writer = True
             reader.limit()
-            reader.settle = self.properties.flush
+            reader.settle = self._flush_indexes
         return reader
+
+    def _flush_indexes(self) -> None:
+        """Complete what a query may read beside the elements themselves."""
+        self.properties.flush()
+        self.lifetimes.settle()
 
     @property
     def actor_number(self) -> int:
@@ -207,7 +214,7 @@ class Ledger:
         return key
 
     def find_key(self, number: int) -> bytes | None:
-        """The same, or None if it is not live."""
+        """The natural key of an element, or None if the element is not live."""
         key = self.memory.keys.get(number)
         if key is not None:
             return key
@@ -293,6 +300,7 @@ class Ledger:
         """Append an entry, and note what it changes in the state tree. Returns its number."""
         after_hash = record_hash(after)
         self.changes[namespace].set(key, after_hash)
+        self.lifetimes.note(kind, number, before, after)
         head, entries = self.head, self._entries
         head.seq = seq = head.seq + 1
         entries.append((seq, kind, number, before, after))
@@ -408,6 +416,7 @@ class Ledger:
         """Bring trees and text index up to date and close the journal's range with its own row."""
         if self._properties is not None:
             self._properties.flush()
+        self.lifetimes.settle()
         head = self.head
         since = self.first_seq - 1
         head.seq += 1
@@ -442,6 +451,7 @@ class Ledger:
             query = (
                 "SELECT seq, kind, element, before, after FROM journal"
                 " WHERE seq >= ? AND purged IS NULL"  # Purged entries hold hashes, not records.
+                " ORDER BY seq"
             )
             entries = fetch_all(self.connection, query, (self.first_seq,))
         return summary(self.connection, self.registry, entries)

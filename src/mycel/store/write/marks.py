@@ -53,5 +53,5 @@ def remove_tag(tx: Transaction, name: str) -> None:
 
 def add_mark(tx: Transaction, mark: marks.Mark) -> None:
     """Append a mark to the journal."""
-    tx.ledger.write(marks.INDEX)
+    tx.ledger.connection.make(marks.INDEX)
     tx.ledger.append_apart(Kind.MARK, NO_ELEMENT, mark.encode())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from mycel.store.log import merges
@@ -20,12 +20,18 @@ def end_merge(tx: Transaction, id_: str, body: Mapping[str, Any]) -> bool:
     return True
 
 
+def forget_open_merges(tx: Transaction) -> None:
+    """Remove all open merges, with their conflicts."""
+    merges.forget(tx.ledger.connection, ())
+
+
 def keep_choices(tx: Transaction, seq: int, choices: Sequence[merges.MergeRow]) -> None:
     """Keep the automatic choices of the merge that this transaction commits; `seq` is its end."""
     if choices:
-        tx.ledger.write(merges.TABLES)
+        tx.ledger.connection.make(merges.TABLES)
         tx.ledger.write_many(
-            "INSERT OR REPLACE INTO merge_choice VALUES (?, ?, ?, ?)",
+            "INSERT INTO merge_choice VALUES (?1, ?2, ?3, ?4) ON CONFLICT (seq, id)"
+            " DO UPDATE SET element = ?3, body = ?4",
             [(seq, choice.id, choice.element, choice.text) for choice in choices],
         )
 
@@ -35,9 +41,10 @@ def keep_origins(
 ) -> None:
     """Keep the origins of values that the merge takes over: of an element, by place."""
     if origins:
-        tx.ledger.write(merges.TABLES)
+        tx.ledger.connection.make(merges.TABLES)
         tx.ledger.write_many(
-            "INSERT OR REPLACE INTO merge_origin VALUES (?, ?, ?, ?, ?)",
+            "INSERT INTO merge_origin VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT (number, seq, place)"
+            " DO UPDATE SET time = ?4, actor = ?5",
             [
                 (number, seq, place, *origin)
                 for number, places in origins.items()
@@ -49,8 +56,19 @@ def keep_origins(
 def keep_matches(tx: Transaction, seq: int, matches: Mapping[int, int]) -> None:
     """Keep the numbers that elements have in the source of the merge, and those they have here."""
     if matches:
-        tx.ledger.write(merges.TABLES)
+        tx.ledger.connection.make(merges.TABLES)
         tx.ledger.write_many(
-            "INSERT OR REPLACE INTO merge_match VALUES (?, ?, ?)",
+            "INSERT INTO merge_match VALUES (?1, ?2, ?3) ON CONFLICT (other, seq)"
+            " DO UPDATE SET number = ?3",
             [(other, seq, number) for other, number in matches.items()],
+        )
+
+
+def keep_creations(tx: Transaction, seq: int, creations: Mapping[int, Collection[bytes]]) -> None:
+    """Keep the creations that elements have in the source of the merge."""
+    if creations:
+        tx.ledger.connection.make(merges.TABLES)
+        tx.ledger.write_many(
+            "INSERT INTO merge_creation VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+            [(seq, number, one) for number, several in creations.items() for one in several],
         )

@@ -52,7 +52,7 @@ class NewIdentity(NamedTuple):
 
     identity: Identity
     number: int
-    """Of the type or predicate."""
+    """The number of the type or predicate."""
 
 
 def target_of(

@@ -15,16 +15,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-import apsw
-
 from mycel.errors import NotFound
 from mycel.merkle.proofs import Namespace
 from mycel.model import ids
 from mycel.model.limits import REASON_BYTES_MAX
 from mycel.model.names import check_text
+from mycel.store.backend.interface import Connection
 from mycel.store.file.rows import fetch_all, fetch_first, fetch_one, table_of
-from mycel.store.index import passages, property_vectors, text
-from mycel.store.log import merges, saved_views
+from mycel.store.index import lifetimes, passages, property_vectors, text
+from mycel.store.log import merges, saved_views, submissions
 from mycel.store.log.audit import Auditor
 from mycel.store.log.journal import Kind, hash_of
 from mycel.store.log.purge_entries import PurgeFields
@@ -93,12 +92,13 @@ def purge_elements(
     entries = sum(_purge_one(ledger, each, *keys[each], reason) for each in reversed(doomed))
     merges.forget(ledger.connection, doomed)
     saved_views.forget(ledger.connection, doomed, names)
+    submissions.forget(ledger.connection, names)
     tx.guards.forget()
     concepts = sum(map(ids.is_concept, doomed))
     return Purged(concepts, len(doomed) - concepts, entries)
 
 
-def names_ever(connection: apsw.Connection, numbers: Iterable[int]) -> set[str]:
+def names_ever(connection: Connection, numbers: Iterable[int]) -> set[str]:
     """Every name that concepts have or had, as far as their past is kept."""
     query = (
         "SELECT name FROM concept WHERE id = ?1 UNION SELECT name FROM concept_past WHERE id = ?1"
@@ -161,13 +161,14 @@ def _purge_one(
     connection.execute(f"DELETE FROM {table} WHERE id = ?", (number,))
     connection.execute(f"DELETE FROM {table}_past WHERE id = ?", (number,))
     text.remove(connection, number)
+    lifetimes.remove(connection, number)
     passages.remove(connection, number)
     property_vectors.remove(connection, number)
     ledger.memory.forget_element(number)
     return len(versions)
 
 
-def purge_entry(connection: apsw.Connection, version: int, seq: int) -> None:
+def purge_entry(connection: Connection, version: int, seq: int) -> None:
     """Leave of an entry only the hashes of its records, and the entry that purged it.
 
     With a negative `seq`, the record after stays.
@@ -185,13 +186,8 @@ def purge_entry(connection: apsw.Connection, version: int, seq: int) -> None:
 
 def forget_traces(ledger: Ledger) -> None:
     """Remove what the index and the planner's statistics still know of the content."""
-    ledger.connection.execute("INSERT INTO text (text) VALUES ('optimize')")
-    statistics = fetch_all(
-        ledger.connection,
-        "SELECT name FROM sqlite_schema WHERE name GLOB 'sqlite_stat[14]'",
-    )
-    for (table,) in statistics:
-        ledger.connection.execute(f"DELETE FROM {table}")
+    ledger.connection.text_index.forget_removed(ledger.connection)
+    ledger.connection.forget_statistics()
 
 
 def _definition(ledger: Ledger, number: int) -> tuple[int, str, str] | tuple[()]:

@@ -43,7 +43,7 @@ _HANGING: Final = " UNION ALL ".join(
 )
 _LINKS: Final = " UNION ALL ".join(
     f"SELECT p.id, subject, predicate, object, {seq}, {live} FROM json_each(?1) j"
-    f" CROSS JOIN {table} p ON p.id = j.value{current}"
+    f" CROSS JOIN {table} p WHERE p.id = j.value{current}"
     for table, seq, live, current in _TABLES
 )
 _CONCEPT_IDENTITY: Final = (
@@ -78,7 +78,7 @@ class _Link(NamedTuple):
     seq: int
     """The entry that left its present record behind."""
     is_live: bool
-    """If not, its tombstone is in force."""
+    """True for a live row, False for a tombstone in force."""
 
 
 def hanging_on(

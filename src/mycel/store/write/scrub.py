@@ -16,13 +16,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
-import apsw
-
 from mycel.model import ids
+from mycel.store.backend.interface import Connection
 from mycel.store.file.layout import CONCEPT_TYPE_NUMBER, OPEN_END, PROPOSITION_TYPE_NUMBER
 from mycel.store.file.rows import fetch_all, table_of
 from mycel.store.index import passages, property_vectors, text
-from mycel.store.log import merges, saved_views
+from mycel.store.log import merges, saved_views, submissions
 from mycel.store.log.journal import Kind
 from mycel.store.log.purge_entries import NO_ELEMENT, PurgeFields
 from mycel.store.log.topological import all_about
@@ -59,15 +58,15 @@ class Scrubbed(NamedTuple):
     """Counts of what was forgotten, or would be."""
 
     until: int = 0
-    """The position of the journal at which the past begins then."""
+    """The position of the journal at which the past begins after the scrub."""
     concepts: int = 0
-    """Removed concepts."""
+    """The number of removed concepts."""
     propositions: int = 0
-    """Removed links."""
+    """The number of removed links."""
     versions: int = 0
-    """Superseded versions of elements that stay."""
+    """The number of superseded versions of elements that stay."""
     hidden: tuple[str, ...] = ()
-    """Hidden types and properties that can no longer be restored."""
+    """The hidden types and properties that can no longer be restored."""
     scrubbed: bool = False
     """True if the bytes are gone from the file too; if not, somebody kept it busy."""
 
@@ -81,7 +80,7 @@ def expected(reader: Reader, before: Moment) -> Scrubbed:
     return _count(reader.connection, history.entry_at(reader, before))
 
 
-def _count(connection: apsw.Connection, seq: int) -> Scrubbed:
+def _count(connection: Connection, seq: int) -> Scrubbed:
     removed = _removed(connection, seq)
     concepts = sum(map(ids.is_concept, removed))
     versions = sum(map(len, _superseded(connection, seq, removed).values()))
@@ -110,6 +109,7 @@ def scrub(tx: Transaction, seq: int, reason: str) -> Scrubbed:
     purged = purge_elements(tx, removed, keys, reason)
     merges.forget(connection, (), until=seq)
     saved_views.forget(connection, (), names, until=seq)
+    submissions.forget(connection, (), closed=True)
     marker = PurgeFields(_NO_KEY, ledger.time_us, ledger.actor, reason, until=seq)
     ledger.append_apart(Kind.PURGE, NO_ELEMENT, marker.encode())
     ledger.flush_entries()
@@ -119,7 +119,7 @@ def scrub(tx: Transaction, seq: int, reason: str) -> Scrubbed:
     return Scrubbed(seq, purged.concepts, purged.propositions, versions_gone)
 
 
-def _removed(connection: apsw.Connection, seq: int) -> list[int]:
+def _removed(connection: Connection, seq: int) -> list[int]:
     """Elements whose tombstones were in force by then and still are, and tombstones about them."""
     found: list[int] = []
     for table, condition in _IS_SCRUBBED.items():
@@ -136,7 +136,7 @@ def _removed(connection: apsw.Connection, seq: int) -> list[int]:
 
 
 def _superseded(
-    connection: apsw.Connection, seq: int, removed: Iterable[int]
+    connection: Connection, seq: int, removed: Iterable[int]
 ) -> dict[int, list[tuple[int, int]]]:
     """For each element that stays, its versions that were superseded by then, oldest first.
 

@@ -24,15 +24,14 @@ from typing import (
     cast,
 )
 
-import apsw
-
 from mycel.errors import ConstraintViolation, InvalidId, MycelError, SelfEdgeError
 from mycel.model import ids
 from mycel.model.elements import Concept, Element, Proposition
 from mycel.model.names import CONCEPT_TYPE, META_TYPES, PROPOSITION_TYPE, check_name, shorten
 from mycel.model.records import canonical_weight, concept_key
 from mycel.model.values import JsonObject, check_metadata_keys, object_text
-from mycel.store.file.connections import translate
+from mycel.store.backend.failures import REFUSALS, translate
+from mycel.store.file.branch_files import MAIN
 from mycel.store.file.layout import CONCEPT_TYPE_NUMBER, OPEN_END
 from mycel.store.index.properties import UniqueConflict
 from mycel.store.query.reader import Reader
@@ -58,7 +57,7 @@ _FIND_CONCEPT: Final = (
     " UNION ALL SELECT id, NULL, NULL, 0, from_seq FROM concept_past"
     f" WHERE name = ?1 AND type = ?2 AND to_seq = {OPEN_END}"
 )
-"""One look for both: the live row, or the tombstone in force (with the entry that set it)."""
+"""A query for the live row of a concept, or its tombstone in force and the entry that set it."""
 
 _DEFINITION: Final = "SELECT attributes FROM concept WHERE name = ? AND type = ?"
 
@@ -85,9 +84,10 @@ class Guard(Protocol):
     def concerns(self, tx: Transaction, type_or_predicate: str, *, link: bool) -> bool:
         """True if this guard applies to elements of this type.
 
-        With `link`, to links with this predicate. True is kept for the transaction, False for
-        later ones as well; both until a definition changes, or another process has written. The
-        name may be undefined.
+        With `link`, the name is that of a predicate. The name may be undefined. The answers of all
+        guards are remembered: if one is True, until the transaction ends; if all are False, for
+        later transactions too. A change of a definition, or a write of another process, ends
+        both.
         """
 
     def check(self, tx: Transaction, change: Change) -> JsonObject | None:
@@ -123,7 +123,7 @@ def all_or_nothing(
         except BaseException as error:
             if head.seq != before or not isinstance(error, MycelError):
                 self.spoiled = True
-            if isinstance(error, apsw.Error):
+            if isinstance(error, REFUSALS):
                 raise translate(error) from error
             raise
 
@@ -148,13 +148,17 @@ ENDED: Final = cast("Ledger", _Ended())
 class Transaction:
     """One atomic change of the graph: all of it, or nothing."""
 
-    def __init__(self, ledger: Ledger, guards: Sequence[Guard] = ()) -> None:
+    def __init__(self, ledger: Ledger, guards: Sequence[Guard] = (), *, branch: str = MAIN) -> None:
         self.ledger = ledger
         """The bookkeeping, for the store's own modules."""
+        self.branch: Final = branch
+        """The branch that is written to."""
         self.guards: Final = Guards(guards, ledger.memory)
         """The guards, for modules of the store."""
         self.spoiled = False
         """True if a step failed halfway: the transaction can only be rolled back."""
+        self.is_final = False
+        """True once all of it is written and about to be committed; a dry run never is."""
         self.warnings: Final[list[str]] = []
         """Warnings for the caller, added by guards."""
         self.memo: Final[dict[object, Any]] = {}
@@ -172,6 +176,11 @@ class Transaction:
     def actor(self) -> str:
         """The actor of the transaction."""
         return self.ledger.actor
+
+    @property
+    def message(self) -> str:
+        """The message that it was given; empty for the one that is made of its changes."""
+        return self.ledger.message
 
     @property
     def time_us(self) -> int:
@@ -677,6 +686,7 @@ class Transaction:
         if self.is_empty:
             self.ledger.forget_actor()
             return
+        self.is_final = True
         self.guards.check_commit(self)
         self.ledger.close()
 

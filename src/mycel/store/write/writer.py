@@ -28,8 +28,6 @@ from contextlib import AbstractContextManager, nullcontext, suppress
 from time import monotonic
 from typing import Final, NamedTuple, TypeVar
 
-import apsw
-
 from mycel.errors import (
     CommitUncertain,
     ConstraintViolation,
@@ -39,9 +37,8 @@ from mycel.errors import (
     MycelError,
 )
 from mycel.model.allowance import RETRY_AFTER, Allowance, current
-from mycel.store.file.checkpoints import Checkpointer
-from mycel.store.file.connections import FAILURES, DatabaseLocation, abandon, translate, translated
-from mycel.store.file.format import check_format
+from mycel.store.backend.failures import FAILURES, REFUSALS, SURE_FAILURES, translate, translated
+from mycel.store.backend.interface import Backend, Connection, Failure
 from mycel.store.index.write_cache import WriteCache
 from mycel.store.log.journal import Head, current_head
 from mycel.store.log.registry import Registry
@@ -52,7 +49,8 @@ from mycel.store.write.transaction_block import TransactionBlock
 
 GROUP_SIZE_MAX: Final = 64
 GROUP_AGE_MAX_S: Final = 0.5
-"""A group that is older takes no further member: other processes cannot write meanwhile."""
+"""The seconds after which a group takes no further member: other processes wait for the writer
+meanwhile."""
 _RECHECK_S: Final = 0.1
 _COMPANIONS: Final = ("-wal", "-shm")
 """The log, and the index of it that all processes share: both stay while a connection is open."""
@@ -112,7 +110,7 @@ class _TimedLock:
 class _Tools(NamedTuple):
     """The tools for writing, all of one connection."""
 
-    connection: apsw.Connection
+    connection: Connection
     trees: StateTrees
 
 
@@ -121,13 +119,15 @@ class Writer:
 
     def __init__(
         self,
-        location: DatabaseLocation,
+        location: Backend,
         registry: Registry,
         clock_us: Callable[[], int],
         guards: Sequence[Guard],
-        connection: apsw.Connection | None,
+        connection: Connection | None,
     ) -> None:
         self._location = location
+        self.branch: Final = location.branches.open
+        """The branch that the database is."""
         self._registry = registry
         self._clock_us = clock_us
         self._guards = guards
@@ -160,7 +160,7 @@ class Writer:
         self._is_alone = False
         """True if no other process can have written since: then the head in memory is current."""
         self._memory: Final = WriteCache()
-        self._checkpointer = Checkpointer(location)
+        self._checkpointer = location.checkpointer()
         self._tools = None
         if connection is not None:  # It has read the file, so its companions are there.
             self._tools = self._tools_on(connection)
@@ -269,14 +269,14 @@ class Writer:
                         self._finish(tx)
                 except BaseException as error:
                     self._undo(tools, forks)
-                    if isinstance(error, apsw.Error):
+                    if isinstance(error, REFUSALS):
                         raise translate(error) from error
                     raise
                 finally:
                     self._grown = tx.end() or self._grown
                 if not raised:
                     self._commit(tools)
-                elif isinstance(raised[0], apsw.Error):
+                elif isinstance(raised[0], REFUSALS):
                     raise translate(raised[0]) from raised[0]
             finally:  # As in `_in_turn`, which cannot be left in between.
                 try:
@@ -299,7 +299,7 @@ class Writer:
         if self._forks == forks:
             self._roll_back(tools.connection)
 
-    def maintain(self, work: Callable[[apsw.Connection, StateTrees], None], *, wait: bool) -> bool:
+    def maintain(self, work: Callable[[Connection, StateTrees], None], *, wait: bool) -> bool:
         """Run work that changes no knowledge, such as folding. False if it was not its turn.
 
         Without `wait` it gives up at once if anybody is writing, here or in another process.
@@ -314,9 +314,20 @@ class Writer:
                 raise
             return False
 
-    def _maintain(
-        self, work: Callable[[apsw.Connection, StateTrees], None], *, patient: bool
-    ) -> None:
+    def copy(self, work: Callable[[Connection, Registry, StateTrees], T]) -> T:
+        """Run work that appends to the journal what another copy has. Nothing is remembered."""
+        results: list[T] = []
+
+        def apply(connection: Connection, trees: StateTrees) -> None:
+            self._registry.reset()
+            results.append(work(connection, self._registry, trees))
+
+        self.maintain(apply, wait=True)
+        self._when_free(self._forget, wait=True)
+        self.has_written = True
+        return results[-1]
+
+    def _maintain(self, work: Callable[[Connection, StateTrees], None], *, patient: bool) -> None:
         self._commit_group()
         tools = self._begin(patient=patient)
         try:
@@ -343,8 +354,8 @@ class Writer:
             if self._tools is not None:
                 connection, self._tools = self._tools.connection, None
                 if self._lost_companion() is None:
-                    with suppress(apsw.Error):  # Others may be reading; the log keeps everything.
-                        connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+                    with suppress(*REFUSALS):  # Others may be reading; the log keeps everything.
+                        self._location.settle(connection)
                 self._close(connection)
 
     def after_fork(self) -> None:
@@ -354,9 +365,9 @@ class Writer:
         self._counting = threading.Lock()
         self._short_waiting, self._owner, self._group, self._held = 0, None, [], {}
         self._is_half_done = False
-        self._checkpointer = Checkpointer(self._location)
+        self._checkpointer = self._location.checkpointer()
         if self._tools is not None:
-            abandon(self._tools.connection)
+            self._location.abandon(self._tools.connection)
         self._tools = self._head = None
         self._companions = {}
         self._changes_seen = -1
@@ -455,13 +466,13 @@ class Writer:
             raise
         try:
             connection.execute("RELEASE member")
-        except apsw.Error as error:
+        except REFUSALS as error:
             self._give_up_group(connection, translate(error))
             raise translate(error) from error
         self._is_half_done = False
         return result
 
-    def _undo_member(self, connection: apsw.Connection) -> None:
+    def _undo_member(self, connection: Connection) -> None:
         """Undo what one member did. If that fails, or SQLite has given up all, all have failed."""
         self._forget()
         try:
@@ -469,7 +480,7 @@ class Writer:
                 connection.execute("ROLLBACK TO member; RELEASE member")
                 self._is_half_done = False
                 return
-        except apsw.Error:
+        except REFUSALS:
             pass
         failed = DatabaseError("The storage failed while transactions were waiting to commit.")
         self._give_up_group(connection, failed)
@@ -480,7 +491,7 @@ class Writer:
             self._undo_member(self._tools.connection)
         self._is_half_done = False  # Without a connection nothing of it is left.
 
-    def _give_up_group(self, connection: apsw.Connection, error: MycelError) -> None:
+    def _give_up_group(self, connection: Connection, error: MycelError) -> None:
         self._roll_back(connection)
         self._settle(error)
 
@@ -489,7 +500,7 @@ class Writer:
         try:
             result = work(tx)
             self._finish(tx)
-        except apsw.Error as error:
+        except REFUSALS as error:
             raise translate(error) from error
         finally:
             self._grown = tx.end() or self._grown
@@ -515,10 +526,9 @@ class Writer:
             self._roll_back(connection)
         if self._grown:
             self._grown = False
-            with suppress(apsw.Error):  # It is only about memory, and the commit is made.
-                kept = self._location.cache_kib
-                connection.execute(f"PRAGMA cache_size = -{kept}").fetchall()
-                connection.execute("PRAGMA shrink_memory").fetchall()
+            with suppress(*REFUSALS):  # It is only about memory, and the commit is made.
+                connection.keep_in_memory(self._location.cache_kib)
+                connection.keep_nothing()
 
     def _is_full(self) -> bool:
         """True if the group of those that wait for a commit takes no further member."""
@@ -567,7 +577,7 @@ class Writer:
             tools = self._tools = self._tools_on(connection)
         return tools
 
-    def _tools_on(self, connection: apsw.Connection) -> _Tools:
+    def _tools_on(self, connection: Connection) -> _Tools:
         self._checkpointer.watch(connection)
         return _Tools(connection, StateTrees(connection))
 
@@ -578,8 +588,8 @@ class Writer:
             if head is None or not self._is_alone:
                 head = current_head(connection, head)
             if head is not self._head:
-                self._memory.forget()  # Somebody else has written.
-            self._head = None  # The transaction changes it; at its end it is worth something again.
+                self._memory.forget()  # Another process has written.
+            self._head = None  # The transaction changes it, and sets it at its end.
             ledger = Ledger(
                 connection,
                 self._registry,
@@ -592,25 +602,20 @@ class Writer:
             )
         except FAILURES as error:
             raise translate(error) from error
-        return Transaction(ledger, self._guards)
+        return Transaction(ledger, self._guards, branch=self.branch)
 
     def _begin(self, *, patient: bool = True) -> _Tools:
         tools = self._write_tools()
-        if tools.connection.txn_state() != apsw.SQLITE_TXN_NONE:
+        if not tools.connection.is_unused():
             # Whoever was reading on it was interrupted and left a statement open. SQLite does not
             # wait for others then, and the log could not start over.
             self._drop(tools.connection)
             tools = self._write_tools()
         connection = tools.connection
         try:
-            if not patient:
-                connection.set_busy_handler(None)
-            connection.execute("BEGIN IMMEDIATE")
-        except apsw.Error as error:
+            connection.begin_writing(patient=patient)
+        except REFUSALS as error:
             raise translate(error) from error
-        finally:
-            if not patient:
-                self._location.be_patient(connection)
         self._refuse_newer(connection)
         try:
             self.check_in_place()
@@ -655,7 +660,7 @@ class Writer:
                 return self._location.path + suffix
         return None
 
-    def _refuse_newer(self, connection: apsw.Connection) -> None:
+    def _refuse_newer(self, connection: Connection) -> None:
         """A later version may have taken the file to its own format since it was opened here.
 
         What this version writes would lack what that format has. Only if somebody else has written
@@ -666,7 +671,7 @@ class Writer:
         if self._is_alone:
             return
         try:
-            check_format(self._location.path, connection)
+            self._location.check_format(connection)
         except BaseException:
             self._roll_back(connection)
             raise
@@ -676,11 +681,13 @@ class Writer:
         connection = tools.connection
         try:
             connection.execute("COMMIT")
-        except (apsw.BusyError, apsw.FullError) as error:
+        except SURE_FAILURES as error:
             self._roll_back(connection)
             raise translate(error) from error
-        except apsw.Error as error:
+        except REFUSALS as error:
             self._roll_back(connection)
+            if isinstance(error, Failure) and error.is_sure:
+                raise error.error from error
             raise CommitUncertain(f"The commit failed at its last step ({error}).") from error
         self._changes_seen = connection.data_version()
         lost = self._lost_companion()
@@ -689,28 +696,29 @@ class Writer:
                 f"{_is_lost(lost)}; the commit may be lost.", hint=_LOST_COMPANION
             )
 
-    def _roll_back(self, connection: apsw.Connection) -> None:
+    def _roll_back(self, connection: Connection) -> None:
         self._forget()
         if connection.in_transaction:
             try:
                 connection.execute("ROLLBACK")
-            except apsw.Error:
+            except REFUSALS:
                 # It cannot be left half open: a closed connection is rolled back for certain.
                 self._drop(connection)
         self._is_half_done = False
 
-    def _drop(self, connection: apsw.Connection) -> None:
+    def _drop(self, connection: Connection) -> None:
         """Close a connection with all that is open on it; the next to write gets a new one."""
         self._forget()
         self._tools, self._changes_seen = None, -1
         self._close(connection)
 
-    def _close(self, connection: apsw.Connection) -> None:
+    def _close(self, connection: Connection) -> None:
         if self._lost_companion() is None:
             self._companions = {}  # The next connection may begin new ones.
         else:
             # The log that this connection knows stays out of the file: there may be another one.
-            connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+            self._location.close_unsettled(connection)
+            return
         connection.close(True)
 
     def _forget(self) -> None:

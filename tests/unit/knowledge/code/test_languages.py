@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from mycel.knowledge.code.languages import detect, is_binary
+from mycel.knowledge.code.source_languages import SOURCE_LANGUAGES, SYNTAXES, blank_prose
 from mycel.text.names import is_test_path
 from tests.cases import cases
 
@@ -91,3 +92,24 @@ def test_a_nul_near_the_beginning_makes_a_file_binary() -> None:
 )
 def test_test_code_is_recognised_by_convention(path: str, expected: bool) -> None:
     assert is_test_path(path) is expected
+
+
+SAID = "The documentation of the whole file, which has some words more."
+HEADS = {
+    "python": f'"""{SAID}"""\n',
+    "go": f"// {SAID}\npackage a\n",
+    "rust": f"//! {SAID}\n",
+}
+"""The beginning of a documented file, in languages that do not write it as `/** */`."""
+
+
+def test_every_language_describes_its_comments_and_documentation() -> None:
+    assert tuple(SYNTAXES) == SOURCE_LANGUAGES
+    for language, syntax in SYNTAXES.items():
+        assert syntax.language == language
+        comment = b"#" if language == "python" else b"//"
+        assert blank_prose(language, comment + b" a") == b" " * (len(comment) + 2)
+        lines = syntax().module_doc(HEADS.get(language, f"/** {SAID} */\n\n"))
+        assert lines is not None
+        assert lines[0].text.strip() == SAID, language
+    assert blank_prose("markdown", b"# a") is None

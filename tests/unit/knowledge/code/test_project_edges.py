@@ -252,6 +252,29 @@ def test_rust_modules_form_a_tree() -> None:
     assert found.external == (("src/a.rs", "std"),)
 
 
+def test_callers_reach_a_crate_through_one_that_exports_it_under_another_name() -> None:
+    def manifest(name: str) -> str:
+        return f'[package]\nname = "{name}"\n'
+
+    found = resolved(
+        {
+            "grep/Cargo.toml": manifest("grep"),
+            "grep/src/lib.rs": "pub extern crate grep_read as read;\npub use grep_fit as fit;\n",
+            "read/Cargo.toml": manifest("grep-read"),
+            "read/src/lib.rs": "pub struct R;\nimpl R { pub fn new() -> R { R } }\n",
+            "fit/Cargo.toml": manifest("grep-fit"),
+            "fit/src/lib.rs": "pub fn fits() {}\n",
+            "core/Cargo.toml": manifest("core"),
+            "core/src/main.rs": "use grep::read::R;\nuse grep::fit;\n"
+            "fn main() { R::new(); fit::fits(); grep::fit::fits(); }\n",
+        }
+    )
+    assert call_edges(found) == [
+        "core/src/main.rs:main -> read/src/lib.rs:R.new",
+        "core/src/main.rs:main -> fit/src/lib.rs:fits",
+    ]
+
+
 def test_java_classes_are_found_by_package() -> None:
     found = resolved(
         {

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from tests.unit.knowledge.code.given import call_edges, may_call_edges, resolved
+from tests.unit.knowledge.code.given import call_edges, facts, may_call_edges, resolved
 
 
 def uses(files: dict[str, str]) -> list[str]:
@@ -163,3 +163,9 @@ def test_the_only_macro_of_a_name_is_called_without_an_import() -> None:
     }
     edges = [(e.source.qualified, e.target.path, e.target.qualified) for e in resolved(files).calls]
     assert edges == [("run", "src/messages.rs", "warn_about")]
+
+
+def test_types_that_macros_define_are_in_the_order_of_the_text() -> None:
+    names = [f"Kind{number}" for number in range(60)]
+    source = "".join(f"define! {{ pub struct {name} }}\n" for name in names)
+    assert [symbol.name for symbol in facts("src/kinds.rs", source).symbols] == names

@@ -8,6 +8,7 @@ import pytest
 from mycel.knowledge.code.file_analysis import analyse
 from mycel.knowledge.code.languages import detect
 from mycel.knowledge.code.source_facts import FileFacts
+from mycel.knowledge.code.source_languages import SYNTAXES
 from mycel.knowledge.documents.module_docs import read_module_doc
 from tests.cases import cases
 
@@ -177,7 +178,7 @@ LONG = "What this module is for, in a whole sentence."
     ],
 )
 def test_a_source_file_has_a_documentation_of_its_own(language: str, text: str, line: int) -> None:
-    lines = read_module_doc(text, language)
+    lines = read_module_doc(text, SYNTAXES[language]().module_doc)
     assert lines is not None
     first = next(each for each in lines if each.text.strip())
     assert (first.text.strip(), first.number) == (LONG, line)
@@ -198,7 +199,7 @@ def test_a_source_file_has_a_documentation_of_its_own(language: str, text: str, 
     ],
 )
 def test_other_comments_are_no_documentation_of_the_file(language: str, text: str) -> None:
-    assert read_module_doc(text, language) is None
+    assert read_module_doc(text, SYNTAXES[language]().module_doc) is None
 
 
 def test_the_documentation_of_a_file_is_a_section_that_no_symbol_is_called_like() -> None:

@@ -18,6 +18,7 @@ from mycel.embedding.sentence_model import SentenceModel, installed_model
 from mycel.embedding.static import shipped_model
 from mycel.errors import EmbedderFailed
 from mycel.knowledge.bootstrap import bootstrap
+from mycel.model.elements import Concept
 from mycel.search.index import note_vectors, passage_index
 
 QUESTION = "aubergine"
@@ -75,6 +76,38 @@ def test_a_note_is_found_by_the_sentence_model_alone(model: OneIdea) -> None:
     remember(known, ["The bridge is closed.", "The kettle is broken.", "The tram is late."])
     assert first(known) == "concept://shop/notes/n1"
     assert model.read == 4
+
+
+@pytest.mark.parametrize(("likeness", "fits"), [(0.2, False), (0.5, True)])
+def test_a_word_finds_only_notes_that_are_like_it(
+    likeness: float, fits: bool, model: OneIdea, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = shipped_model().token_ids(QUESTION)
+
+    def embed_pieces(texts: Sequence[NDArray[np.integer]]) -> NDArray[np.float32]:
+        rows = [(1, 0) if pieces.tolist() == asked else (likeness, 1) for pieces in texts]
+        vectors = np.zeros((len(texts), model.dimensions), np.float32)
+        vectors[:, :2] = np.array(rows) / np.linalg.norm(rows, axis=1)[:, None]
+        return vectors
+
+    monkeypatch.setattr(model, "embed_pieces", embed_pieces)
+    known = knowledge()
+    remember(known, ["The bridge is closed."])
+    assert bool(known.search(QUESTION)) is fits
+
+
+def test_a_name_without_a_word_is_not_read(model: OneIdea, monkeypatch: pytest.MonkeyPatch) -> None:
+    def embed_pieces(texts: Sequence[NDArray[np.integer]]) -> NDArray[np.float32]:
+        return np.eye(1, model.dimensions, dtype=np.float32).repeat(len(texts), axis=0)
+
+    monkeypatch.setattr(model, "embed_pieces", embed_pieces)
+    known = knowledge()
+    with known.db.transaction() as tx:
+        tx.define_type("Letter")
+        for name in ("c", "see"):
+            tx.put_concept("Letter", name)
+    hits = known.db.search(QUESTION, type="Letter")
+    assert [element.name for element, _ in hits if isinstance(element, Concept)] == ["see"]
 
 
 def test_a_changed_note_is_read_again_and_nothing_else(model: OneIdea) -> None:

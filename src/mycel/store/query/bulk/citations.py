@@ -9,13 +9,14 @@ from mycel.store.file.rows import json_array
 from mycel.store.query.reader import Reader
 
 CITATIONS_MAX: Final = 1_000
-"""Citations that are looked at in one question."""
+"""The most citations that one question reads."""
 
 _CITED: Final = (
-    "SELECT n.id AS note, t.id AS cited, t.name, t.attributes, max(n.seq, p.seq) AS written"
-    " FROM json_each(?1) j CROSS JOIN concept n ON n.id = j.value"
-    " CROSS JOIN proposition p ON p.{here} = n.id CROSS JOIN concept t ON t.id = p.{there}"
-    " WHERE t.seq > n.seq AND t.seq > p.seq AND p.metadata IS NOT ?2"
+    "SELECT n.id AS note, t.id AS cited, t.name, t.attributes, CASE WHEN n.seq > p.seq THEN n.seq"
+    " ELSE p.seq END AS written"
+    " FROM json_each(?1) j CROSS JOIN concept n CROSS JOIN proposition p CROSS JOIN concept t"
+    " WHERE n.id = j.value AND p.{here} = n.id AND t.id = p.{there} AND t.seq > n.seq AND t.seq >"
+    " p.seq AND p.metadata IS DISTINCT FROM ?2"
 )
 _QUERY: Final = (
     f"{_CITED.format(here='subject', there='object')} UNION"

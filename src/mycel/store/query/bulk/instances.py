@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from mycel.model.state import State
 from mycel.model.values import JsonObject, parse_object
 from mycel.store.file.layout import KIND_COLUMN, OPEN_END, Table
-from mycel.store.file.rows import json_array
+from mycel.store.file.rows import json_array, text_array
 from mycel.store.query.reader import Reader
 
 CHUNK_ROWS: Final = 2000
@@ -66,7 +66,7 @@ def count_named(reader: Reader, kind: int, names: Sequence[str]) -> int:
     query = (
         "SELECT count(*) FROM concept WHERE type = ? AND name IN (SELECT value FROM json_each(?))"
     )
-    return reader.count(query, (kind, json_array(names)))
+    return reader.count(query, (kind, text_array(names)))
 
 
 def are_there(reader: Reader, table: Table, kind: int, reason: str | None = None) -> bool:
@@ -90,8 +90,8 @@ def rows(reader: Reader, table: Table, kind: int) -> Iterator[Instance]:
 def chunks(reader: Reader, table: Table, chosen: Sequence[int]) -> Iterator[list[Instance]]:
     """Rows by number, in that order; those that are gone are left out."""
     query = (
-        f"SELECT {_CONTENT[table]} FROM json_each(?) j CROSS JOIN {{table}} c ON c.id = j.value"
-        " WHERE {in_force} ORDER BY j.key"
+        f"SELECT {_CONTENT[table]} FROM json_each(?) j CROSS JOIN {{table}} c"
+        " WHERE c.id = j.value AND {in_force} ORDER BY j.key"
     )
     yield from _in_chunks(reader, _queries(query, table, reader.state), chosen)
 
@@ -112,8 +112,8 @@ def _in_chunks(
 def names(reader: Reader, chosen: Iterable[int]) -> dict[int, tuple[str, str]]:
     """The type and the name of those that are concepts."""
     query = (
-        "SELECT c.id, t.name, c.name FROM json_each(?) j CROSS JOIN {table} c ON c.id = j.value"
-        " JOIN type t ON t.id = c.type WHERE {in_force}"
+        "SELECT c.id, t.name, c.name FROM json_each(?) j CROSS JOIN {table} c"
+        " JOIN type t ON t.id = c.type WHERE c.id = j.value AND {in_force}"
     )
     wanted = json_array(set(chosen))
     return {
@@ -132,9 +132,9 @@ def first_versions(
     """Elements that some transactions created and no other changed."""
     query = (
         "SELECT c.id FROM tx t JOIN actor a ON a.id = t.actor AND a.name = ?1"
-        " CROSS JOIN journal j ON j.seq BETWEEN t.first_seq AND t.seq"
-        " CROSS JOIN {table} c ON c.id = j.element AND c.{since} = j.seq AND c.version = 1"
-        " WHERE t.message = ?2 AND {in_force}"
+        " CROSS JOIN journal j CROSS JOIN {table} c"
+        " WHERE j.seq BETWEEN t.first_seq AND t.seq AND c.id = j.element AND c.{since} = j.seq"
+        " AND c.version = 1 AND t.message = ?2 AND {in_force}"
     )
     for each in _queries(query, table, reader.state):
         yield from (number for (number,) in reader.fetch_all(each, (actor, message)))
@@ -180,9 +180,9 @@ def attributes_at(
     """
     query = (
         f"SELECT c.id, c.attributes FROM json_each(?1) j CROSS JOIN {table}_past c"
-        " ON c.id = j.value WHERE c.from_seq <= ?2 AND c.to_seq > ?2 AND c.tombstoned_at IS NULL"
+        " WHERE c.id = j.value AND c.from_seq <= ?2 AND c.to_seq > ?2 AND c.tombstoned_at IS NULL"
         f" AND NOT EXISTS (SELECT 1 FROM {table}_past t WHERE t.id = c.id AND t.from_seq > ?2"
-        " AND t.tombstoned_at IS NOT NULL AND t.tombstoned_reason IS NOT ?3)"
+        " AND t.tombstoned_at IS NOT NULL AND t.tombstoned_reason IS DISTINCT FROM ?3)"
     )
     return dict(reader.fetch_all(query, (json_array(chosen), seq, besides)))
 
@@ -195,7 +195,7 @@ def removed_since(reader: Reader, chosen: Iterable[int], seq: int, *, besides: s
     query = (
         "SELECT j.value FROM json_each(?1) j WHERE EXISTS (SELECT 1 FROM concept_past t"
         " WHERE t.id = j.value AND t.from_seq > ?2 AND t.tombstoned_at IS NOT NULL"
-        " AND t.tombstoned_reason IS NOT ?3)"
+        " AND t.tombstoned_reason IS DISTINCT FROM ?3)"
     )
     wanted = json_array(sorted(set(chosen)))
     return set(reader.column(query, (wanted, seq, besides)))
@@ -238,12 +238,12 @@ def count_hidden(
     One that was removed since for another reason than `besides` is another one now.
     """
     query = (
-        f"SELECT count(*) FROM {table} n CROSS JOIN {table}_past c ON c.id = n.id"
-        f" WHERE n.{KIND_COLUMN[table]} = ?1 AND c.from_seq <= ?2 AND c.to_seq > ?2"
+        f"SELECT count(*) FROM {table} n CROSS JOIN {table}_past c"
+        f" WHERE c.id = n.id AND n.{KIND_COLUMN[table]} = ?1 AND c.from_seq <= ?2 AND c.to_seq > ?2"
         " AND c.tombstoned_at IS NULL"
-        " AND c.attributes ->> ?3 IS NOT NULL AND n.attributes ->> ?4 IS NULL"
+        " AND (c.attributes ->> ?3) IS NOT NULL AND (n.attributes ->> ?4) IS NULL"
         f" AND NOT EXISTS (SELECT 1 FROM {table}_past t WHERE t.id = c.id AND t.from_seq > ?2"
-        " AND t.tombstoned_at IS NOT NULL AND t.tombstoned_reason IS NOT ?5)"
+        " AND t.tombstoned_at IS NOT NULL AND t.tombstoned_reason IS DISTINCT FROM ?5)"
     )
     paths = (f'$."{name}"' for name in names)
     return reader.count(query, (kind, seq, *paths, besides))
@@ -253,7 +253,7 @@ def tombstones(reader: Reader, table: Table, chosen: Sequence[int]) -> Iterator[
     """The last versions of removed elements, in the order of their numbers."""
     query = (
         f"SELECT {_CONTENT[table]} FROM json_each(?) j CROSS JOIN {table}_past c"
-        f" ON c.id = j.value AND c.to_seq = {OPEN_END} ORDER BY j.key"
+        f" WHERE c.id = j.value AND c.to_seq = {OPEN_END} ORDER BY j.key"
     )
     yield from _in_chunks(reader, [query], chosen)
 
@@ -265,7 +265,7 @@ def links_elsewhere(
     query = (
         "SELECT p.id, p.subject, p.object FROM proposition p"
         " LEFT JOIN concept s ON s.id = p.subject LEFT JOIN concept o ON o.id = p.object"
-        " WHERE p.predicate = ?1 AND (s.type IS NOT ?2 OR o.type IS NOT ?3)"
+        " WHERE p.predicate = ?1 AND (s.type IS DISTINCT FROM ?2 OR o.type IS DISTINCT FROM ?3)"
     )
     yield from reader.fetch_all(query, (predicate, from_type, to_type))
 

@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 import orjson
 
 from mycel.store.file.layout import PROPOSITION_TYPE_NUMBER
-from mycel.store.file.rows import Row, json_array
+from mycel.store.file.rows import Row, json_array, text_array
 from mycel.store.query.reader import Reader
 
 
@@ -21,7 +21,7 @@ class Member(NamedTuple):
     number: int
     name: str
     attributes: str
-    """JSON."""
+    """The attributes as JSON."""
     created_us: int
     type_number: int
 
@@ -29,14 +29,14 @@ class Member(NamedTuple):
 _COLUMNS: Final = "c.id, c.name, c.attributes, c.created_at, c.type"
 _LINKS: Final = (
     "SELECT p.created_at AS at, p.id, s.name AS subject, p.predicate, o.name AS object"
-    " FROM json_each(?1) j CROSS JOIN proposition p ON p.{near} = j.value"
-    " CROSS JOIN concept s ON s.id = p.subject AND s.type IN ({types})"
-    " CROSS JOIN concept o ON o.id = p.object AND o.type IN ({types})"
+    " FROM json_each(?1) j CROSS JOIN proposition p CROSS JOIN concept s CROSS JOIN concept o"
+    " WHERE p.{near} = j.value AND s.id = p.subject AND s.type IN ({types})"
+    " AND o.id = p.object AND o.type IN ({types})"
 )
 
 
 def _types(type_numbers: Collection[int]) -> str:
-    return ", ".join(map(str, sorted(type_numbers)))
+    return ", ".join(map(str, sorted(type_numbers))) or "NULL"
 
 
 def page(reader: Reader, type_numbers: Collection[int], after: int, limit: int) -> list[Member]:
@@ -51,10 +51,10 @@ def page(reader: Reader, type_numbers: Collection[int], after: int, limit: int) 
 def named(reader: Reader, type_numbers: Collection[int], names: Collection[str]) -> list[Member]:
     """The concepts of the types with one of these names, each once."""
     query = (
-        f"SELECT {_COLUMNS} FROM json_each(?1) j CROSS JOIN concept c ON c.name = j.value"
+        f"SELECT {_COLUMNS} FROM json_each(?1) j CROSS JOIN concept c WHERE c.name = j.value"
         f" AND c.type IN ({_types(type_numbers)})"
     )
-    return list(map(Member._make, reader.fetch_all(query, (json_array(set(names)),))))
+    return list(map(Member._make, reader.fetch_all(query, (text_array(set(names)),))))
 
 
 def containing(reader: Reader, type_numbers: Collection[int], text: str) -> Iterator[Member]:
@@ -66,7 +66,7 @@ def containing(reader: Reader, type_numbers: Collection[int], text: str) -> Iter
     query = f"SELECT {_COLUMNS} FROM concept c WHERE type IN ({_types(type_numbers)})"
     bindings: Row = ()
     if text.isascii():
-        query += " AND (instr(lower(name), ?1) OR instr(lower(attributes), ?2))"
+        query += " AND (instr(lower(name), ?1) > 0 OR instr(lower(attributes), ?2) > 0)"
         bindings = (text, orjson.dumps(text).decode()[1:-1])
     for row in reader.connection.execute(f"{query} ORDER BY id", bindings):
         yield Member(*row)
@@ -90,7 +90,7 @@ def links(
     if both_ways:
         query = f"{query} UNION {_LINKS.format(near='object', types=types)}"
     (text,) = reader.fetch_one(
-        f"SELECT json_group_array(json_array(at, id, subject, predicate, object)) FROM ({query})",
+        reader.dialect.rows_text("at, id, subject, predicate, object", query),
         (json_array(numbers),),
     )
     found: list[list[Any]] = orjson.loads(text)
@@ -102,8 +102,9 @@ def predicate_names(reader: Reader, numbers: Collection[int], said_as: str) -> d
     """Display names of predicates: the attribute `said_as` of the definition, or the name."""
     query = (
         "SELECT r.id, coalesce(d.attributes ->> ?2, r.name)"
-        " FROM json_each(?1) j CROSS JOIN predicate r ON r.id = j.value"
+        " FROM json_each(?1) j CROSS JOIN predicate r"
         f" LEFT JOIN concept d ON d.name = r.name AND d.type = {PROPOSITION_TYPE_NUMBER}"
+        " WHERE r.id = j.value"
     )
     bindings = (json_array(numbers), f"$.{said_as}")
     return dict(reader.fetch_all(query, bindings))

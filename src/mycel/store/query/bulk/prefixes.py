@@ -12,20 +12,23 @@ from typing import Final, Literal, NamedTuple
 import orjson
 
 from mycel.store.file.layout import OPEN_END
-from mycel.store.file.rows import json_array
+from mycel.store.file.rows import json_array, json_rows, text_array
 from mycel.store.query.reader import Reader
 
 _HELD: Final = "c.id, c.type, c.name, c.attributes, c.metadata, c.version"
 _LINK: Final = "p.id, p.subject, p.predicate, p.object, p.weight, p.metadata, p.version"
 _BELOW: Final = (
     "FROM json_each(?) j CROSS JOIN concept c"
-    " ON c.name > j.value || '/' AND c.name < j.value || '0'"
+    " WHERE c.name > j.value || '/' AND c.name < j.value || '0'"
 )
 _ANY_REMOVED: Final = f"SELECT 1 FROM proposition_past WHERE to_seq = {OPEN_END} LIMIT 1"
 _REMOVED: Final = (
     "SELECT p.subject, p.predicate, p.object FROM json_each(?1) j CROSS JOIN proposition_past p"
-    " ON p.subject = j.value ->> 0 AND p.predicate = j.value ->> 1 AND p.object = j.value ->> 2"
-    f" AND p.to_seq = {OPEN_END} WHERE p.tombstoned_reason IS NOT ?2 AND NOT EXISTS (SELECT 1"
+    " WHERE p.subject = CAST(j.value ->> 0 AS BIGINT) AND p.predicate = CAST(j.value ->> 1 AS"
+    " BIGINT)"
+    " AND p.object = CAST(j.value ->> 2 AS BIGINT)"
+    f" AND p.to_seq = {OPEN_END} AND p.tombstoned_reason IS DISTINCT FROM ?2 AND NOT EXISTS"
+    " (SELECT 1"
     " FROM concept_past c WHERE c.id IN (p.subject, p.object)"
     " AND c.tombstoned_at = p.tombstoned_at)"
 )
@@ -61,7 +64,7 @@ def attribute_below(reader: Reader, path: str, key: str) -> list[tuple[str, obje
     """
     rows = reader.fetch_all(
         "SELECT name, attributes ->> ?2 FROM concept WHERE name > ?1 || '/' AND name < ?1 || '0'"
-        " AND attributes ->> ?2 IS NOT NULL",
+        " AND (attributes ->> ?2) IS NOT NULL",
         (path, f'$."{key}"'),
     )
     return [(name, value) for name, value in rows]
@@ -79,26 +82,27 @@ def attribute_of(reader: Reader, name: str, key: str) -> object:
 def named(reader: Reader, names: Collection[str]) -> list[Held]:
     """The concepts that have one of these names, of any type, by number."""
     query = (
-        f"SELECT {_HELD} FROM json_each(?) j CROSS JOIN concept c ON c.name = j.value ORDER BY c.id"
+        f"SELECT {_HELD} FROM json_each(?) j CROSS JOIN concept c WHERE c.name = j.value"
+        " ORDER BY c.id"
     )
-    return list(map(Held._make, reader.fetch_all(query, (json_array(names),))))
+    return list(map(Held._make, reader.fetch_all(query, (text_array(names),))))
 
 
 def numbered(reader: Reader, numbers: Collection[int]) -> list[Held]:
     """The live concepts among these elements."""
-    query = f"SELECT {_HELD} FROM json_each(?) j CROSS JOIN concept c ON c.id = j.value"
+    query = f"SELECT {_HELD} FROM json_each(?) j CROSS JOIN concept c WHERE c.id = j.value"
     return list(map(Held._make, reader.fetch_all(query, (json_array(numbers),))))
 
 
 def below(reader: Reader, paths: Collection[str]) -> list[Held]:
     """The concepts whose names continue one of these paths after a slash, by number."""
     query = f"SELECT {_HELD} {_BELOW} ORDER BY c.id"
-    return list(map(Held._make, reader.fetch_all(query, (json_array(paths),))))
+    return list(map(Held._make, reader.fetch_all(query, (text_array(paths),))))
 
 
 def numbers_below(reader: Reader, paths: Collection[str]) -> list[tuple[str, int]]:
     """The concepts whose names continue one of these paths: name and number."""
-    rows = reader.fetch_all(f"SELECT c.name, c.id {_BELOW}", (json_array(paths),))
+    rows = reader.fetch_all(f"SELECT c.name, c.id {_BELOW}", (text_array(paths),))
     return [(name, number) for name, number in rows]
 
 
@@ -116,10 +120,10 @@ def spans_below(reader: Reader, type_number: int, paths: Collection[str]) -> lis
     # The plus keeps SQLite to the index of names.
     query = (
         "SELECT c.name, json_extract(c.attributes, '$.kind', '$.line', '$.end_line')"
-        f" {_BELOW} WHERE +c.type = ?2"
+        f" {_BELOW} AND +c.type = ?2"
     )
     stored_spans = []
-    for name, values in reader.fetch_all(query, (json_array(paths), type_number)):
+    for name, values in reader.fetch_all(query, (text_array(paths), type_number)):
         kind, first, last = orjson.loads(values)
         if isinstance(first, int) and isinstance(last, int):
             stored_spans.append(StoredSpan(name, str(kind), first, last))
@@ -128,14 +132,14 @@ def spans_below(reader: Reader, type_number: int, paths: Collection[str]) -> lis
 
 def names_of(reader: Reader, numbers: Collection[int]) -> dict[int, str]:
     """The names of the live concepts among these elements."""
-    query = "SELECT c.id, c.name FROM json_each(?) j CROSS JOIN concept c ON c.id = j.value"
+    query = "SELECT c.id, c.name FROM json_each(?) j CROSS JOIN concept c WHERE c.id = j.value"
     return dict(reader.fetch_all(query, (json_array(numbers),)))
 
 
 def links_on(reader: Reader, numbers: Collection[int]) -> list[HeldLink]:
     """All links that leave or reach these elements, each once."""
     query = " UNION ".join(
-        f"SELECT {_LINK} FROM json_each(?1) j CROSS JOIN proposition p ON p.{end} = j.value"
+        f"SELECT {_LINK} FROM json_each(?1) j CROSS JOIN proposition p WHERE p.{end} = j.value"
         for end in ("subject", "object")
     )
     return list(map(HeldLink._make, reader.fetch_all(query, (json_array(numbers),))))
@@ -150,7 +154,7 @@ def links_at(
     """The links of some predicates that leave these elements, or reach them."""
     query = (
         f"SELECT {_LINK} FROM json_each(?1) j CROSS JOIN json_each(?2) k CROSS JOIN proposition p"
-        f" ON p.{end} = j.value AND p.predicate = k.value"
+        f" WHERE p.{end} = j.value AND p.predicate = k.value"
     )
     rows = reader.fetch_all(query, (json_array(numbers), json_array(predicates)))
     return list(map(HeldLink._make, rows))
@@ -165,7 +169,7 @@ def removed_links(
     """
     if reader.fetch_first(_ANY_REMOVED, ()) is None:
         return set()
-    rows = reader.fetch_all(_REMOVED, (json_array(places), except_for))
+    rows = reader.fetch_all(_REMOVED, (json_rows(places), except_for))
     return {(subject, predicate, object_) for subject, predicate, object_ in rows}
 
 

@@ -1,0 +1,151 @@
+"""Parts of `mycel serve` for one graph and for many: the application of a graph, logs, messages."""
+
+from __future__ import annotations
+
+import gc
+import logging
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mycel.cli.console.context import Invocation
+from mycel.cli.console.output import PipeClosed
+from mycel.model.limits import TOOL_ARGUMENT_BYTES_MAX
+from mycel.syntax.gc_pause import collector_paused
+
+if TYPE_CHECKING:
+    from starlette.applications import Starlette
+
+    from mycel.api.graph import Graph
+    from mycel.api.open_branches import OpenBranches
+    from mycel.http.app import Mount
+    from mycel.http.policy import Policy
+    from mycel.http.request_guard import RequestGate
+    from mycel.http.worker_pool import Workers
+    from mycel.knowledge.active_context import Contexts
+
+MCP_PATH = "/mcp"
+MCP_BODY_BYTES_MAX = 4 * TOOL_ARGUMENT_BYTES_MAX
+"""Larger than the limit of arguments, so that a call above that gets its own error."""
+
+
+def mcp_door(
+    db: Graph,
+    branches: OpenBranches,
+    policy: Policy,
+    workspace: str,
+    root: Path | None,
+    *,
+    contexts: Contexts,
+    workers: Workers,
+    sampling: bool,
+    is_frozen: bool,
+) -> Mount:
+    """The door of MCP to a graph. With `is_frozen`, what is loaded is no garbage ever."""
+    from mycel.http.app import Mount
+
+    def load_mcp() -> Starlette:
+        with collector_paused(True):
+            # The SDK of the protocol takes longer to load than all else: the server is ready
+            # without it.
+            from mycel.mcp.web import http_app
+
+            app = http_app(
+                db,
+                path=MCP_PATH,
+                body_bytes_max=MCP_BODY_BYTES_MAX,
+                workspace=workspace,
+                root=root,
+                readonly=policy.readonly,
+                contexts=contexts,
+                branches=branches,
+                runner=workers.run,
+                sampling=sampling,
+            )
+            if is_frozen:
+                gc.freeze()
+        return app
+
+    return Mount(MCP_PATH, "mcp", load_mcp, MCP_BODY_BYTES_MAX)
+
+
+def contexts_for(policy: Policy, size_max: int | None) -> Contexts:
+    """The active contexts of a graph; none where several processes serve it."""
+    from mycel.knowledge.active_context import Contexts, NoContexts
+
+    kind = Contexts if policy.processes == 1 else NoContexts
+    return kind() if size_max is None else kind(size_max=size_max)
+
+
+def graph_application(
+    db: Graph,
+    branches: OpenBranches,
+    policy: Policy,
+    workspace: str,
+    root: Path,
+    context_size: int | None,
+    *,
+    sampling: bool,
+    opens_page: bool,
+) -> RequestGate:
+    """The application of a server of one graph."""
+    # Thousands of objects are made by loading and none is garbage: to look for it takes a fifth of
+    # the time.
+    with collector_paused(True):
+        # These take longest to load.
+        from mycel.http.app import build_app
+        from mycel.http.worker_pool import Workers
+
+        workers = Workers()
+        door = mcp_door(
+            db,
+            branches,
+            policy,
+            workspace,
+            root if policy.files else None,
+            contexts=contexts_for(policy, context_size),
+            workers=workers,
+            sampling=sampling,
+            is_frozen=True,
+        )
+        app = build_app(
+            db,
+            policy,
+            doors=[door],
+            branches=branches,
+            workspace=workspace,
+            root=root,
+            workers=workers,
+            opens_page=opens_page,
+        )
+        gc.freeze()
+    return app
+
+
+def prepare_logs(*, verbose: bool) -> None:
+    """Send the log to standard error."""
+    logging.basicConfig(
+        stream=sys.stderr, level=logging.WARNING, format="%(asctime)s %(levelname)s %(message)s"
+    )
+    # What strangers send is answered, and no reason to fill a log.
+    logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
+    logging.getLogger("mycel.http.requests").setLevel(logging.INFO if verbose else logging.WARNING)
+
+
+def say_stopping(session: Invocation, running: int, grace_s: float) -> None:
+    """Say that the server stops."""
+    waits = f"; {running} in progress get up to {grace_s:g} s" if running else ""
+    tell(session, f"Stopping: no new requests{waits}.", "stopping", in_progress=running)
+
+
+def say_stopped(session: Invocation) -> None:
+    """Say that the server has stopped."""
+    tell(session, "Stopped.", "stopped")
+
+
+def tell(session: Invocation, text: str, event: str, **more: int) -> None:
+    """Say what the server does. If nobody listens any more, it does it all the same."""
+    with suppress(PipeClosed, BrokenPipeError):
+        session.out.say(text, {"event": event, **more})
+        sys.stdout.flush()

@@ -1,0 +1,254 @@
+"""`mycel workspace`: the graphs of this machine, by name."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import rich_click as click
+
+from mycel import workspaces
+from mycel.cli.console.context import Command, Group, Invocation, pass_session
+from mycel.cli.console.parameters import confirmed
+from mycel.errors import DuplicateExists, InvalidIdentifier, MycelError
+from mycel.model import times
+from mycel.model.names import count
+from mycel.store.file import branch_files
+from mycel.store.file.workspace_databases import database_of, existing_database, workspaces_of
+from mycel.workspaces import Owner
+
+if TYPE_CHECKING:
+    from mycel.knowledge.knowledge import Knowledge
+
+
+@dataclass(frozen=True, slots=True)
+class WorkspaceState:
+    """A workspace as `list` and `show` tell it."""
+
+    workspace: str
+    folder: str | None
+    path: str
+    size_bytes: int
+    nodes: int | None
+    """None if it cannot be read."""
+    links: int | None
+    last_use: str
+    branch: str
+    branches: int
+    problem: str = ""
+
+
+def _state(name: str) -> WorkspaceState:
+    # Late: this is where the engine is loaded.
+    import mycel
+    from mycel.store.query import summary
+
+    home = Path.home()
+    path = database_of(home, name)
+    owner = workspaces.owner_of(home, name)
+    files = workspaces.files_of(home, name)
+    last_us = max(int(file.stat().st_mtime * 1e6) for file in files)
+    nodes = links = None
+    problem = ""
+    try:
+        with (
+            mycel.open(path, create=False, core_capsules=False) as db,
+            db.reading() as reader,
+        ):
+            nodes, links = summary.totals(reader)
+    except MycelError as error:
+        problem = error.message
+    if owner is not None and not owner.folder.exists():
+        problem = problem or "its folder is gone"
+    return WorkspaceState(
+        name,
+        None if owner is None else str(owner.folder),
+        str(path),
+        sum(file.stat().st_size for file in files if file.exists()),
+        nodes,
+        links,
+        times.to_text(last_us),
+        branch_files.current(path),
+        len(branch_files.names(path)),
+        problem,
+    )
+
+
+@click.group(cls=Group)
+def workspace() -> None:
+    """List, show, add, rename, move and remove the graphs of this machine.
+
+    A workspace is a graph with a name, in ~/.knowledge_engine. Most belong to a folder: in it, in
+    its subfolders, and in linked worktrees of Git, `mycel` finds it by itself. A repository that is
+    moved on its disk keeps it. --workspace NAME, or MYCEL_WORKSPACE, names one anywhere.
+    """
+
+
+@workspace.command("list", cls=Command)
+@pass_session
+def list_(session: Invocation) -> None:
+    """List the workspaces, with their folder, size, nodes, last use and branch."""
+    place = session.place()
+    states = [_state(name) for name in workspaces_of(Path.home())]
+    session.out.list(
+        states,
+        ("", "workspace", "folder", "size", "nodes", "last use", "branch", "problem"),
+        lambda state: (
+            "*" if state.workspace == place.workspace else "",
+            state.workspace,
+            state.folder or "",
+            _size(state.size_bytes),
+            "" if state.nodes is None else str(state.nodes),
+            state.last_use[:16].replace("T", " "),
+            state.branch,
+            state.problem,
+        ),
+        _as_dict,
+    )
+
+
+@workspace.command("show", cls=Command)
+@click.argument("name", required=False, help="The workspace; by default the one that is used here")
+@pass_session
+def show(session: Invocation, name: str | None) -> None:
+    """Show one workspace, its file, folder, branches and size."""
+    name = name or session.place().workspace
+    if name is None:
+        raise click.UsageError("The graph is in a file that was named: `mycel status` shows it.")
+    existing_database(name)
+    wire = asdict(_state(name))
+    session.out.fields(((key.replace("_", " "), value) for key, value in wire.items()), wire)
+
+
+@workspace.command("add", cls=Command)
+@click.argument(
+    "folder",
+    type=click.Path(exists=True, file_okay=False, resolve_path=True, path_type=Path),
+    help="The folder",
+)
+@click.option("--name", metavar="NAME", help="Its name; by default that of the folder")
+@pass_session
+def add(session: Invocation, folder: Path, *, name: str | None) -> None:
+    """Create the workspace of a folder.
+
+    With the name of one that is there, the folder gets that one.
+    """
+    import mycel
+
+    home = Path.home()
+    owner = workspaces.found_from(home, folder, above=False)
+    if owner is not None and name in (None, owner.workspace):
+        raise DuplicateExists(f"{folder} has the workspace {owner.workspace} already.")
+    name = _checked(name or workspaces.new_name(home, folder))
+    path = database_of(home, name)
+    is_new = not path.exists()
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    mycel.open(path).close()
+    workspaces.claim(home, Owner(name, folder))
+    verb = "Created" if is_new else "Took"
+    session.out.say(f"{verb} the workspace {name} for {folder}.", asdict(_state(name)))
+
+
+@workspace.command("rename", cls=Command)
+@click.argument("name", help="The workspace")
+@click.argument("new_name", help="Its new name")
+@pass_session
+def rename(session: Invocation, name: str, new_name: str) -> None:
+    """Give a workspace another name, with its branches and the URIs of its nodes.
+
+    Nobody may have it open. Texts that name its URIs, and other workspaces that link to them, stay
+    as they are.
+    """
+    import mycel
+    from mycel.knowledge.uris import check_workspace
+    from mycel.knowledge.workspace_rename import rename_workspace
+
+    home = Path.home()
+    path = existing_database(name)
+    _checked(new_name)
+    old_uri, new_uri = check_workspace(name.lower()), check_workspace(new_name.lower())
+    workspaces.check_unused(workspaces.files_of(home, name))
+    if workspaces.files_of(home, new_name):
+        raise DuplicateExists(f"There is a workspace {new_name!r} already.")
+    moved = 0
+    for branch in branch_files.names(path):
+        with mycel.open(
+            path, branch=branch, create=False, core_capsules=False, actor=session.actor()
+        ) as db:
+            moved += db.write(
+                lambda tx: rename_workspace(tx, old_uri, new_uri),
+                message=f"rename the workspace {name} to {new_name}",
+            )
+    workspaces.rename_files(home, name, new_name)
+    message = f"The workspace {name} is called {new_name} now; {count(moved, 'node')} moved."
+    session.out.say(message, asdict(_state(new_name)) | {"moved": moved})
+
+
+@workspace.command("move", cls=Command)
+@click.argument("name", help="The workspace")
+@click.argument(
+    "folder",
+    type=click.Path(exists=True, file_okay=False, resolve_path=True, path_type=Path),
+    help="The folder",
+)
+@pass_session
+def move(session: Invocation, name: str, folder: Path) -> None:
+    """Let a workspace belong to another folder, for example after it was copied."""
+    existing_database(name)
+    workspaces.claim(Path.home(), Owner(name, folder))
+    session.out.say(f"The workspace {name} belongs to {folder}.", asdict(_state(name)))
+
+
+@workspace.command("remove", cls=Command)
+@click.argument("name", help="The workspace")
+@click.option("--yes", is_flag=True, help="Do not ask")
+@pass_session
+def remove(session: Invocation, name: str, *, yes: bool) -> int:
+    """Remove a workspace with all of its branches, for good. The folder stays as it is."""
+    existing_database(name)
+    state = _state(name)
+    size = "what cannot be read" if state.nodes is None else count(state.nodes, "node")
+    if not yes and not confirmed(session, f"{name} has {size}. Remove it for good?"):
+        session.out.note("Nothing was removed.")
+        return 1
+    workspaces.remove_files(Path.home(), name)
+    session.out.say(f"Removed the workspace {name}.", asdict(state))
+    return 0
+
+
+def open_workspaces(names: list[str]) -> dict[str, Knowledge]:
+    """The knowledge of workspaces by name, open for reading. The caller closes each `db`."""
+    import mycel
+
+    paths = {name: existing_database(name) for name in names}
+    opened: dict[str, Knowledge] = {}
+    try:
+        for name, path in paths.items():
+            db = mycel.open(path, create=False, core_capsules=False)
+            opened[name] = mycel.Knowledge(db, workspace=name.lower())
+    except BaseException:
+        for knowledge in opened.values():
+            with suppress(MycelError):
+                knowledge.db.close()
+        raise
+    return opened
+
+
+def _checked(name: str) -> str:
+    """A name that the files and the URIs of a workspace can both have."""
+    from mycel.knowledge.uris import check_workspace
+
+    try:
+        return check_workspace(workspaces.workspace_location(Path.home(), name, "").workspace)
+    except InvalidIdentifier as error:
+        raise click.UsageError(error.message) from None
+
+
+def _as_dict(state: WorkspaceState) -> dict[str, Any]:
+    return asdict(state)
+
+
+def _size(size_bytes: int) -> str:
+    return f"{size_bytes / 1e6:.1f} MB"

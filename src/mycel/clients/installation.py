@@ -1,0 +1,393 @@
+"""Installing Mycel in the clients of this machine, and taking exactly that back.
+
+For each client that is there: the entry of the MCP server for all projects, calls of hooks, and a
+skill, where the client has them. A plan is made first and can be shown; writing it keeps a record
+of each file, as it was before and is after. Taking it back restores a file that nobody has changed
+since; from another one only our own parts are removed.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+import shutil
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Final, Literal, NamedTuple
+
+import orjson
+
+from mycel.clients import config_files, jsonc, skill
+from mycel.clients.programs import CLIENTS, NAME, Client, ClientName, Server, client
+from mycel.errors import ConstraintViolation, MycelError
+from mycel.store.file.plain_files import read_bounded
+from mycel.store.file.workspace_databases import HOME_FOLDER
+
+RECORD: Final = "installed.json"
+PERSONAL: Final = "personal"
+"""The graph of clients that work in no folder."""
+HOOK_SECONDS: Final = 20
+
+Part = Literal["server", "hooks", "skill"]
+PARTS: Final[tuple[Part, ...]] = ("server", "hooks", "skill")
+
+_PROGRAMS: Final[dict[ClientName, str]] = {
+    "claude-code": "claude",
+    "cursor": "cursor",
+    "vscode": "code",
+    "codex": "codex",
+    "gemini": "gemini",
+    "opencode": "opencode",
+    "zed": "zed",
+    "copilot": "copilot",
+}
+
+
+class FileChange(NamedTuple):
+    """The planned change of one file."""
+
+    client: ClientName
+    part: Part
+    path: Path
+    before: str | None
+    """The text as it is; None if there is no file."""
+    after: str
+
+    @property
+    def is_change(self) -> bool:
+        return self.before != self.after
+
+
+class Restored(NamedTuple):
+    """A file that was taken back."""
+
+    path: Path
+    how: Literal["restored", "removed", "our parts removed", "left"]
+
+
+def present_clients() -> list[ClientName]:
+    """The clients of this machine: their program is on the PATH, or their settings are there."""
+    return [name for name in CLIENTS if _is_present(name)]
+
+
+def _is_present(name: ClientName) -> bool:
+    if name in _PROGRAMS and shutil.which(_PROGRAMS[name]) is not None:
+        return True
+    path = client(name, Path.home(), everywhere=True).path
+    return path.exists() or (path.parent != Path.home() and path.parent.is_dir())
+
+
+def plan_changes(
+    names: Iterable[ClientName], server: Server, personal: Server, parts: Sequence[Part] = PARTS
+) -> Iterator[FileChange | MycelError]:
+    """The changes that install Mycel in clients; an error for a file that cannot be changed.
+
+    `server` is the entry for all projects, `personal` that of clients that work in no folder.
+    """
+    for name in names:
+        program = client(name, Path.cwd(), everywhere=name != "claude-desktop")
+        texts: dict[Path, str] = {}
+        try:
+            if "server" in parts:
+                own = personal if name == "claude-desktop" else server
+                draft = config_files.draft(program, own)
+                texts[program.path] = draft.after
+                yield FileChange(name, "server", program.path, draft.before, draft.after)
+            if "hooks" in parts and (hooks := _hook_file(name)) is not None:
+                path, events = hooks
+                before = _text_at(path)
+                after = _with_hooks(
+                    name, texts.get(path, before) or "", events, shlex.join(server.program)
+                )
+                yield FileChange(name, "hooks", path, before, after)
+            if "skill" in parts and (folder := _skill_folder(name)) is not None:
+                path = folder / skill.NAME / "SKILL.md"
+                yield FileChange(name, "skill", path, _text_at(path), skill.TEXT)
+        except MycelError as error:
+            yield error
+
+
+def _text_at(path: Path) -> str | None:
+    try:
+        return read_bounded(path, config_files.CONFIG_BYTES_MAX).decode("utf-8-sig")
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as error:
+        raise ConstraintViolation(
+            f"{path} cannot be read: {error}.", hint="Mend it, or leave the client out."
+        ) from None
+
+
+# Hooks.
+
+_EVENTS: Final[dict[ClientName, dict[str, str]]] = {
+    "claude-code": {
+        "SessionStart": "session-start",
+        "UserPromptSubmit": "prompt",
+        "PreCompact": "pre-compact",
+        "SessionEnd": "session-end",
+    },
+    "codex": {"SessionStart": "session-start", "UserPromptSubmit": "prompt", "Stop": "stop"},
+    "cursor": {"sessionStart": "session-start", "preCompact": "pre-compact", "stop": "stop"},
+    "gemini": {
+        "SessionStart": "session-start",
+        "BeforeAgent": "prompt",
+        "PreCompress": "pre-compact",
+        "SessionEnd": "session-end",
+    },
+}
+"""The events that are connected, by the client's own names, each with ours."""
+
+
+def _hook_file(name: ClientName) -> tuple[Path, dict[str, str]] | None:
+    """The file of a client's hooks, and the events; None for a client without hooks."""
+    home = Path.home()
+    match name:
+        case "claude-code":
+            path = home / ".claude" / "settings.json"
+        case "codex":
+            path = client(name, home, everywhere=True).path.with_name("hooks.json")
+        case "cursor":
+            path = home / ".cursor" / "hooks.json"
+        case "gemini":
+            path = home / ".gemini" / "settings.json"
+        case _:
+            return None
+    return path, _EVENTS[name]
+
+
+def hook_entry(name: ClientName, event: str, program: str) -> dict[str, Any]:
+    """The entry of a hook in a client's settings."""
+    command = f"{program} hook {event} --client {name}"
+    if name == "cursor":
+        return {"command": command}
+    # Gemini counts milliseconds, the others seconds.
+    timeout = HOOK_SECONDS * 1000 if name == "gemini" else HOOK_SECONDS
+    return {"hooks": [{"type": "command", "command": command, "timeout": timeout}]}
+
+
+def _with_hooks(name: ClientName, text: str, events: dict[str, str], program: str) -> str:
+    """The text of a file of hooks with ours; those of others stay."""
+    text = text if text.strip() else "{}"
+    try:
+        settings = json.loads(jsonc.plain(text))
+        hooks = settings.get("hooks", {})
+        if name == "cursor" and "version" not in settings:
+            text = jsonc.with_member(text, ("version",), 1, "  ")
+        for event, own in events.items():
+            others = [entry for entry in hooks.get(event, []) if not is_ours(entry)]
+            entry = hook_entry(name, own, program)
+            if event not in hooks:
+                text = jsonc.with_member(text, ("hooks", event), [entry], "  ")
+            elif hooks[event] != [*others, entry]:
+                text = _without_hooks(text, event, hooks[event])
+                text = jsonc.with_item(text, ("hooks", event), entry, "  ")
+    except (ValueError, AttributeError, TypeError) as error:
+        raise ConstraintViolation(
+            f"The hooks of {name} stay as they are: its settings cannot be parsed ({error}).",
+            hint="Mend the file, or leave hooks out with --no-hooks.",
+        ) from None
+    return text if text.endswith("\n") else f"{text}\n"
+
+
+def _without_hooks(text: str, event: str, entries: Sequence[object]) -> str:
+    """The text without our entries of an event; its list stays."""
+    for number in reversed([at for at, entry in enumerate(entries) if is_ours(entry)]):
+        text = jsonc.without_item(text, ("hooks", event), number)
+    return text
+
+
+def is_ours(entry: object) -> bool:
+    """True if an entry of a hook calls `mycel hook`."""
+    if not isinstance(entry, dict):
+        return False
+    commands = [entry, *(entry.get("hooks") or ())]
+    return any(
+        isinstance(call, dict) and _calls_hook(str(call.get("command", ""))) for call in commands
+    )
+
+
+def _calls_hook(command: str) -> bool:
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        return False
+    return "hook" in words and any(Path(word).stem == NAME for word in words)
+
+
+def connected_hooks() -> Iterator[tuple[ClientName, Path, str]]:
+    """The hooks of ours in the settings of clients: client, file and command."""
+    for name in CLIENTS:
+        hooks = _hook_file(name)
+        with suppress(MycelError, ValueError, AttributeError):
+            text = None if hooks is None else _text_at(hooks[0])
+            if hooks is None or text is None:
+                continue
+            for entries in json.loads(jsonc.plain(text)).get("hooks", {}).values():
+                for entry in entries:
+                    if is_ours(entry):
+                        command = (entry.get("hooks") or [entry])[0]["command"]
+                        yield name, hooks[0], command
+
+
+def _skill_folder(name: ClientName) -> Path | None:
+    home = Path.home()
+    match name:
+        case "claude-code":
+            return home / ".claude" / "skills"
+        case "codex":
+            return client(name, home, everywhere=True).path.with_name("skills")
+        case "opencode":
+            return client(name, home, everywhere=True).path.with_name("skills")
+        case "copilot":
+            return home / ".copilot" / "skills"
+        case _:
+            return None
+
+
+# Writing, and taking back.
+
+
+def write_changes(changes: Iterable[FileChange]) -> list[Path]:
+    """Write planned changes, record them, and return the files that changed."""
+    record = _record()
+    written: list[Path] = []
+    for change in _by_file(changes):
+        known = record.get(str(change.path))
+        if change.is_change:
+            config_files.replace_text(change.path, change.after)
+            written.append(change.path)
+        elif known is None:
+            continue  # It was there before Mycel was installed: it is the user's.
+        before = change.before
+        if known is not None and known["after"] == _digest(before):
+            before = known["before"]
+        elif known is not None:
+            first = known["before"]
+            before = _without_ours(change.path, change.client, before or "", first)
+        record[str(change.path)] = {
+            "client": change.client,
+            "before": before,
+            "after": _digest(change.after),
+        }
+    _keep_record(record)
+    return written
+
+
+def _by_file(changes: Iterable[FileChange]) -> list[FileChange]:
+    """The changes with those of one file as one."""
+    files: dict[Path, FileChange] = {}
+    for change in changes:
+        first = files.get(change.path, change)
+        files[change.path] = change._replace(before=first.before)
+    return list(files.values())
+
+
+def take_back(names: Sequence[ClientName] | None = None) -> list[Restored]:
+    """Take back all that was installed, or that of some clients."""
+    record = _record()
+    restored: list[Restored] = []
+    for name, entry in list(record.items()):
+        if names is not None and entry["client"] not in names:
+            continue
+        path = Path(name)
+        restored.append(Restored(path, _take_back(path, entry)))
+        del record[name]
+    _keep_record(record)
+    return restored
+
+
+def _take_back(
+    path: Path, entry: dict[str, Any]
+) -> Literal["restored", "removed", "our parts removed", "left"]:
+    text = _text_at(path)
+    if text is None:
+        return "left"
+    before = entry["before"]
+    if _digest(text) == entry["after"]:
+        if before is None:
+            path.unlink()
+            if path.name == "SKILL.md":
+                with suppress(OSError):  # Somebody put more into them.
+                    path.parent.rmdir()
+                    path.parent.parent.rmdir()
+            return "removed"
+        config_files.replace_text(path, before)
+        return "restored"
+    config_files.replace_text(path, _without_ours(path, entry["client"], text, before))
+    return "our parts removed"
+
+
+def _without_ours(path: Path, name: ClientName, text: str, before: str | None) -> str:
+    """The text of a file without our parts, whatever else has changed in it.
+
+    Every other byte stays. Objects that were made for our parts go with them; `before` has none.
+    """
+    program: Client = client(name, Path.cwd(), everywhere=name != "claude-desktop")
+    if path == program.path:
+        for entry in config_files.registered(program):
+            text = config_files.without_entry(program, entry.name, text)
+        if not program.is_toml:
+            text = _without_empty(text, (program.key,), before)
+    hooks = _hook_file(name)
+    if hooks is not None and path == hooks[0]:
+        with suppress(ValueError, AttributeError, TypeError):
+            for event, entries in json.loads(jsonc.plain(text)).get("hooks", {}).items():
+                if any(is_ours(entry) for entry in entries):
+                    text = _without_hooks(text, event, entries)
+                    text = _without_empty(text, ("hooks", event), before)
+            text = _without_empty(text, ("hooks",), before)
+            if name == "cursor" and set(json.loads(jsonc.plain(text))) == {"version"}:
+                text = text if _has(before, ("version",)) else "{}\n"
+    return text
+
+
+def _without_empty(text: str, path: Sequence[str], before: str | None) -> str:
+    """The text without an empty member that was not there before."""
+    with suppress(ValueError):
+        value: Any = json.loads(jsonc.plain(text))
+        for key in path:
+            value = value[key] if isinstance(value, dict) and key in value else None
+        if value in ({}, []) and not _has(before, path):
+            return jsonc.without_member(text, path)
+    return text
+
+
+def _has(text: str | None, path: Sequence[str]) -> bool:
+    """True if a text of JSON has a member at a path of keys."""
+    try:
+        value: Any = json.loads(jsonc.plain(text or "{}"))
+    except ValueError:
+        return False
+    for key in path:
+        if not isinstance(value, dict) or key not in value:
+            return False
+        value = value[key]
+    return True
+
+
+def _digest(text: str | None) -> str:
+    return "" if text is None else sha256(text.encode()).hexdigest()
+
+
+def _record_path() -> Path:
+    return Path.home() / HOME_FOLDER / RECORD
+
+
+def _record() -> dict[str, Any]:
+    with suppress(OSError, ValueError):
+        record = orjson.loads(read_bounded(_record_path(), config_files.CONFIG_BYTES_MAX))
+        return record if isinstance(record, dict) else {}
+    return {}
+
+
+def _keep_record(record: dict[str, Any]) -> None:
+    path = _record_path()
+    if not record:
+        path.unlink(missing_ok=True)
+        return
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    config_files.replace_text(path, orjson.dumps(record).decode())
+    path.chmod(0o600)

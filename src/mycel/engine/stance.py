@@ -1,0 +1,55 @@
+"""SUPPORT and CHALLENGE: a source for or against links (`model.evidence`)."""
+
+from __future__ import annotations
+
+from mycel.engine.outcome import Outcome, all_or_nothing
+from mycel.engine.values import Values
+from mycel.engine.where_targets import named_targets, to_change
+from mycel.errors import ConstraintViolation, InvalidValueType, MycelError
+from mycel.kip import ast
+from mycel.model import times
+from mycel.model.elements import Element, Proposition
+from mycel.model.evidence import EVIDENCE, Stance, belief, with_source
+from mycel.model.values import JsonObject
+from mycel.store.write.transaction import Transaction
+from mycel.syntax.diagnostics import located
+
+
+def take_stance(tx: Transaction, node: ast.TakeStance, values: Values) -> Outcome:
+    """Run a SUPPORT or CHALLENGE; `belief` counts the links by their status afterwards."""
+    reason = "" if node.reason is None else values.text(node.reason, "reason")
+    details = {} if node.details is None else values.value(node.details)
+    if not isinstance(details, dict):
+        raise InvalidValueType("WITH takes an object.", hint='WITH {by: "ana", confidence: 0.8}.')
+    limit = None if node.limit is None else values.positive(node.limit, "LIMIT")
+    statuses: dict[str, int] = {}
+    with all_or_nothing(tx):
+        numbers = named_targets(tx, node, values, limit=limit)
+        for element in to_change(tx, numbers):
+            try:
+                status = add_source(tx, element, node.stance, details, reason)
+            except MycelError as error:
+                raise error if node.details is None else located(error, node.details.span) from None
+            statuses[status] = statuses.get(status, 0) + 1
+    return Outcome({"belief": statuses, "matched": len(numbers)})
+
+
+def add_source(
+    tx: Transaction, element: Element, stance: Stance, details: JsonObject, reason: str = ""
+) -> str:
+    """Add a source to a link that was just read. Returns the status of the link afterwards.
+
+    Without `by` it is the actor of the transaction, without `at` now.
+
+    Raises:
+        ConstraintViolation: the element is a concept, or the details make no sense.
+    """
+    if not isinstance(element, Proposition):
+        raise ConstraintViolation(
+            f"{element.id} is a concept; evidence is for or against a link.",
+            hint='Bind the link: CHALLENGE ?l WHERE { ?l (?s, "works_at", ?o) }.',
+        )
+    source = {"by": tx.actor, **details}
+    sources = with_source(element.metadata, stance, source, reason, times.to_text(tx.time_us))
+    tx.update_found(element, metadata={EVIDENCE: sources})
+    return belief({**element.metadata, EVIDENCE: sources}).status

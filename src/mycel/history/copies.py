@@ -1,0 +1,69 @@
+"""A graph in another place: from a file to PostgreSQL, and back, with equal roots."""
+
+from __future__ import annotations
+
+import os
+from contextlib import closing
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from mycel.errors import ConstraintViolation, DatabaseCorrupt, InternalError
+from mycel.store.backend.sqlite.copy import remove
+from mycel.store.check.verify import verify
+from mycel.store.copying import copy_store
+from mycel.store.database import Store
+from mycel.store.file.workspace_databases import is_address
+from mycel.store.query.commits import commit_at
+
+
+class GraphCopy(NamedTuple):
+    """A verified copy of one branch of a graph."""
+
+    place: str
+    """Its path or URL."""
+    commit: str
+    """The last commit in it."""
+    entries: int
+    """The length of its journal."""
+    root: str
+    """Its root, which is that of the graph."""
+
+    def to_dict(self) -> dict[str, Any]:
+        return self._asdict()
+
+
+def copy_graph(store: Store, target: str | os.PathLike[str]) -> GraphCopy:
+    """Copy the branch that is open to a place where there is no graph, and verify the copy.
+
+    Others may write meanwhile. The whole journal goes along, so roots, commits and proofs are the
+    same; open merges too. What search derives is derived again.
+
+    Raises:
+        DuplicateExists: there is a graph at the target.
+        ConstraintViolation: this thread is in a transaction.
+        DatabaseCorrupt: the graph does not verify; no copy is left.
+        NotADatabase, DatabaseReadOnly, DiskFull, DatabaseError: the copy cannot be made.
+    """
+    store.check_idle("Copy the graph after the transaction.")
+    place = os.fsdecode(target)
+    if place == ":memory:":
+        raise ConstraintViolation("A copy in memory would be lost.", hint="Name a file or a URL.")
+    is_new_file = not is_address(place) and not Path(place).exists()
+    try:
+        path, snapshot = copy_store(store, place)
+        with closing(Store(place, create=False)) as copied:
+            if copied.snapshot() != snapshot:
+                raise InternalError(f"The copy at {path!r} has another root.")
+            report = verify(copied)
+            if not report.ok:
+                raise DatabaseCorrupt(
+                    f"The graph does not verify: {report.problems[0]}.",
+                    hint="`mycel verify` lists everything.",
+                )
+            with copied.reading() as reader:
+                commit = commit_at(reader, snapshot.entries)
+    except BaseException:
+        if is_new_file:
+            remove(Path(place))
+        raise
+    return GraphCopy(path, commit, snapshot.entries, snapshot.overall_root.hex())

@@ -1,0 +1,153 @@
+"""Conflicts about constraints that do not allow a merge."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from mycel.errors import (
+    MycelError,
+    NotFound,
+)
+from mycel.history.merge.merge_plan import MergePlan
+from mycel.history.merge.outcome import (
+    Conflict,
+    conflict_id,
+)
+from mycel.history.merge.versions import OBJECT, SUBJECT, values_of, with_values
+from mycel.history.state_steps import GONE, Obstacle, ReachedState
+from mycel.migration.schema_in_force import read as schema_at
+from mycel.model import ids
+from mycel.model.elements import Element, Proposition
+from mycel.schema.steps import SchemaStep
+from mycel.store.query.alignment import NEW
+from mycel.store.query.diff import identity_of, label_of
+from mycel.store.write.transaction import Transaction
+
+
+class BrokenError(Exception):
+    """Constraints do not allow the merge."""
+
+    def __init__(self, conflicts: tuple[Conflict, ...]) -> None:
+        super().__init__()
+        self.conflicts = conflicts
+
+
+def broken_rule(label: str, message: str, code: str) -> Conflict:
+    """The conflict of an element that cannot be what it should be."""
+    row = {"element": None, "label": label, "message": message, "code": code}
+    return constraint_conflict(label, message, [row])
+
+
+def constraint_conflict(label: str, message: str, rows: Sequence[Mapping[str, Any]]) -> Conflict:
+    """The conflict of a constraint that does not allow the merge."""
+    identity = {"id": label}
+    id_ = conflict_id("constraint", identity, "", (), message)
+    return Conflict(id_, "constraint", identity, reason=message, rows=tuple(rows))
+
+
+def impossible_step(step: SchemaStep) -> Conflict:
+    """The conflict of a step of the merged schema that is not possible, with the rows."""
+    payload = step.to_dict()
+    message = f"{payload.get('entity', '')}: {payload.get('reason', '')}"
+    rows = [
+        {"element": each.get("id"), "label": each["instance"], "message": each["message"]}
+        for each in payload.get("violations", ())
+    ]
+    return constraint_conflict(str(payload.get("entity", "schema")), message, rows)
+
+
+def first_obstacles(reached: ReachedState) -> list[Obstacle]:
+    """The obstacles, without those that only follow from others: links to what is not there."""
+    obstacles = [obstacle for obstacle in reached.obstacles if obstacle.code != NotFound.code]
+    return obstacles or reached.obstacles
+
+
+def is_too_few(error: MycelError) -> bool:
+    """True for a violation that may only follow from an element that could not be written."""
+    count, least = error.data.get("count"), error.data.get("min")
+    return isinstance(count, int) and isinstance(least, int) and count < least
+
+
+def violation_conflict(
+    tx: Transaction, plan: MergePlan, reached: ReachedState, error: MycelError
+) -> Conflict:
+    """The conflict of a constraint that the merged elements break, with all of these."""
+    here = {made: number for number, made in reached.numbers.items() if made != GONE}
+    data = error.data
+    outer = [*data.get("elements", ()), *([data["id"]] if "id" in data else ())]
+    numbers = [ids.parse_id(each) for each in dict.fromkeys(outer)]
+    about = {"message": error.message, "code": error.code}
+    rows = []
+    for number in numbers:
+        element = tx.reader.element(number)
+        told = None if element is None else _in_plan(element, here)
+        names = plan.names if told is None else _with_ends(tx, plan, [told])
+        identity = {"id": number} if told is None else identity_of(told, names)
+        known = None if number in here else tx.reader.outer_id(number)
+        rows.append({"element": known, "label": label_of(identity), **about})
+    if str(data.get("constraint", "")).startswith("@card"):
+        links = _links_from(tx, plan, here, numbers[-1], str(data["type"]))
+        listed = [{"element": known, "label": label, **about} for label, known in links.items()]
+        # Too many links are a matter of the links alone.
+        rows = [*(rows if is_too_few(error) else ()), *listed]
+    return constraint_conflict(
+        str(rows[0]["label"]) if rows else error.message, error.message, rows
+    )
+
+
+def is_about_same(one: Conflict, other: Conflict) -> bool:
+    """True if two broken constraints are about the same elements."""
+    labels = ({row["label"] for row in conflict.rows} for conflict in (one, other))
+    return one.id == other.id or not next(labels).isdisjoint(next(labels))
+
+
+def _in_plan(element: Element, here: Mapping[int, int]) -> Element:
+    """An element of the transaction in the numbers of the plan."""
+    values = values_of(element)
+    for place in (SUBJECT, OBJECT):
+        if place in values:
+            values[place] = here.get(values[place], values[place])
+    return with_values(element, values, here.get(element.number, element.number))
+
+
+def _links_from(
+    tx: Transaction, plan: MergePlan, here: Mapping[int, int], source: int, edge: str
+) -> dict[str, str | None]:
+    """The links of one kind that an element has in any version: labels, and ids in the target."""
+    catalog = schema_at(tx.reader)
+    predicate = next(
+        (type_name.kip_name for type_name in catalog.types if type_name.name == edge), edge
+    )
+    number = here.get(source, source)
+    written = [_in_plan(link, here) for link in tx.links_about(tx.reader.outer_id(source))]
+    stored = [element for state in (plan.ours, plan.theirs) for element in state.values()]
+    links = [
+        element
+        for element in (*written, *stored)
+        if isinstance(element, Proposition)
+        and (element.predicate, element.ends[0]) == (predicate, number)
+    ]
+    names = _with_ends(tx, plan, links)
+    found: dict[str, str | None] = {}
+    for link in links:
+        label = label_of(identity_of(link, names))
+        found.setdefault(label, link.id if link.number < NEW else None)
+    return found
+
+
+def _with_ends(tx: Transaction, plan: MergePlan, elements: Iterable[Element]) -> dict[int, Element]:
+    """The names of a plan, and those of ends that no side has changed."""
+    names = dict(plan.names)
+    pending = [end for element in elements for end in _ends_of(element)]
+    while pending:
+        number = pending.pop()
+        end = tx.reader.element(number) if number < NEW and number not in names else None
+        if end is not None:
+            names[number] = end
+            pending += _ends_of(end)
+    return names
+
+
+def _ends_of(element: Element) -> Sequence[int]:
+    return element.ends if isinstance(element, Proposition) else ()

@@ -1,0 +1,142 @@
+"""Merges that end at once: edits that are committed, or refused with their conflicts.
+
+Nothing is left open. What the caller keeps beside the commit, such as the outcome of a submission,
+is written in the same transaction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, NamedTuple
+
+from mycel.history.merge.broken_constraints import BrokenError
+from mycel.history.merge.merge_draft import MergeDraft, MovedError, apply_draft, keep_draft
+from mycel.history.merge.merging import Merging, expected_changes
+from mycel.history.merge.outcome import Conflict
+from mycel.history.merge.requests import Request
+from mycel.store.query.commits import commit_at
+from mycel.store.query.diff import Diff
+from mycel.store.query.history import entry_at
+from mycel.store.write.transaction import Transaction
+
+ATTEMPTS_MAX: Final = 2
+"""The number of times that a merge is computed while others may write."""
+
+Keep = Callable[[Transaction, "Submitted"], None]
+"""Writes more in the transaction of a commit; it may raise to give everything up."""
+
+
+class StaleBaseError(Exception):
+    """The base is not the head."""
+
+    def __init__(self, head: str) -> None:
+        super().__init__()
+        self.head = head
+
+
+class Submitted(NamedTuple):
+    """The result of edits."""
+
+    counts: dict[str, int]
+    warnings: tuple[str, ...] = ()
+    conflicts: tuple[Conflict, ...] = ()
+    """Those that are in the way; nothing is written then."""
+    seq: int | None = None
+    """The entry at which the commit ends; None if nothing had to change."""
+    head: str = ""
+    """The commit that the edits met."""
+
+
+class Submitting(Merging):
+    """Edits of one open graph, committed at once."""
+
+    def submit(self, request: Request, *, at_head: bool, keep: Keep, by: str) -> Submitted:
+        """Merge edits and commit them, if nothing is in the way.
+
+        Raises:
+            StaleBaseError: with `at_head`, the base is not the head.
+        """
+        self._store.check_idle("Submit after the transaction.")
+        for _ in range(ATTEMPTS_MAX):
+            draft = self._draft(request)
+            self._check_head(draft, request, at_head=at_head)
+            if not draft.is_decided:
+                return _refused(draft, draft.conflicts)
+            try:
+                return self._store.run(
+                    lambda tx, draft=draft: self._write_submitted(tx, draft, keep),  # type: ignore[misc]
+                    actor=by,
+                    message=request.message,
+                )
+            except MovedError:
+                continue
+            except BrokenError as broken:
+                return _refused(draft, broken.conflicts)
+        try:
+            with self._store.transaction(actor=by, message=request.message) as tx:
+                draft = self._draft(request)
+                self._check_head(draft, request, at_head=at_head)
+                if not draft.is_decided:
+                    raise _RefusedError(_refused(draft, draft.conflicts))
+                try:
+                    return self._write_submitted(tx, draft, keep)
+                except BrokenError as broken:
+                    raise _RefusedError(_refused(draft, broken.conflicts)) from broken
+        except _RefusedError as error:
+            return error.outcome
+
+    def conflicts_of(self, request: Request) -> tuple[Conflict, ...]:
+        """The conflicts that edits have now; constraints are checked when they are committed."""
+        return self._draft(request).conflicts
+
+    def preview(self, request: Request) -> tuple[Submitted, Diff]:
+        """The changes that edits would make now, and their conflicts; nothing is written."""
+        draft = self._draft(request)
+        return _refused(draft, draft.conflicts), expected_changes(draft.plan, draft.seq)
+
+    def _check_head(self, draft: MergeDraft, request: Request, *, at_head: bool) -> None:
+        if at_head and draft.commits[0] != request.theirs:
+            raise StaleBaseError(draft.commits[0])
+
+    def _write_submitted(self, tx: Transaction, draft: MergeDraft, keep: Keep) -> Submitted:
+        if not draft.plan.goals and draft.plan.schema is None:
+            result = Submitted(_counts(draft), draft.warnings, head=draft.commits[0])
+            keep(tx, result)
+            return result
+        reached = apply_draft(tx, draft)
+        seq = tx.position + 1  # With the row that closes it.
+        keep_draft(tx, seq, draft, reached)
+        result = Submitted(_counts(draft), draft.warnings, seq=seq, head=draft.commits[0])
+        keep(tx, result)
+        return result
+
+    def base_commit(self, base: str | int | None) -> str:
+        """The commit that a base names; without one, the head.
+
+        Raises:
+            ConstraintViolation, NotFound: there is no such commit.
+        """
+        with self._store.reading() as reader:
+            position = reader.position if base is None else entry_at(reader, base)
+            return commit_at(reader, position)
+
+
+class _RefusedError(Exception):
+    """Ends a transaction in which nothing is to be written."""
+
+    def __init__(self, outcome: Submitted) -> None:
+        super().__init__()
+        self.outcome = outcome
+
+
+def _refused(draft: MergeDraft, conflicts: tuple[Conflict, ...]) -> Submitted:
+    return Submitted(_counts(draft), draft.warnings, conflicts, head=draft.commits[0])
+
+
+def _counts(draft: MergeDraft) -> dict[str, int]:
+    """The number of elements that are added, removed and changed."""
+    counts = {"added": 0, "removed": 0, "changed": 0}
+    for goal in draft.plan.goals:
+        kind = "added" if goal.now is None else "removed" if goal.then is None else "changed"
+        counts[kind] += 1
+    return counts

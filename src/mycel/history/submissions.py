@@ -1,0 +1,312 @@
+"""Submissions: changes to an earlier state of a graph, each committed once, proposed, or refused.
+
+A submission names the commit that was edited and has a key of its own. The outcome is kept under
+the key in the transaction of the commit, so that an answer that was lost can be asked for again,
+and the same submission sent twice is committed once.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from hashlib import sha256
+from secrets import token_hex
+from typing import Any, Final, Literal, NamedTuple
+
+import orjson
+
+from mycel.engine.write_defaults import WriteDefaults
+from mycel.errors import (
+    AccessDenied,
+    ConstraintViolation,
+    DuplicateExists,
+    NotFound,
+    ResourceExhausted,
+    VersionConflict,
+)
+from mycel.history.branches import Branches
+from mycel.history.merge.outcome import Conflict
+from mycel.history.merge.requests import Request
+from mycel.history.merge.submitting import StaleBaseError, Submitted, Submitting
+from mycel.model.names import shorten
+from mycel.model.permission import Action, current
+from mycel.store.database import Store
+from mycel.store.log import submissions
+from mycel.store.log.submissions import KeptOutcome, StoredProposal
+from mycel.store.query.commits import commit_at
+from mycel.store.query.submissions import outcome_of
+from mycel.store.write.submissions import keep_outcome, known_outcome
+from mycel.store.write.transaction import Transaction
+
+OnConflict = Literal["fail", "merge", "propose"]
+ON_CONFLICT: Final[tuple[OnConflict, ...]] = ("fail", "merge", "propose")
+EDITS_MAX: Final = 10_000
+_KEY: Final = re.compile(r"[A-Za-z0-9._:-]{8,200}")
+_ID_BYTES: Final = 6
+
+
+class Submission(NamedTuple):
+    """The outcome of a submission."""
+
+    status: Literal["committed", "unchanged", "proposed", "conflicts"]
+    commit: str = ""
+    """The commit that was made."""
+    seq: int | None = None
+    head: str = ""
+    """The head afterwards; with conflicts, the one that is in the way."""
+    counts: Mapping[str, int] = {}
+    """The number of elements that are added, removed and changed."""
+    proposal: str = ""
+    """The id of the proposal that was made."""
+    conflicts: tuple[Conflict, ...] = ()
+    warnings: tuple[str, ...] = ()
+    contested: int = 0
+    """The number of conflicts that a proposal has."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The outcome as the wire has it."""
+        payload: dict[str, Any] = {"status": self.status}
+        if self.status == "proposed":
+            return payload | {"proposal": self.proposal, "conflicts": self.contested}
+        payload |= {"commit": self.commit, "seq": self.seq} if self.commit else {}
+        payload["head"] = self.head
+        if self.status == "conflicts":
+            return payload | {"conflicts": [each.to_dict() for each in self.conflicts]}
+        return payload | {"counts": dict(self.counts), "warnings": list(self.warnings)}
+
+
+class _KnownError(Exception):
+    """The key of a submission has an outcome already."""
+
+    def __init__(self, outcome: KeptOutcome) -> None:
+        super().__init__()
+        self.outcome = outcome
+
+
+class Submissions:
+    """The submissions to one branch: `db.submissions`."""
+
+    def __init__(self, store: Store, defaults: WriteDefaults, branches: Branches) -> None:
+        self._store: Final = store
+        self._defaults: Final = defaults
+        self._branches: Final = branches
+
+    def submit(
+        self,
+        edits: Sequence[Mapping[str, Any]] | Callable[[], Sequence[Mapping[str, Any]]],
+        *,
+        base: str | int | None = None,
+        key: str | None = None,
+        message: str = "",
+        on_conflict: OnConflict = "fail",
+        by: str | None = None,
+        content: object = None,
+    ) -> Submission:
+        """Commit edits of an earlier state, or propose them.
+
+        Edits have the form of `db.merges.merge_changes`, or are a function that makes them, which
+        is not called if the outcome of the key is known. `base` is the commit that was edited;
+        without one it is the head, which merges blindly. With "fail" it has to be the head; "merge"
+        merges what does not conflict; "propose" makes a proposal (`db.proposals`), as does every
+        submission of a caller who may only propose. The same `key` again gives the first outcome;
+        `content` is what was sent, by which the same submission is recognised.
+
+        Raises:
+            VersionConflict: the base is not the head, and `on_conflict` is "fail".
+            DuplicateExists: another submission had this key.
+            ConstraintViolation, NotFound: there is no such base, or an argument is wrong.
+        """
+        if on_conflict not in ON_CONFLICT:
+            raise ConstraintViolation(
+                f"on_conflict cannot be {shorten(repr(on_conflict))}.",
+                hint="It is fail, merge or propose.",
+            )
+        owner = None if key is None else (owner_of(self._actor(by)), check_key(key))
+        permission = current()
+        if permission is not None and not permission.may_write(self._branches.open):
+            on_conflict = "propose"
+        if on_conflict == "propose":
+            check_may("propose", self._branches.open)
+            if permission is not None and not permission.reads_all(self._branches.open):
+                raise AccessDenied(
+                    "A token that may read some paths only cannot propose yet.",
+                    hint="Give it the scope `read:/**` as well; what it may propose stays limited.",
+                )
+        digest = "" if key is None else _digest(edits if content is None else content)
+        if owner is not None and (known := self._known(owner)) is not None:
+            return self._again(known, digest)
+        known_edits = list(edits() if callable(edits) else edits)
+        if not 1 <= len(known_edits) <= EDITS_MAX:
+            raise ConstraintViolation(f"A submission has 1 to {EDITS_MAX:,} changes.")
+        name = token_hex(_ID_BYTES) if owner is None else owner[1]
+        submitting = self._submitting
+        request = Request(
+            f"submission {name}",
+            submitting.base_commit(base),
+            {},
+            message=self._defaults.message_or(message),
+            opened=self._store.now_us(),
+            by=self._actor(by),
+            edits=known_edits,
+        )
+        if on_conflict == "propose":
+            return self._propose(submitting, request, owner, digest)
+        try:
+            result = submitting.submit(
+                request,
+                at_head=on_conflict == "fail" and base is not None,
+                keep=lambda tx, result: self._keep(tx, result, owner, digest),
+                by=request.by,
+            )
+        except _KnownError as error:
+            return self._again(error.outcome, digest)
+        except StaleBaseError as error:
+            raise VersionConflict(
+                "The base of the submission is not the head of the branch.",
+                hint="Read what changed since, and submit again with the head as base; or let"
+                " on_conflict be merge.",
+                data={"status": "stale", "head": error.head},
+            ) from None
+        if result.conflicts:
+            return Submission("conflicts", head=result.head, conflicts=result.conflicts)
+        return self._show(_body(result))
+
+    def outcome(self, key: str, *, by: str | None = None) -> Submission:
+        """The outcome of a submission that the caller has made.
+
+        Raises:
+            NotFound: there is none with this key.
+        """
+        known = self._known((owner_of(self._actor(by)), check_key(key)))
+        if known is None:
+            raise NotFound(
+                f"There is no submission {shorten(key)!r}.",
+                hint="It was refused, or never arrived: send it, with the same key.",
+            )
+        return self._show(known.body)
+
+    @property
+    def _submitting(self) -> Submitting:
+        return Submitting(self._store, self._branches.open, self._branches.reading)
+
+    def _actor(self, by: str | None) -> str:
+        return self._defaults.actor_or(by)
+
+    def _known(self, owner: tuple[str, str]) -> KeptOutcome | None:
+        with self._store.reading() as reader:
+            return outcome_of(reader, *owner)
+
+    def _again(self, known: KeptOutcome, digest: str) -> Submission:
+        if known.digest != digest:
+            raise DuplicateExists(
+                "Another submission was made with this key.",
+                hint="Give each submission a key of its own.",
+            )
+        return self._show(known.body)
+
+    def _keep(
+        self, tx: Transaction, result: Submitted, owner: tuple[str, str] | None, digest: str
+    ) -> None:
+        if owner is None:
+            return
+        if (known := known_outcome(tx, owner)) is not None:
+            raise _KnownError(known)
+        keep_outcome(tx, owner, KeptOutcome(digest, _body(result)))
+
+    def _show(self, body: Mapping[str, Any]) -> Submission:
+        """An outcome as it is kept, with the ids of its commits."""
+        if body["status"] == "proposed":
+            return Submission(
+                "proposed", proposal=body["proposal"], contested=body.get("conflicts", 0)
+            )
+        with self._store.reading() as reader:
+            seq = body["seq"]
+            commit = "" if seq is None else commit_at(reader, seq)
+        return Submission(
+            body["status"],
+            commit,
+            seq,
+            commit or body["head"],
+            body["counts"],
+            warnings=tuple(body["warnings"]),
+        )
+
+    def _propose(
+        self,
+        submitting: Submitting,
+        request: Request,
+        owner: tuple[str, str] | None,
+        digest: str,
+    ) -> Submission:
+        # It is refused here if the edits have a wrong form; whether it conflicts is only told.
+        conflicts = submitting.conflicts_of(request)
+        body = {
+            "message": request.message,
+            "base": request.theirs,
+            "edits": request.edits,
+            "comments": [],
+        }
+        row = StoredProposal(
+            token_hex(_ID_BYTES), "open", owner_of(request.by), request.opened, body
+        )
+        outcome = KeptOutcome(
+            digest, {"status": "proposed", "proposal": row.id, "conflicts": len(conflicts)}
+        )
+        known = self._store.annotate(submissions.add_proposal, row, owner, outcome)
+        if known is None:
+            return self._show(outcome.body)
+        if known.body:
+            return self._again(known, digest)
+        raise ResourceExhausted(
+            f"{submissions.OPEN_MAX} proposals are open, which is the limit.",
+            hint="Accept or reject some first.",
+        )
+
+
+def _body(result: Submitted) -> dict[str, Any]:
+    """The part of a result that is kept."""
+    return {
+        "status": "unchanged" if result.seq is None else "committed",
+        "seq": result.seq,
+        "head": result.head,
+        "counts": result.counts,
+        "warnings": list(result.warnings),
+    }
+
+
+def _digest(content: object) -> str:
+    return sha256(orjson.dumps(content, option=orjson.OPT_SORT_KEYS)).hexdigest()
+
+
+def check_key(key: object) -> str:
+    """The key of a submission.
+
+    Raises:
+        ConstraintViolation: it has another form.
+    """
+    if not isinstance(key, str) or not _KEY.fullmatch(key):
+        raise ConstraintViolation(
+            f"{shorten(repr(key))} is no key of a submission.",
+            hint="It has 8 to 200 letters, digits, `.`, `_`, `:` and `-`, such as a UUID.",
+        )
+    return key
+
+
+def owner_of(actor: str) -> str:
+    """The one for whom this thread works: the actor of its permission, or else the given one."""
+    permission = current()
+    return actor if permission is None else permission.actor
+
+
+def check_may(action: Action, branch: str) -> None:
+    """Check that whoever this thread works for may do something on a branch.
+
+    Raises:
+        AccessDenied: it may not.
+    """
+    permission = current()
+    if permission is not None and not permission.allows(action, branch):
+        raise AccessDenied(
+            f"The token may not {action} here.",
+            hint="Ask the administrator of the server for a token with that scope.",
+        )

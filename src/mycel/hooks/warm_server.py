@@ -1,0 +1,159 @@
+"""Answers to hooks over a Unix socket, from a process that has the graph open.
+
+`mycel mcp` and `mycel serve` have one beside their own work, and `mycel hook keep` is one alone.
+The socket is in a private folder of the user. A request is a line, `EVENT CLIENT BYTES`, and the
+client's JSON; the answer is `ok` and the output, or `no`. One thread answers one request after
+another: a person types one prompt at a time.
+"""
+
+from __future__ import annotations
+
+import socket
+import sys
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from time import monotonic
+from typing import Final
+
+from mycel.errors import MycelError
+from mycel.hooks.addresses import is_private, socket_folder, socket_of
+from mycel.hooks.answering import answer
+from mycel.hooks.client_events import HOOK_EVENTS
+from mycel.hooks.light import INPUT_BYTES_MAX
+from mycel.knowledge.knowledge import Knowledge
+from mycel.store.file.branch_files import MAIN, current
+
+REQUEST_SECONDS: Final = 5.0
+HEAD_BYTES_MAX: Final = 200
+BACKLOG: Final = 8
+
+
+class WarmServer:
+    """Serves hooks of one graph in a thread, from the start until it is closed."""
+
+    def __init__(
+        self,
+        knowledge: Knowledge,
+        path: Path,
+        folder: Path | None,
+        person: Callable[[], str] = str,
+    ) -> None:
+        """`path` is the file of the graph; `folder` the one that it belongs to.
+
+        `person` returns the actor whose words are the user's own; it is called once, late.
+        """
+        self._knowledge, self.path = knowledge, path
+        self._main: Final = path.resolve()
+        self._person: Final = cache(person)
+        self._used = monotonic()
+        self._listeners: list[socket.socket] = []
+        self._files: list[Path] = []
+        addresses = [socket_of("db", str(path.absolute()))]
+        if folder is not None:
+            addresses.append(socket_of("folder", str(folder)))
+        if sys.platform != "win32":
+            with suppress(OSError):
+                self._listen(addresses)
+        for listener in self._listeners:
+            threading.Thread(
+                target=self._serve, args=(listener,), name="mycel-hooks", daemon=True
+            ).start()
+
+    @property
+    def is_serving(self) -> bool:
+        """True if it has a socket."""
+        return bool(self._listeners)
+
+    @property
+    def idle_seconds(self) -> float:
+        """The time since the last request."""
+        return monotonic() - self._used
+
+    def close(self) -> None:
+        """Stop, and remove the sockets."""
+        for file in self._files:
+            with suppress(OSError):
+                file.unlink()
+        for listener in self._listeners:
+            with suppress(OSError):
+                listener.shutdown(socket.SHUT_RDWR)
+            listener.close()
+        self._listeners.clear()
+
+    def _listen(self, addresses: list[str]) -> None:
+        folder = socket_folder()
+        with suppress(FileExistsError):
+            Path(folder).mkdir(mode=0o700)
+        if not is_private(folder):
+            return
+        for address in addresses:
+            if _is_answered(address):
+                continue  # Another process serves this graph.
+            with suppress(FileNotFoundError):
+                Path(address).unlink()
+            listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+            try:
+                listener.bind(address)
+                Path(address).chmod(0o600)
+                listener.listen(BACKLOG)
+            except OSError:
+                listener.close()
+                raise
+            self._listeners.append(listener)
+            self._files.append(Path(address))
+
+    def _serve(self, listener: socket.socket) -> None:
+        while True:
+            try:
+                connection, _ = listener.accept()
+            except OSError:
+                return  # It was closed.
+            with connection, suppress(OSError, ValueError):
+                connection.settimeout(REQUEST_SECONDS)
+                event, reply = self._reply(connection)
+                connection.sendall(reply)
+                self._used = monotonic()
+                connection.close()
+                if event == "session-start":
+                    self.warm_up()
+
+    def warm_up(self) -> None:
+        """Load what the first prompt needs, before it comes."""
+        with suppress(MycelError):
+            self._knowledge.search("warm up", limit=1, warnings=[])
+
+    def _reply(self, connection: socket.socket) -> tuple[str, bytes]:
+        """The event of a request, and its answer."""
+        stream = connection.makefile("rb")
+        event, client, size = stream.readline(HEAD_BYTES_MAX).decode().split()
+        if not 0 <= int(size) <= INPUT_BYTES_MAX or current(self._main) != MAIN:
+            return event, b"no\n"  # The commands of the graph use another branch by now.
+        payload = stream.read(int(size))
+        for name in HOOK_EVENTS:
+            if name == event:
+                output = answer(
+                    self._knowledge, name, client, payload, path=self.path, person=self._person
+                )
+                return event, b"ok\n" + output
+        return event, b"no\n"
+
+
+def _is_answered(address: str) -> bool:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as attempt:
+        attempt.settimeout(1.0)
+        try:
+            attempt.connect(address)
+        except OSError:
+            return False
+    return True
+
+
+def serve_until_idle(
+    server: WarmServer, idle_seconds: float, wait: Callable[[float], object]
+) -> None:
+    """Wait until nobody has asked for some time, or the graph's file is gone."""
+    while server.is_serving and server.idle_seconds < idle_seconds and server.path.exists():
+        wait(min(idle_seconds, 30.0))

@@ -1,0 +1,81 @@
+"""Counters of a server, in the text format of Prometheus.
+
+No label has a name that a caller chooses: paths are told by their kind, so that there are few
+series, and nothing of a graph is among them.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Mapping
+from typing import Final
+
+BOUNDS_S: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
+_DOORS: Final = frozenset(
+    (
+        *("kip", "mcp", "api", "ui", "branches", "merges", "queries", "openapi.json", "healthz"),
+        *("refs", "commits", "diff", "journal", "consistency", "subgraph", "submit", "proposals"),
+        *("audit", "metrics", "ws"),
+    )
+)
+
+
+class RequestMetrics:
+    """The counts of one process."""
+
+    def __init__(self) -> None:
+        self._lock: Final = threading.Lock()
+        self._requests: Final[Counter[tuple[str, str, int]]] = Counter()
+        self._buckets: Final[Counter[tuple[str, float]]] = Counter()
+        self._seconds: Final[Counter[str]] = Counter()
+
+    def count(self, door: str, method: str, status: int, took_s: float) -> None:
+        """Count one request that has ended."""
+        door = door if door in _DOORS else "other"
+        method = method if method in ("GET", "POST", "DELETE", "HEAD") else "other"
+        with self._lock:
+            self._requests[door, method, status] += 1
+            self._seconds[door] += took_s  # type: ignore[assignment]  # A counter of seconds.
+            for bound in BOUNDS_S:
+                if took_s <= bound:
+                    self._buckets[door, bound] += 1
+
+    def text(self, gauges: Mapping[str, tuple[str, float]]) -> str:
+        """All counts, and gauges: the name of each with its description and value."""
+        with self._lock:
+            requests, buckets = dict(self._requests), dict(self._buckets)
+            seconds = dict(self._seconds)
+        lines = [
+            "# HELP mycel_requests_total Requests that have ended.",
+            "# TYPE mycel_requests_total counter",
+        ]
+        totals: Counter[str] = Counter()
+        refused: Counter[int] = Counter()
+        for (door, method, status), number in sorted(requests.items()):
+            totals[door] += number
+            if status in (401, 403, 409, 412, 429):
+                refused[status] += number
+            labels = f'door="{door}",method="{method}",status="{status}"'
+            lines.append(f"mycel_requests_total{{{labels}}} {number}")
+        lines.append(
+            "# HELP mycel_request_seconds The time from the head to the end of the answer."
+        )
+        lines.append("# TYPE mycel_request_seconds histogram")
+        for door, total in sorted(totals.items()):
+            for bound in BOUNDS_S:
+                number = buckets.get((door, bound), 0)
+                lines.append(f'mycel_request_seconds_bucket{{door="{door}",le="{bound}"}} {number}')
+            lines.append(f'mycel_request_seconds_bucket{{door="{door}",le="+Inf"}} {total}')
+            lines.append(f'mycel_request_seconds_sum{{door="{door}"}} {seconds[door]:.6f}')
+            lines.append(f'mycel_request_seconds_count{{door="{door}"}} {total}')
+        lines.append("# HELP mycel_refusals_total Requests refused: rights, conflicts, limits.")
+        lines.append("# TYPE mycel_refusals_total counter")
+        lines += [
+            f'mycel_refusals_total{{status="{status}"}} {number}'
+            for status, number in sorted(refused.items())
+        ]
+        for name, (description, value) in gauges.items():
+            lines += [f"# HELP {name} {description}", f"# TYPE {name} gauge", f"{name} {value:g}"]
+        return "\n".join(lines) + "\n"

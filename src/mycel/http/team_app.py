@@ -1,0 +1,389 @@
+"""A server of many workspaces, as one ASGI application.
+
+GET /            what there is
+GET, POST /ws    the workspaces that the caller may see; a new one
+/ws/NAME/…       a workspace (`workspace_mounts`)
+GET /audit       the audit log, for administrators
+GET /metrics     counters, for administrators
+GET /healthz, GET /openapi.json
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
+from typing import Any, Final
+
+import orjson
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from mycel import __version__
+from mycel.errors import AccessDenied, InvalidSyntax, MycelError, NotFound, ResourceExhausted
+from mycel.explorer.parameters import checked, integer_parameter
+from mycel.http import openapi
+from mycel.http.metrics import CONTENT_TYPE, RequestMetrics
+from mycel.http.page_routes import is_public, public_routes
+from mycel.http.policy import RESOURCE_METADATA, Policy
+from mycel.http.request_guard import GRANT, HEALTH, RequestGate
+from mycel.http.request_values import given_parameters
+from mycel.http.responses import answer, failure, refusal
+from mycel.http.worker_pool import Workers
+from mycel.http.workspace_mounts import (
+    PREFIX,
+    WORKSPACE,
+    AppMaker,
+    OpenGraph,
+    WorkspaceMounts,
+    local_path,
+)
+from mycel.sharing.audit_log import PAGE_MAX, AuditLog
+from mycel.sharing.scopes import ACTIONS, Grant, WorkspaceAccess
+from mycel.sharing.tokens import TokenBook
+from mycel.sharing.workspace_folder import WorkspaceFolder
+
+USES_SAVED_S: Final = 30.0
+"""The time between two notes of the last uses of tokens."""
+_READING: Final = frozenset(("GET", "HEAD", "OPTIONS"))
+
+
+def build_team_app(
+    folder: WorkspaceFolder,
+    policy: Policy,
+    *,
+    open_graph: Callable[[str], OpenGraph],
+    create_graph: Callable[[str], object],
+    make_app: AppMaker,
+    audit: AuditLog,
+    workers: Workers,
+    doors: dict[str, str],
+    body_limits: dict[str, int],
+) -> RequestGate:
+    """Everything that a server of many workspaces answers.
+
+    `doors` are the names of applications of other layers by path inside a workspace. The caller
+    closes the audit log.
+    """
+    pages = _TeamPages(folder, policy, create_graph, audit, workers, doors)
+    public = Starlette(routes=public_routes(policy, workers))
+    mounts = WorkspaceMounts(folder, policy, workers, open_graph, make_app, public)
+    pages.mounts = mounts
+
+    @asynccontextmanager
+    async def lifespan(_app: Starlette) -> AsyncIterator[None]:
+        async with AsyncExitStack() as stack:
+            stack.push_async_callback(workers.close)
+            await stack.enter_async_context(mounts.lifespan())
+            await stack.enter_async_context(pages.noting_uses())
+            yield
+
+    site = Starlette(
+        routes=[
+            Route("/", pages.information, methods=["GET"]),
+            Route("/ws", pages.workspaces, methods=["GET"]),
+            Route("/ws", pages.create, methods=["POST"]),
+            Route("/audit", pages.audit_log, methods=["GET"]),
+            Route("/metrics", pages.metrics_text, methods=["GET"]),
+            Route(HEALTH, pages.health, methods=["GET"]),
+            Route("/openapi.json", pages.description, methods=["GET"]),
+            Route(RESOURCE_METADATA, pages.resource_metadata, methods=["GET"]),
+            Route(f"{RESOURCE_METADATA}/{{path:path}}", pages.resource_metadata, methods=["GET"]),
+        ],
+        exception_handlers={HTTPException: pages.refuse, Exception: pages.fail},
+        lifespan=lifespan,
+    )
+    site.router.redirect_slashes = False
+    return RequestGate(
+        _Dispatch(site, mounts, RateLimits()),
+        policy,
+        workers,
+        body_limits,
+        _is_public,
+        local_path=local_path,
+        observer=pages.observe,
+    )
+
+
+def _is_public(method: str, path: str, accept: str) -> bool:
+    """True for the page of a workspace, and for what says where tokens come from."""
+    if method == "GET" and (path == RESOURCE_METADATA or path.startswith(f"{RESOURCE_METADATA}/")):
+        return True
+    return is_public(method, path, accept)
+
+
+class RateLimits:
+    """The requests of each token within the last minute, as a bucket that fills again."""
+
+    def __init__(self) -> None:
+        self._left: Final[dict[str, tuple[float, float]]] = {}
+
+    def take(self, grant: Grant) -> float:
+        """Count a request. Returns 0, or the seconds to wait if there were too many."""
+        most = grant.requests_per_minute
+        if not most:
+            return 0.0
+        now = time.monotonic()
+        left, since = self._left.get(grant.token, (float(most), now))
+        left = min(float(most), left + (now - since) * most / 60)
+        if left < 1:
+            self._left[grant.token] = left, now
+            return (1 - left) * 60 / most
+        self._left[grant.token] = left - 1, now
+        return 0.0
+
+
+class _Dispatch:
+    """Sends a request to its workspace, or to the pages of the server."""
+
+    def __init__(self, site: ASGIApp, mounts: WorkspaceMounts, limits: RateLimits) -> None:
+        self._site: Final = site
+        self._mounts: Final = mounts
+        self._limits: Final = limits
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and (refused := self._limit(scope)) is not None:
+            await refused(scope, receive, send)
+        elif scope["type"] == "http" and scope["path"].startswith(PREFIX):
+            await self._mounts(scope, receive, send)
+        else:
+            await self._site(scope, receive, send)
+
+    def _limit(self, scope: Scope) -> Response | None:
+        """The refusal of a request beyond the limits of its token."""
+        grant: Grant | None = scope.get(GRANT)
+        if grant is None:
+            return None
+        wait_s = self._limits.take(grant)
+        if wait_s:
+            error = ResourceExhausted(
+                f"The token may send {grant.requests_per_minute} requests a minute.",
+                hint="Wait, or send several changes in one submission.",
+            )
+            return refusal(error, 429, {"retry-after": str(int(wait_s) + 1)})
+        lengths = [value for name, value in scope["headers"] if name == b"content-length"]
+        if grant.body_bytes_max and (not lengths or int(lengths[0]) > grant.body_bytes_max):
+            if scope["method"] in _READING:
+                return None
+            error = ResourceExhausted(
+                f"The token may send bodies of {grant.body_bytes_max} bytes, with their length.",
+                hint="Send fewer changes at once.",
+            )
+            return refusal(error, 413)
+        return None
+
+
+class _TeamPages:
+    """The handlers of the server's own routes."""
+
+    mounts: WorkspaceMounts
+
+    def __init__(
+        self,
+        folder: WorkspaceFolder,
+        policy: Policy,
+        create_graph: Callable[[str], object],
+        audit: AuditLog,
+        workers: Workers,
+        doors: dict[str, str],
+    ) -> None:
+        self._folder: Final = folder
+        self._policy: Final = policy
+        self._create_graph: Final = create_graph
+        self._audit: Final = audit
+        self._workers: Final = workers
+        self._doors: Final = doors
+        self._metrics: Final = RequestMetrics()
+
+    @asynccontextmanager
+    async def noting_uses(self) -> AsyncIterator[None]:
+        """Note the last uses of tokens from time to time, and at the end."""
+        tokens = self._policy.tokens
+        if tokens is None:
+            yield
+            return
+
+        async def note(tokens: TokenBook) -> None:
+            while True:
+                await asyncio.sleep(USES_SAVED_S)
+                await asyncio.to_thread(tokens.save_uses)
+
+        task = asyncio.create_task(note(tokens))
+        try:
+            yield
+        finally:
+            task.cancel()
+            await asyncio.to_thread(tokens.save_uses)
+
+    def observe(
+        self, scope: Scope, client: str, status: int, took_s: float, refusal_body: bytes
+    ) -> None:
+        """Count a request that has ended, and note it in the audit log if it belongs there."""
+        path = scope["path"]
+        door = local_path(path).strip("/").partition("/")[0]
+        self._metrics.count(door, scope["method"], status, took_s)
+        is_refused = status in (401, 403, 429)
+        if scope["method"] in _READING and not is_refused:
+            return
+        grant: Grant | None = scope.get(GRANT)
+        if grant is None and not is_refused:
+            return
+        self._audit.add(
+            actor="" if grant is None else grant.actor,
+            token="" if grant is None else grant.token,
+            client=client,
+            action=f"{scope['method']} {scope.get('raw_path', b'').decode('ascii', 'replace')}",
+            workspace=scope.get(WORKSPACE, "") if status != 404 else "",
+            status=status,
+            reason=_message(refusal_body),
+        )
+
+    async def information(self, request: Request) -> Response:
+        """`GET /`."""
+        base = f"{request.url.scheme}://{request.headers['host']}"
+        paths = {"workspaces": "/ws", "health": HEALTH, "openapi": "/openapi.json"}
+        paths |= {"audit": "/audit", "metrics": "/metrics"} if _grant(request).is_admin else {}
+        payload = {
+            "name": "mycel",
+            "version": __version__,
+            "endpoints": {name: base + path for name, path in paths.items()},
+            "actor": _grant(request).actor,
+        }
+        return answer(payload)
+
+    async def workspaces(self, request: Request) -> Response:
+        """`GET /ws`."""
+        accesses = await self._workers.run(
+            request.scope, partial(self.mounts.visible, _grant(request))
+        )
+        return answer({"workspaces": [_described(access) for access in accesses]})
+
+    async def create(self, request: Request) -> Response:
+        """`POST /ws`."""
+        try:
+            _, given = await given_parameters(request)
+            name = given.get("name")
+            if not isinstance(name, str):
+                raise InvalidSyntax('The body has no name: {"name": "shop"}.')
+            access = _grant(request).access(name)
+            if access is None or not access.allows("admin", ""):
+                raise AccessDenied(
+                    "The token may not create this workspace.",
+                    hint="An administrator creates it, with the scope `admin:/**`.",
+                )
+            if self._policy.readonly:
+                raise AccessDenied("This server is read-only.", hint="Start it without --readonly.")
+
+            def make() -> None:
+                self._create_graph(str(self._folder.new_file(name)))
+
+            await self._workers.run(request.scope, make)
+        except MycelError as error:
+            return refusal(error)
+        return answer(_described(access), 201)
+
+    async def audit_log(self, request: Request) -> Response:
+        """`GET /audit`."""
+        try:
+            _check_admin(request)
+            _, given = await given_parameters(request)
+            parameters = {
+                "before": integer_parameter("A record", None, 1 << 62, 1),
+                "limit": integer_parameter("The most records", 100, PAGE_MAX, 1),
+            }
+            known = checked("audit", parameters, given)
+            page = await self._workers.run(request.scope, partial(self._audit.page, **known))
+        except MycelError as error:
+            return refusal(error)
+        return answer(page)
+
+    async def metrics_text(self, request: Request) -> Response:
+        """`GET /metrics`."""
+        try:
+            _check_admin(request)
+        except MycelError as error:
+            return refusal(error)
+        gauges = {
+            "mycel_workspaces_open": ("Workspaces that are open.", float(len(self.mounts.open))),
+            "mycel_workspaces": ("Workspaces in the folder.", float(len(self._folder.names()))),
+        }
+        return Response(self._metrics.text(gauges), media_type=CONTENT_TYPE)
+
+    async def health(self, _request: Request) -> Response:
+        """`GET /healthz`."""
+        return answer({"status": "ok"})
+
+    async def description(self, _request: Request) -> Response:
+        """`GET /openapi.json`."""
+        return answer(
+            openapi.team_document(
+                version=__version__,
+                body_bytes_max=self._policy.body_bytes_max,
+                wants_token=self._policy.wants_token,
+                doors=self._doors,
+            )
+        )
+
+    async def resource_metadata(self, request: Request) -> Response:
+        """`GET /.well-known/oauth-protected-resource`, for the server or a path of it.
+
+        The same for every path, whether there is something or not.
+        """
+        issuers = self._policy.issuers
+        if issuers is None:
+            raise HTTPException(404)
+        path = request.path_params.get("path", "")
+        return answer(issuers.settings.metadata(f"/{path}" if path else ""))
+
+    async def refuse(self, request: Request, error: Exception) -> Response:
+        """The response for an unknown path, or a method that a path does not have."""
+        if not isinstance(error, HTTPException) or error.status_code not in (404, 405):
+            raise error
+        if error.status_code == 404:
+            missing = NotFound(
+                "There is nothing at this path.",
+                hint="GET / shows what there is; a workspace is below /ws/NAME.",
+            )
+            return refusal(missing, 404)
+        allowed = (error.headers or {}).get("Allow", "another method")
+        misused = InvalidSyntax(
+            f"{request.url.path} does not take {request.method}.", hint=f"Use {allowed}."
+        )
+        return refusal(misused, 405, error.headers)
+
+    async def fail(self, _request: Request, error: Exception) -> Response:
+        """The response to an unexpected error, which the gate logs."""
+        return failure(error)
+
+
+def _grant(request: Request) -> Grant:
+    grant: Grant = request.scope[GRANT]
+    return grant
+
+
+def _check_admin(request: Request) -> None:
+    if not _grant(request).is_admin:
+        raise AccessDenied(
+            "This is for administrators.", hint="It needs a token with the scope `admin:/**`."
+        )
+
+
+def _described(access: WorkspaceAccess) -> dict[str, Any]:
+    """A workspace as its caller sees it."""
+    can = [action for action in ACTIONS if access.may_ever(action)]
+    return {"workspace": access.workspace, "path": PREFIX + access.workspace, "can": can}
+
+
+def _message(body: bytes) -> str:
+    """The message of an error's body, for the audit log."""
+    try:
+        message = orjson.loads(body)["error"]["message"]
+    except (orjson.JSONDecodeError, KeyError, TypeError):
+        return ""
+    return str(message)

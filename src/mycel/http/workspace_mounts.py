@@ -1,0 +1,298 @@
+"""The workspaces of a server of many, each an application of its own below `/ws/NAME`.
+
+A workspace has everything that a server of one graph has: the application is the same. It is opened
+by its first request and closed when nobody has used it for a while (`sharing.open_workspaces`), so
+what is idle costs nothing.
+
+Which application answers follows from the rights of the request, before anything is read of it. One
+that may write gets the whole; one that may only read gets that of a server that is read-only. A
+request that may not see a workspace gets the answer of one that is not there. All threads of a
+request work with its permission (`model.permission`), and what runs without a request, with none.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from contextvars import Context
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from starlette.applications import Starlette
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from mycel.api.graph import Graph
+from mycel.api.open_branches import OpenBranches
+from mycel.errors import AccessDenied, InternalError, MycelError, NotFound
+from mycel.http.policy import Policy
+from mycel.http.request_guard import GRANT
+from mycel.http.responses import refusal
+from mycel.http.worker_pool import PERMISSION, Workers
+from mycel.model.permission import permitted
+from mycel.sharing.open_workspaces import OpenWorkspaces
+from mycel.sharing.scoped_copy import FOLDER, MainAlone, ScopedCopy
+from mycel.sharing.scopes import ALL, Grant, Pattern, WorkspaceAccess
+from mycel.sharing.workspace_folder import WorkspaceFolder, unknown_workspace
+from mycel.store.file.branch_files import MAIN
+
+PREFIX: Final = "/ws/"
+WORKSPACE: Final = "mycel.workspace"
+"""The key of a scope for the name of its workspace."""
+
+
+class OpenGraph(NamedTuple):
+    """The graph of a workspace, its open branches, and what else ends with it."""
+
+    graph: Graph
+    branches: OpenBranches
+    end: Callable[[], object] = lambda: None
+
+
+AppMaker = Callable[[str, OpenGraph, Policy], Starlette]
+"""Makes the application of a workspace, for a policy."""
+
+
+def local_path(path: str) -> str:
+    """The path inside a workspace.
+
+    >>> local_path("/ws/shop/kip"), local_path("/ws/shop"), local_path("/metrics")
+    ('/kip', '', '/metrics')
+    """
+    if not path.startswith(PREFIX):
+        return path
+    name = path[len(PREFIX) :].partition("/")[0]
+    return path[len(PREFIX) + len(name) :]
+
+
+class OpenWorkspace:
+    """One workspace that is open, with its applications."""
+
+    def __init__(
+        self, name: str, opened: OpenGraph, policy: Policy, make_app: AppMaker, loop: Any
+    ) -> None:
+        self.name: Final = name
+        self.graph: Final = opened.graph
+        self.copy: ScopedCopy | None = None
+        """The copy that it is, for those who may read some paths only."""
+        self._opened: Final = opened
+        self._policy: Final = policy
+        self._make_app: Final = make_app
+        self._loop: Final[asyncio.AbstractEventLoop] = loop
+        self._apps: Final[dict[bool, _RunningApp]] = {}
+
+    async def app(self, *, readonly: bool) -> Starlette:
+        """The application for requests that may write, or for those that only read."""
+        running = self._apps.get(readonly)
+        if running is None:
+            policy = self._policy
+            if readonly and not policy.readonly:
+                policy = replace(policy, readonly=True)
+            running = self._apps[readonly] = _RunningApp(
+                self._make_app(self.name, self._opened, policy)
+            )
+        await running.ready()
+        return running.app
+
+    def close(self) -> None:
+        """End the applications, then close branches and graph. Not for the thread of the loop."""
+        if self._apps and not self._loop.is_closed():
+            asyncio.run_coroutine_threadsafe(self._stop(), self._loop).result()
+        self._opened.end()
+        self._opened.branches.close()
+        self._opened.graph.close()
+
+    async def _stop(self) -> None:
+        for running in self._apps.values():
+            await running.stop()
+
+
+class _RunningApp:
+    """An application whose lifespan runs in a task of its own."""
+
+    def __init__(self, app: Starlette) -> None:
+        self.app: Final = app
+        self._ready: Final = asyncio.Event()
+        self._ending: Final = asyncio.Event()
+        # Without the permission of the request that happens to come first.
+        self._task: Final = asyncio.get_running_loop().create_task(self._run(), context=Context())
+
+    async def _run(self) -> None:
+        with permitted(_NOBODY):
+            async with self.app.router.lifespan_context(self.app):
+                self._ready.set()
+                await self._ending.wait()
+
+    async def ready(self) -> None:
+        await self._ready.wait()
+
+    async def stop(self) -> None:
+        self._ending.set()
+        await self._task
+
+
+_NOBODY: Final = WorkspaceAccess("nobody", "", ())
+"""The permission of what runs without a request: none."""
+
+
+class WorkspaceMounts:
+    """The ASGI application of all paths below `/ws/`."""
+
+    def __init__(
+        self,
+        folder: WorkspaceFolder,
+        policy: Policy,
+        workers: Workers,
+        open_graph: Callable[[str], OpenGraph],
+        make_app: AppMaker,
+        public: ASGIApp,
+    ) -> None:
+        """Take what opens a graph and makes its application; `public` answers without a token."""
+        self._folder: Final = folder
+        self._public: Final = public
+        self._policy: Final = policy
+        self._workers: Final = workers
+        self._open_graph: Final = open_graph
+        self._make_app: Final = make_app
+        self.open: Final[OpenWorkspaces[OpenWorkspace]] = OpenWorkspaces()
+        self.copies: Final[OpenWorkspaces[OpenWorkspace]] = OpenWorkspaces()
+        """Copies of open workspaces, by name and patterns. Each is a user of its workspace."""
+
+    @asynccontextmanager
+    async def lifespan(self) -> AsyncIterator[None]:
+        """Close all workspaces at the end."""
+        try:
+            yield
+        finally:
+            await asyncio.to_thread(self.copies.close)
+            await asyncio.to_thread(self.open.close)
+
+    def visible(self, grant: Grant) -> list[WorkspaceAccess]:
+        """The workspaces that a caller may see, by name."""
+        accesses = (grant.access(name) for name in self._folder.names())
+        return [access for access in accesses if access is not None]
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        name, slash, _ = scope["path"][len(PREFIX) :].partition("/")
+        scope[WORKSPACE] = name
+        grant: Grant | None = scope.get(GRANT)
+        if grant is None:  # The page, which is the same for every name, whether it is there or not.
+            await self._public(_inside(scope, name), receive, send)
+            return
+        try:
+            access = grant.access(name)
+            if access is None:
+                raise unknown_workspace(name)
+            if not slash:
+                raise NotFound("There is nothing at this path.", hint=f"GET {PREFIX}{name}/")
+            patterns = _visible_patterns(access)
+            path = self._folder.find(name)  # Each time: it may be gone.
+            if patterns == (ALL,):
+                place, opened = self.open, await self._open_whole(scope, name, path)
+            else:
+                place, opened = self.copies, await self._open_copy(scope, name, path, patterns)
+        except MycelError as error:
+            await refusal(error)(scope, receive, send)
+            return
+        try:
+            app = await opened.app(readonly=not access.may_ever("write"))
+            inner = _inside(scope, name) | {PERMISSION: access}
+            with permitted(access):
+                await app(inner, receive, send)
+        finally:
+            place.give(opened)
+
+    async def _open_whole(self, scope: Scope, name: str, path: Path) -> OpenWorkspace:
+        """Begin to use a workspace."""
+        opened = self.open.take_open(name)
+        if opened is None:
+            loop = asyncio.get_running_loop()
+            opened = await self._workers.run(scope, lambda: self._take(name, path, loop))
+        return opened
+
+    async def _open_copy(
+        self, scope: Scope, name: str, path: Path, patterns: tuple[Pattern, ...]
+    ) -> OpenWorkspace:
+        """Begin to use the copy of a workspace for some patterns, as the workspace is now."""
+        loop = asyncio.get_running_loop()
+
+        def take() -> OpenWorkspace:
+            opened = self._take_copy(name, path, patterns, loop)
+            try:
+                if opened.copy is not None:
+                    opened.copy.follow()
+            except BaseException:
+                if opened.copy is not None and opened.copy.is_outdated:
+                    self.copies.discard(opened)
+                self.copies.give(opened)
+                raise
+            return opened
+
+        def take_again() -> OpenWorkspace:
+            try:
+                return take()
+            except InternalError:  # It had to be made again.
+                return take()
+
+        return await self._workers.run(scope, take_again)
+
+    def _take_copy(
+        self,
+        name: str,
+        path: Path,
+        patterns: tuple[Pattern, ...],
+        loop: asyncio.AbstractEventLoop,
+    ) -> OpenWorkspace:
+        def open_() -> OpenWorkspace:
+            source = self._take(name, path, loop)
+            try:
+                copy = ScopedCopy(
+                    source.graph,
+                    self._folder.path / FOLDER / name,
+                    patterns,
+                    readonly=self._policy.readonly,
+                    timeout_s=self._policy.timeout_s,
+                )
+            except BaseException:
+                self.open.give(source)
+                raise
+
+            def end() -> None:
+                copy.close()
+                self.open.give(source)
+
+            opened = OpenGraph(copy.graph, MainAlone(copy.graph), end)
+            filtered = OpenWorkspace(name, opened, self._policy, self._make_app, loop)
+            filtered.copy = copy
+            return filtered
+
+        return self.copies.take((name, patterns), open_)
+
+    def _take(self, name: str, path: Path, loop: asyncio.AbstractEventLoop) -> OpenWorkspace:
+        def open_() -> OpenWorkspace:
+            return OpenWorkspace(
+                name, self._open_graph(str(path)), self._policy, self._make_app, loop
+            )
+
+        return self.open.take(name, open_)
+
+
+def _inside(scope: Scope, name: str) -> dict[str, Any]:
+    """The scope of a request for the application of a workspace."""
+    return dict(scope) | {"root_path": scope.get("root_path", "") + PREFIX + name}
+
+
+def _visible_patterns(access: WorkspaceAccess) -> tuple[Pattern, ...]:
+    """The elements that a caller may read: all of every branch, or some of main.
+
+    Raises:
+        AccessDenied: it is neither; on each branch other elements are hidden.
+    """
+    patterns = access.patterns("read", MAIN)
+    if not patterns or (patterns == (ALL,) and not access.reads_everything):
+        raise AccessDenied(
+            "The token may read some paths of some branches only, which cannot be kept apart.",
+            hint="Give it the scope `read:/**@main`, or one of paths on every branch.",
+        )
+    return patterns

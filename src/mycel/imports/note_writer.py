@@ -1,0 +1,163 @@
+"""Imported notes as nodes, below a folder of their source: `concept://shop/obsidian/ideas/login`.
+
+A note that was changed in the graph since keeps that change until its file changes too. One that
+was deleted stays deleted. A link to a note that does not exist is a relation to a missing concept,
+which heals when it is written.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import Any, Final
+
+from mycel.imports.note_files import ImportedNote, NoteLink
+from mycel.imports.turn_writer import segment
+from mycel.knowledge.knowledge import Knowledge
+from mycel.knowledge.node_values import NewNode, NewRelation
+from mycel.knowledge.uris import FILE, build
+from mycel.knowledge.vocabulary import RESOURCE
+from mycel.store.query import lookup
+from mycel.text.redaction import redact
+
+BATCH_NOTES: Final = 500
+DIGEST: Final = "import_digest"
+"""The metadata key with the hash of a note's text in its source."""
+LINKS: Final = "import_links"
+"""The metadata key with the relations that the import wrote, each with its target."""
+_RESERVED: Final = re.compile(r"[^A-Za-z0-9_]+")
+
+
+@dataclass(slots=True)
+class NoteCounts:
+    """The result of writing notes."""
+
+    written: int = 0
+    known: int = 0
+    """Notes whose source has not changed."""
+    deleted: int = 0
+    """Notes that the user deleted; they stay deleted."""
+    links: int = 0
+    secrets: Counter[str] = field(default_factory=Counter)
+
+
+class NoteWriter:
+    """Writes the notes of one source into a graph."""
+
+    def __init__(self, knowledge: Knowledge, source: str) -> None:
+        self._knowledge, self._source = knowledge, source
+        self._titles: dict[str, str] = {}
+        self._aliases: dict[str, str] = {}
+        self.counts: Final = NoteCounts()
+
+    def _uri(self, path: str) -> str:
+        parts = [self._source, *(part for part in path.split("/") if part not in ("", ".", ".."))]
+        safe = "/".join(segment(part) if len(part) > 150 else part for part in parts)
+        return self._knowledge.uri(re.sub(r"[\\\x00-\x1f\x7f-\x9f:]", "-", safe)).text
+
+    def announce(self, notes: Iterable[ImportedNote]) -> None:
+        """Remember the titles of notes, so that links among them find each other in any order."""
+        for note in notes:
+            uri = self._uri(note.path)
+            for title in (note.title, note.path, note.path.rpartition("/")[2]):
+                self._titles.setdefault(title.lower(), uri)
+            for alias in note.properties.get("aliases") or ():
+                self._aliases.setdefault(str(alias).lower(), uri)
+
+    def write(self, notes: Sequence[ImportedNote]) -> None:
+        """Write notes that are new or have changed, with their links, as one transaction."""
+        uris = {self._uri(note.path): note for note in notes}
+        with self._knowledge.db.reading() as reader:
+            there = {name: number for number, _, name in lookup.named(reader, list(uris))}
+            removed = lookup.former_names(reader, [uri for uri in uris if uri not in there])
+            before = reader.elements(there.values())
+        nodes: list[NewNode] = []
+        relations: list[NewRelation] = []
+        stale: list[tuple[str, str, str]] = []
+        resources: dict[str, NewNode] = {}
+        for uri, note in uris.items():
+            element = before.get(there.get(uri, -1))
+            digest = _digest(note)
+            metadata = {} if element is None else element.metadata
+            if element is None and uri in removed:
+                self.counts.deleted += 1
+            elif metadata.get(DIGEST) == digest:
+                self.counts.known += 1
+            else:
+                links: dict[tuple[str, str], None] = {}
+                for link in note.links:
+                    target = self._target(link)
+                    if target != uri:
+                        links[link.relation, target] = None
+                    if link.is_file:
+                        resources[target] = NewNode(target, type=RESOURCE)
+                there_before = self._relations(uri) if element is not None else set()
+                recorded = metadata.get(LINKS)
+                former = {
+                    (relation, target)
+                    for text in (recorded if isinstance(recorded, list) else ())
+                    for relation, _, target in [str(text).partition(" ")]
+                }
+                stale += [(uri, *pair) for pair in sorted((former & there_before) - links.keys())]
+                # What others wrote before stays theirs.
+                own = [pair for pair in links if pair in former or pair not in there_before]
+                nodes.append(self._node(uri, note, digest, [" ".join(pair) for pair in own]))
+                relations += [NewRelation(uri, *pair) for pair in links]
+        message = f"import {self._source}"
+        if stale:
+            self._knowledge.delete_many(
+                (), relations=stale, reason="no longer in its file", message=message
+            )
+        if nodes:
+            new = [*nodes, *resources.values()]
+            outcome = self._knowledge.remember(new, relations, message=message)
+            self.counts.written += len(nodes)
+            self.counts.links += sum(relation.changed for relation in outcome.relations)
+
+    def _relations(self, uri: str) -> set[tuple[str, str]]:
+        return {
+            (relation.relation, relation.target)
+            for relation in self._knowledge.relations(uri)
+            if relation.source == uri
+        }
+
+    def _target(self, link: NoteLink) -> str:
+        if link.is_file:
+            return build(FILE, self._knowledge.workspace, f"{self._source}/{link.target}").text
+        name = link.target.lower()
+        return self._titles.get(name) or self._aliases.get(name) or self._uri(link.target)
+
+    def _node(self, uri: str, note: ImportedNote, digest: str, links: list[str]) -> NewNode:
+        text = redact(note.text)
+        self.counts.secrets += text.kinds
+        properties = {
+            key: self._clean(value)
+            for name, value in note.properties.items()
+            if (key := _RESERVED.sub("_", name).strip("_")) and not key[0].isdigit()
+        }
+        metadata: dict[str, Any] = {"source": self._source, DIGEST: digest, LINKS: links}
+        if note.time is not None:
+            metadata["observed_at"] = note.time
+        return NewNode(uri, redact(note.title).text, text.text, note.type, properties, metadata)
+
+    def _clean(self, value: Any) -> Any:
+        """A property without secrets."""
+        match value:
+            case str():
+                redacted = redact(value)
+                self.counts.secrets += redacted.kinds
+                return redacted.text
+            case list():
+                return [self._clean(item) for item in value]
+            case Mapping():
+                return {key: self._clean(item) for key, item in value.items()}
+            case _:
+                return value
+
+
+def _digest(note: ImportedNote) -> str:
+    text = "\0".join((note.title, note.text, repr(sorted(note.properties.items(), key=str))))
+    return sha256(text.encode(errors="replace")).hexdigest()[:16]

@@ -1,0 +1,233 @@
+"""A preview of a source, and its import.
+
+An import is a transaction for each batch, so one that is interrupted has kept what it wrote, and
+the next run goes on behind it: turns and notes are known by their ids.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from mycel.errors import ConstraintViolation
+from mycel.imports import exports, note_files, transcripts
+from mycel.imports.kinds import CONVERSATIONS, ImportSource, SourceKind
+from mycel.imports.note_files import ImportedNote, NoteItems
+from mycel.imports.note_writer import BATCH_NOTES, NoteWriter
+from mycel.imports.turn_writer import BATCH_TURNS, TurnWriter
+from mycel.imports.turns import SourceProblem, Turn, TurnItems
+from mycel.knowledge.knowledge import Knowledge
+from mycel.model.client_names import importing
+from mycel.model.names import count
+from mycel.text.redaction import redact
+
+PROBLEMS_SHOWN: Final = 100
+"""Problems that are listed; all are counted."""
+
+ImportProgress = Callable[[int], object]
+"""Gets the number of turns or notes that were read so far."""
+
+_TURN_READERS: Final[dict[SourceKind, Callable[[Path], TurnItems]]] = {
+    "claude-code": transcripts.transcript_turns,
+    "codex": transcripts.transcript_turns,
+    "chatgpt": exports.chatgpt_turns,
+    "claude": exports.claude_turns,
+    "turns": exports.plain_turns,
+}
+_NOTE_READERS: Final[dict[SourceKind, Callable[[Path], NoteItems]]] = {
+    "basic-memory": note_files.markdown_notes,
+    "obsidian": note_files.markdown_notes,
+    "markdown": note_files.markdown_notes,
+    "instructions": note_files.instruction_notes,
+    "mem0": note_files.mem0_notes,
+}
+
+
+@dataclass(slots=True)
+class Problems:
+    """The parts of a source that cannot be read."""
+
+    count: int = 0
+    first: list[SourceProblem] = field(default_factory=list)
+
+    def add(self, problem: SourceProblem) -> None:
+        self.count += 1
+        if len(self.first) < PROBLEMS_SHOWN:
+            self.first.append(problem)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"count": self.count, "first": [problem._asdict() for problem in self.first]}
+
+
+@dataclass(slots=True)
+class Preview:
+    """The content of a source, before it is imported."""
+
+    source: ImportSource
+    conversations: int = 0
+    items: int = 0
+    """Turns or notes."""
+    first_time: str | None = None
+    last_time: str | None = None
+    secrets: Counter[str] = field(default_factory=Counter)
+    problems: Problems = field(default_factory=Problems)
+
+    def to_dict(self) -> dict[str, Any]:
+        is_talk = self.source.kind in CONVERSATIONS
+        return {
+            "source": self.source.kind,
+            "path": str(self.source.path),
+            "files": sum(1 for _ in self.source.each_file()),
+            "bytes": self.source.size,
+            **({"conversations": self.conversations} if is_talk else {}),
+            ("turns" if is_talk else "notes"): self.items,
+            "from": self.first_time,
+            "to": self.last_time,
+            "secrets": dict(self.secrets),
+            "problems": self.problems.to_dict(),
+        }
+
+
+@dataclass(slots=True)
+class ImportResult:
+    """The result of an import."""
+
+    source: ImportSource
+    written: int = 0
+    known: int = 0
+    """Items that were there before."""
+    deleted: int = 0
+    """Items that the user deleted; they stay deleted."""
+    conversations: int = 0
+    links: int = 0
+    secrets: Counter[str] = field(default_factory=Counter)
+    problems: Problems = field(default_factory=Problems)
+
+    def to_dict(self) -> dict[str, Any]:
+        is_talk = self.source.kind in CONVERSATIONS
+        return {
+            "source": self.source.kind,
+            ("turns" if is_talk else "notes"): {
+                "written": self.written,
+                "known": self.known,
+                "deleted": self.deleted,
+            },
+            **({"conversations": self.conversations} if is_talk else {}),
+            "links": self.links,
+            "secrets": dict(self.secrets),
+            "problems": self.problems.to_dict(),
+        }
+
+
+def preview_source(source: ImportSource, progress: ImportProgress = lambda _count: None) -> Preview:
+    """Read a source and write nothing."""
+    preview = Preview(source)
+    conversations: set[str] = set()
+    for item in _items(source):
+        if isinstance(item, SourceProblem):
+            preview.problems.add(item)
+            continue
+        preview.items += 1
+        preview.secrets += redact(item.text).kinds
+        if isinstance(item, Turn):
+            conversations.add(item.conversation)
+        if item.time is not None:
+            preview.first_time = min(preview.first_time or item.time, item.time)
+            preview.last_time = max(preview.last_time or item.time, item.time)
+        if preview.items % BATCH_TURNS == 0:
+            progress(preview.items)
+    preview.conversations = len(conversations)
+    return preview
+
+
+def import_source(
+    knowledge: Knowledge,
+    source: ImportSource,
+    *,
+    strict: bool = False,
+    progress: ImportProgress = lambda _count: None,
+) -> ImportResult:
+    """Write what is new in a source. With `strict`, nothing is written if a part cannot be read.
+
+    The file of the memory server has an importer of its own (`knowledge.memory.file_import`).
+
+    Raises:
+        ConstraintViolation: `strict`, and a part cannot be read.
+    """
+    if strict:
+        problems = preview_source(source).problems
+        if problems.count:
+            first = problems.first[0]
+            raise ConstraintViolation(
+                f"{count(problems.count, 'part')} cannot be read; the first: {first.place}:"
+                f" {first.why}.",
+                hint="Nothing was written. Without --strict the rest is imported.",
+            )
+    with importing(source.kind):
+        if source.kind in CONVERSATIONS:
+            return _import_turns(knowledge, source, progress)
+        return _import_notes(knowledge, source, progress)
+
+
+def _items(source: ImportSource) -> Iterator[Turn | ImportedNote | SourceProblem]:
+    for path in source.files:
+        if source.kind in CONVERSATIONS:
+            yield from _TURN_READERS[source.kind](path)
+        else:
+            yield from _NOTE_READERS[source.kind](path)
+
+
+def _import_turns(
+    knowledge: Knowledge, source: ImportSource, progress: ImportProgress
+) -> ImportResult:
+    outcome = ImportResult(source)
+    writer = TurnWriter(knowledge.db, knowledge.workspace, source.kind)
+    batch: list[Turn] = []
+    read = 0
+    for item in _items(source):
+        if isinstance(item, SourceProblem):
+            outcome.problems.add(item)
+        elif isinstance(item, Turn):
+            batch.append(item)
+        if len(batch) >= BATCH_TURNS:
+            writer.write(batch)
+            read += len(batch)
+            progress(read)
+            batch.clear()
+    if batch:
+        writer.write(batch)
+    counts = writer.counts
+    outcome.written, outcome.known, outcome.deleted = counts.written, counts.known, counts.deleted
+    outcome.conversations, outcome.links = counts.conversations, counts.links
+    outcome.secrets = counts.secrets
+    return outcome
+
+
+def _import_notes(
+    knowledge: Knowledge, source: ImportSource, progress: ImportProgress
+) -> ImportResult:
+    outcome = ImportResult(source)
+    writer = NoteWriter(knowledge, source.kind)
+    # Links name notes by their titles, so titles are read first.
+    writer.announce(item for item in _items(source) if isinstance(item, ImportedNote))
+    batch: list[ImportedNote] = []
+    read = 0
+    for item in _items(source):
+        if isinstance(item, SourceProblem):
+            outcome.problems.add(item)
+        elif isinstance(item, ImportedNote):
+            batch.append(item)
+        if len(batch) >= BATCH_NOTES:
+            writer.write(batch)
+            read += len(batch)
+            progress(read)
+            batch.clear()
+    if batch:
+        writer.write(batch)
+    counts = writer.counts
+    outcome.written, outcome.known, outcome.deleted = counts.written, counts.known, counts.deleted
+    outcome.links, outcome.secrets = counts.links, counts.secrets
+    return outcome

@@ -1,0 +1,79 @@
+"""The model of conversations that imports and hooks share.
+
+A turn is what one speaker said at once. Its id is its identity: the same turn is never written
+twice, and one that the user deleted is not written again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Final, NamedTuple
+
+USER: Final = "user"
+ASSISTANT: Final = "assistant"
+TURN_CHARACTERS_MAX: Final = 20_000
+"""A longer text is cut where it is read: logs and files that were pasted say little."""
+_EARLIEST_YEAR: Final = 1970
+_MILLISECONDS_FROM: Final = 1e11
+"""Numbers from here on are milliseconds since 1970, others are seconds."""
+
+
+class Turn(NamedTuple):
+    """The words of one speaker at once."""
+
+    conversation: str
+    """The id of the conversation, unique within its source."""
+    id: str
+    """Unique within the conversation."""
+    speaker: str
+    text: str
+    position: int
+    time: str | None = None
+    """ISO 8601 in UTC."""
+    title: str = ""
+    """The title of the conversation, if it is known by now."""
+
+
+class SourceProblem(NamedTuple):
+    """A part of a source that cannot be read: its place, and why."""
+
+    place: str
+    why: str
+
+
+TurnItem = Turn | SourceProblem
+TurnItems = Iterator[TurnItem]
+
+
+def utc_time(value: object) -> str | None:
+    """A time of a source as ISO 8601 in UTC; None if it is none.
+
+    >>> utc_time(1767225600), utc_time("2026-01-01T01:00:00+01:00"), utc_time("soon")
+    ('2026-01-01T00:00:00Z', '2026-01-01T00:00:00Z', None)
+    """
+    try:
+        if isinstance(value, bool):
+            return None
+        if isinstance(value, int | float):
+            seconds = value / 1000 if value > _MILLISECONDS_FROM else value
+            time = datetime.fromtimestamp(seconds, UTC)
+        elif isinstance(value, str) and value:
+            time = datetime.fromisoformat(value)
+            time = time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
+        else:
+            return None
+    except (ValueError, OverflowError, OSError):
+        return None
+    if time.year < _EARLIEST_YEAR:
+        return None
+    return time.isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
+def cut_text(text: str) -> str:
+    """A text without spaces around it, and not too long."""
+    text = text.strip()
+    if len(text) <= TURN_CHARACTERS_MAX:
+        return text
+    left_out = len(text) - TURN_CHARACTERS_MAX
+    return f"{text[:TURN_CHARACTERS_MAX].rstrip()}\n[… {left_out} more characters]"

@@ -1,0 +1,221 @@
+"""The neighbourhood of some nodes, in the form in which one workspace gives it to another.
+
+docs/remote-protocol.md describes the form. Records and proofs come with it, so that whoever gets it
+can check it against a root.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any, Final
+
+from mycel.engine.missing_concepts import is_placeholder
+from mycel.errors import AmbiguousName, ConstraintViolation, InvalidId, NotFound
+from mycel.graph.traversal import Bounds, Reached
+from mycel.knowledge.knowledge_view import KnowledgeView
+from mycel.knowledge.name_resolution import locate
+from mycel.knowledge.node_lookup import element_uri, find
+from mycel.model.directions import Direction
+from mycel.model.elements import Concept, Element, Proposition
+from mycel.model.records import record_hash
+from mycel.store.check.proofs import prove_elements
+from mycel.store.query.commits import commit_at
+from mycel.store.query.reader import Reader
+
+STARTS_MAX: Final = 100
+NODES_MAX: Final = 1000
+LINKS_MAX: Final = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class SubgraphRequest:
+    """A neighbourhood that somebody asks for."""
+
+    starts: Sequence[str]
+    costs: Sequence[float] = ()
+    """The cost so far of each start; 0 for those left out."""
+    max_cost: float = 1.0
+    max_nodes: int = 100
+    direction: Direction = "both"
+    relation_types: Sequence[str] | None = None
+    proofs: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse a request that cannot be answered."""
+        if not 1 <= len(self.starts) <= STARTS_MAX or len(self.costs) > len(self.starts):
+            raise ConstraintViolation(
+                f"A subgraph has 1 to {STARTS_MAX} starts, each with at most one cost."
+            )
+
+
+def read_subgraph(view: KnowledgeView, request: SubgraphRequest) -> tuple[dict[str, Any], str]:
+    """A neighbourhood at one moment, and the digest of its records.
+
+    Raises:
+        ConstraintViolation, InvalidId: a bound or a start is invalid.
+    """
+    with view.db.reading() as reader:
+        hood = _Neighbourhood(view, reader, request)
+        hood.reach()
+        return hood.wire(), hood.digest()
+
+
+class _Neighbourhood:
+    """The nodes that were reached from all starts, each at its least cost."""
+
+    def __init__(self, view: KnowledgeView, reader: Reader, request: SubgraphRequest) -> None:
+        self._view = view
+        self._reader = reader
+        self._request = request
+        self._reached: dict[int, tuple[float, Reached, Concept]] = {}
+        self._missing: list[dict[str, Any]] = []
+        self._is_truncated = False
+        self._links: list[Proposition] = []
+        self._shown: list[Element] = []
+        self._records: dict[int, bytes] = {}
+
+    def reach(self) -> None:
+        """Go from each start, cheapest first, as far as its cost allows."""
+        request = self._request
+        costs = [*request.costs, *[0.0] * (len(request.starts) - len(request.costs))]
+        known = request.relation_types
+        if known is not None:  # Types that this graph does not know lead nowhere.
+            known = [name for name in known if self._reader.find_predicate(name) is not None]
+        for cost, start in sorted(zip(costs, request.starts, strict=True)):
+            concept = self._start(start)
+            left = request.max_cost - cost
+            if concept is None or left < 0:
+                continue
+            bounds = Bounds(left, request.max_nodes, None, request.direction, known)
+            traversal = self._view.db.traverse_in(self._reader, concept.id, bounds)
+            self._is_truncated |= bool(traversal.cut_off)
+            for node in traversal.nodes:
+                self._take(cost, node, concept)
+        nearest = sorted(self._reached.items(), key=lambda item: (item[1][0], item[0]))
+        self._is_truncated |= len(nearest) > request.max_nodes
+        self._reached = dict(nearest[: request.max_nodes])
+        self._collect()
+
+    def _take(self, cost: float, node: Reached, start: Concept) -> None:
+        element = node.element
+        if not isinstance(element, Concept) or is_placeholder(element):
+            return
+        total = cost + node.cost
+        before = self._reached.get(element.number)
+        if before is None or total < before[0]:
+            self._reached[element.number] = total, node, start
+
+    def _start(self, text: str) -> Concept | None:
+        """The concept of a start; without one, it is noted why there is none."""
+        uri = self._view.uri(text)
+        match = find(self._reader, uri)
+        concept = None if match is None or match.is_missing else self._reader.concept(match.number)
+        if concept is not None:
+            return concept
+        entry: dict[str, Any] = {"uri": uri.text, "status": "unknown"}
+        try:
+            moved = locate(self._reader, uri, at_home=True).concept
+        except (AmbiguousName, InvalidId, NotFound):
+            dead = self._reader.concept_named(None, uri.text, tombstoned=True)
+            if dead is not None and dead.tombstoned:
+                entry = {"uri": uri.text, "status": "removed"}
+                entry |= {"reason": dead.tombstoned_reason or "", "by": dead.tombstoned_by}
+                (proof,) = prove_elements(self._reader, [dead])
+                entry["proof"] = proof.to_dict()
+        else:
+            entry = {"uri": uri.text, "status": "moved", "to": element_uri(moved)}
+        self._missing.append(entry)
+        return None
+
+    def _collect(self) -> None:
+        """The links that lead from the reached nodes, and the records of everything."""
+        for number in self._reached:
+            for link in self._reader.links(number, "out"):
+                if len(self._links) == LINKS_MAX:
+                    self._is_truncated = True
+                    break
+                self._links.append(link)
+        nodes = [node.element for _, node, _ in self._reached.values()]
+        self._shown = [*nodes, *self._links]
+        self._records = self._reader.records_at([element.seq for element in self._shown])
+
+    def digest(self) -> str:
+        """A digest of all records in the answer, and of what is missing."""
+        hashes = [record_hash(self._records[element.seq]) for element in self._shown]
+        missing = [f"{item['uri']} {item['status']}".encode() for item in self._missing]
+        return sha256(b"".join([*hashes, *missing, b"%d" % self._is_truncated])).hexdigest()
+
+    def wire(self) -> dict[str, Any]:
+        """The answer as JSON."""
+        reader = self._reader
+        snapshot = reader.head().snapshot()
+        ends = {end for link in self._links for end in link.ends}
+        elements = reader.elements(ends)
+        payload: dict[str, Any] = {
+            "workspace": self._view.workspace,
+            "branch": self._view.db.branch,
+            "commit": commit_at(reader, snapshot.entries),
+            "overall_root": snapshot.overall_root.hex(),
+            "nodes": [self._node(*reached) for reached in self._reached.values()],
+            "links": [self._link(link, elements) for link in self._links],
+            "missing": self._missing,
+            "truncated": self._is_truncated,
+        }
+        if self._request.proofs:
+            nodes = [node.element for _, node, _ in self._reached.values()]
+            proofs = prove_elements(reader, nodes)
+            payload["proofs"] = {
+                "snapshot": snapshot.to_dict(),
+                "nodes": {
+                    element_uri(node): _without_snapshot(proof.to_dict())
+                    for node, proof in zip(nodes, proofs, strict=True)
+                },
+            }
+        return payload
+
+    def _node(self, cost: float, node: Reached, start: Concept) -> dict[str, Any]:
+        element = node.element
+        payload: dict[str, Any] = {
+            "uri": element_uri(element),
+            "type": element.type,
+            "name": element.attributes.get("name"),
+            "attributes": element.attributes,
+            "metadata": element.metadata,
+            "version": element.version,
+            "created_by": element.created_by,
+            "cost": cost,
+            "hops": node.hops,
+            "record_hash": record_hash(self._records[element.seq]).hex(),
+        }
+        if node.path:
+            step = node.path[-1]
+            before = element_uri(start)
+            if len(node.path) > 1:
+                source = self._reader.element(self._reader.number(node.path[-2].node))
+                before = before if source is None else element_uri(source)
+            payload["via"] = {
+                "from": before,
+                "relation": step.relation,
+                "direction": step.direction,
+                "weight": step.weight,
+            }
+        return payload
+
+    def _link(self, link: Proposition, elements: dict[int, Element]) -> dict[str, Any]:
+        source, target = (elements[end] for end in link.ends)
+        return {
+            "source": element_uri(source),
+            "relation": link.predicate,
+            "target": element_uri(target),
+            "weight": link.weight,
+            "attributes": link.attributes,
+            "metadata": link.metadata,
+            "record_hash": record_hash(self._records[link.seq]).hex(),
+        }
+
+
+def _without_snapshot(proof: dict[str, Any]) -> dict[str, Any]:
+    del proof["snapshot"]  # It is the same for all of them.
+    return proof

@@ -1,0 +1,106 @@
+"""Submissions and reviews of proposals by URI: the one entrance of HTTP, MCP and the command line.
+
+What a caller may propose or decide is checked here, by the URIs that a change is about; what is
+committed is checked again by the guard of the transaction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+from mycel.errors import AccessDenied, InvalidSyntax, InvalidValueType
+from mycel.history.proposals import Proposal
+from mycel.history.submissions import OnConflict, Submission
+from mycel.knowledge.knowledge_view import KnowledgeView
+from mycel.knowledge.submission_changes import ChangeReader, edited_uris
+from mycel.model.names import shorten
+from mycel.model.permission import Action, current
+from mycel.model.state import State
+from mycel.store.query.history import entry_at
+
+REVIEWS: Final = ("accept", "reject", "comment", "withdraw")
+
+
+def submit(
+    view: KnowledgeView,
+    changes: Sequence[Mapping[str, Any]],
+    *,
+    base: str | None = None,
+    key: str | None = None,
+    message: str = "",
+    on_conflict: OnConflict = "fail",
+) -> Submission:
+    """Commit changes of nodes and relations that were made to an earlier state, or propose them.
+
+    docs/remote-protocol.md has their form; everything else is as for `db.submissions.submit`.
+
+    Raises:
+        InvalidValueType, InvalidId: a change has another form.
+        AccessDenied: the caller may not propose, or write, one of them.
+        VersionConflict, DuplicateExists, NotFound: see `db.submissions.submit`.
+    """
+    if isinstance(changes, str | Mapping) or not isinstance(changes, Sequence):
+        raise InvalidValueType("`changes` is a list of objects.")
+
+    def edits() -> list[dict[str, Any]]:
+        with view.db.reading() as reader:
+            seq = reader.position if base is None else entry_at(reader, base)
+            before = reader if seq == reader.position else reader.at(State(seq))
+            changing = ChangeReader(before, reader, view.workspace)
+            prepared = changing.edits(changes)
+        check_covers("propose", view.db.branch, changing.uris)
+        return prepared
+
+    return view.db.submissions.submit(
+        edits,
+        base=base,
+        key=key,
+        message=message,
+        on_conflict=on_conflict,
+        content=[view.db.branch, base, message, on_conflict, list(changes)],
+    )
+
+
+def review(
+    view: KnowledgeView, id_: str, action: str, *, text: str = "", message: str = ""
+) -> Submission | Proposal:
+    """Accept, reject, comment or withdraw a proposal; `text` is the reason or the comment.
+
+    Raises:
+        InvalidSyntax: there is no such action.
+        AccessDenied: the caller may not decide about all that it changes.
+        NotFound, ConstraintViolation: it is not there, or not open.
+    """
+    proposals = view.db.proposals
+    proposal = proposals.get(id_)
+    match action:
+        case "accept" | "reject":
+            check_covers("write", view.db.branch, edited_uris(proposal.edits))
+            if action == "accept":
+                return proposals.accept(proposal, message=message)
+            return proposals.reject(proposal, text)
+        case "comment":
+            return proposals.comment(proposal, text)
+        case "withdraw":
+            return proposals.withdraw(proposal)
+    raise InvalidSyntax(
+        f"A proposal cannot be {shorten(repr(action))}.", hint=f"Use {', '.join(REVIEWS)}."
+    )
+
+
+def check_covers(action: Action, branch: str, uris: Iterable[str]) -> None:
+    """Check that whoever this thread works for may do something with all of these nodes.
+
+    Raises:
+        AccessDenied: one of them is outside of the scopes.
+    """
+    permission = current()
+    if permission is None:
+        return
+    for uri in uris:
+        if not permission.covers_for(action, branch, uri):
+            raise AccessDenied(
+                f"The token may not {action} {shorten(uri, 200)}.",
+                hint="Its scopes do not cover it; ask the administrator of the server.",
+            )

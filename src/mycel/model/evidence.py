@@ -1,0 +1,213 @@
+"""Evidence for and against a link, and the status that follows from it.
+
+The metadata `evidence` of a link is a list. An entry that is an object with a `stance` is a source:
+
+    {stance: "supports" | "challenges", by: "ana", source: "minutes of May", at: "2026-05-02",
+     confidence: 0.8, reason: "…"}
+
+Other entries only point at something. The link itself is the first source that supports it, with
+its `confidence`, its `author` and its `source`. One rule makes a status of them:
+
+1. If an actor has supported and challenged a link, only the last of the two stances counts.
+2. Of the sources of a stance that share an actor or an origin, directly or through others, only
+   the strongest counts.
+3. A stance has the strength 1 - (1 - c1)(1 - c2)… of the confidences that count.
+4. `contested` if both stances have 0.3 or more; otherwise `accepted` or `rejected` if one has 0.7
+   or more; otherwise `insufficient`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from math import prod
+from typing import Any, Final, Literal, NamedTuple, get_args
+
+from mycel.errors import ConstraintViolation
+from mycel.model import times
+from mycel.model.limits import REASON_BYTES_MAX
+from mycel.model.names import check_text, quote_value
+from mycel.model.values import JsonObject
+
+EVIDENCE: Final = "evidence"
+"""The metadata that holds the sources of a link."""
+
+Stance = Literal["supports", "challenges"]
+BeliefStatus = Literal["accepted", "contested", "rejected", "insufficient"]
+
+ACCEPTED_FROM: Final = 0.7
+"""The strength from which on a stance decides."""
+MATERIAL_FROM: Final = 0.3
+"""The strength from which on a stance matters."""
+CONFIDENCE_DEFAULT: Final = 0.7
+"""The confidence of a source that gives none: just enough to be accepted."""
+SOURCES_MAX: Final = 100
+"""The most sources of a link; more would be a list that nobody reads."""
+_DECIMALS: Final = 9
+_TEXTS: Final = ("by", "source", "at")
+_KEYS: Final = (*_TEXTS, "confidence")
+_FORM: Final = 'Write WITH {by: "ana", source: "minutes", at: "2026-05-02", confidence: 0.8}.'
+
+
+class Belief(NamedTuple):
+    """The status of a link, the strength of each stance, and the sources that count for it."""
+
+    status: BeliefStatus
+    support: float
+    challenge: float
+    supporters: int
+    challengers: int
+
+    @property
+    def text(self) -> str:
+        """The belief as it is shown beside a link."""
+        return (
+            f"{self.status}: {self.supporters} for ({self.support:.2g}),"
+            f" {self.challengers} against ({self.challenge:.2g})"
+        )
+
+
+class _Source(NamedTuple):
+    stance: str
+    actor: str | None
+    origin: str | None
+    confidence: float
+
+
+def belief(metadata: Mapping[str, Any]) -> Belief:
+    """The belief in a link with this metadata.
+
+    >>> belief({"confidence": 0.9}).status
+    'accepted'
+    >>> belief({"evidence": [{"stance": "challenges", "confidence": 0.4}]}).status
+    'contested'
+    """
+    sources = list(_sources(metadata))
+    last = {source.actor: source.stance for source in sources if source.actor is not None}
+    strengths = []
+    for stance in get_args(Stance):
+        counted = _strongest(
+            [
+                source
+                for source in sources
+                if source.stance == stance and last.get(source.actor or "", stance) == stance
+            ]
+        )
+        strength = 1 - prod(1 - confidence for confidence in counted)
+        strengths.append((round(strength, _DECIMALS), len(counted)))
+    (support, supporters), (challenge, challengers) = strengths
+    return Belief(_status(support, challenge), support, challenge, supporters, challengers)
+
+
+def _status(support: float, challenge: float) -> BeliefStatus:
+    if support >= MATERIAL_FROM and challenge >= MATERIAL_FROM:
+        return "contested"
+    if support >= ACCEPTED_FROM:
+        return "accepted"
+    return "rejected" if challenge >= ACCEPTED_FROM else "insufficient"
+
+
+def doubt_of(metadata: Mapping[str, Any]) -> str:
+    """The belief in a link as text if its evidence leaves a doubt; empty otherwise."""
+    weighed = belief(metadata) if is_judged(metadata) else None
+    return "" if weighed is None or weighed.status == "accepted" else weighed.text
+
+
+def is_judged(metadata: Mapping[str, Any]) -> bool:
+    """True if a link has sources of its own."""
+    entries = metadata.get(EVIDENCE)
+    return isinstance(entries, list) and any(map(_is_source, entries))
+
+
+def _sources(metadata: Mapping[str, Any]) -> Iterator[_Source]:
+    """The link itself, and then its evidence in order."""
+    yield _source("supports", metadata, "author")
+    entries = metadata.get(EVIDENCE)
+    for entry in entries if isinstance(entries, list) else ():
+        if _is_source(entry):
+            yield _source(entry["stance"], entry, "by")
+
+
+def _is_source(entry: object) -> bool:
+    return isinstance(entry, Mapping) and entry.get("stance") in get_args(Stance)
+
+
+def _source(stance: str, values: Mapping[str, Any], actor_key: str) -> _Source:
+    actor, origin = (
+        value if isinstance(value := values.get(key), str) and value else None
+        for key in (actor_key, "source")
+    )
+    confidence = values.get("confidence")
+    if isinstance(confidence, bool) or not isinstance(confidence, int | float):
+        confidence = CONFIDENCE_DEFAULT
+    return _Source(stance, actor, origin, min(max(float(confidence), 0.0), 1.0))
+
+
+def _strongest(sources: list[_Source]) -> list[float]:
+    """The highest confidence of each group of sources that share an actor or an origin."""
+    groups: list[tuple[set[tuple[int, str]], float]] = []
+    for source in sources:
+        names = {
+            (at, name) for at, name in enumerate((source.actor, source.origin)) if name is not None
+        }
+        confidence = source.confidence
+        apart = []
+        for others, highest in groups:
+            if names.isdisjoint(others):
+                apart.append((others, highest))
+            else:
+                names |= others
+                confidence = max(confidence, highest)
+        groups = [*apart, (names, confidence)]
+    return [confidence for _, confidence in groups]
+
+
+def with_source(
+    metadata: Mapping[str, Any],
+    stance: Stance,
+    details: Mapping[str, Any],
+    reason: str,
+    now: str,
+) -> list[Any]:
+    """The evidence of a link with one more source, in place of the last of its actor and origin.
+
+    A source without a time is of `now`, or of the time at which it said the same before.
+
+    Raises:
+        ConstraintViolation: the details make no sense, or there are too many sources.
+    """
+    check_details(details)
+    check_text(reason, "reason", REASON_BYTES_MAX)
+    entry: JsonObject = {"stance": stance, **details}
+    if reason:
+        entry["reason"] = reason
+    given = metadata.get(EVIDENCE)
+    entries = []
+    for old in given if isinstance(given, list) else ():
+        if not _is_source(old) or any(old.get(key) != entry.get(key) for key in ("by", "source")):
+            entries.append(old)
+        elif {**entry, "at": old.get("at")} == old:
+            return list(given or ())
+    entry.setdefault("at", now)
+    if len(entries) >= SOURCES_MAX:
+        raise ConstraintViolation(
+            f"The link has {len(entries)} entries of evidence; at most {SOURCES_MAX} are kept.",
+            hint="Remove some with UPDATE ?l SET METADATA { evidence: […] } first.",
+        )
+    return [*entries, entry]
+
+
+def check_details(details: Mapping[str, Any]) -> None:
+    """Raise ConstraintViolation for details of a source that make no sense."""
+    for key, value in details.items():
+        if key not in _KEYS:
+            raise ConstraintViolation(f"A source has no key {quote_value(key)}.", hint=_FORM)
+        if key == "confidence":
+            is_number = isinstance(value, int | float) and not isinstance(value, bool)
+            if not is_number or not 0 <= value <= 1:
+                raise ConstraintViolation(
+                    f"The confidence {quote_value(value)} is not between 0 and 1.", hint=_FORM
+                )
+        elif not isinstance(value, str) or not value:
+            raise ConstraintViolation(f"{key} of a source is no text.", hint=_FORM)
+        elif key == "at" and not times.is_time(value):
+            raise ConstraintViolation(f"{quote_value(value)} is no time.", hint=_FORM)

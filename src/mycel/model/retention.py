@@ -1,0 +1,152 @@
+"""Retention: for how long elements live, and what becomes of them then.
+
+The attribute `retention` of a type's or predicate's definition, and the metadata of that name of
+one element, which goes first, hold a rule:
+
+    {after: "180d", from: "created", then: "archive", keep_if: ["linked"]}     or "never"
+
+Time alone decides when an element is due. An element with `pinned` or `hold` in its metadata is
+kept, whatever else says.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Literal, get_args
+
+from mycel.errors import ConstraintViolation
+from mycel.model.names import quote_value
+from mycel.model.values import JsonObject
+
+RETENTION: Final = "retention"
+"""The attribute, or the metadata, that holds a rule."""
+PINNED: Final = "pinned"
+HOLD: Final = "hold"
+"""The metadata of elements that are kept, whatever else says."""
+NEVER: Final = "never"
+"""The rule of elements that are kept for good."""
+
+RetentionStart = Literal["created", "updated", "last_used", "expires_at"]
+RetentionEnd = Literal["archive", "delete", "purge", "ask"]
+KeepReason = Literal["linked", "pinned", "used"]
+
+_DURATION: Final = re.compile(r"([0-9]{1,6})(min|h|d|w|y)", re.ASCII)
+_SECONDS: Final = {"min": 60, "h": 3_600, "d": 86_400, "w": 604_800, "y": 31_536_000}
+_KEYS: Final = ("after", "from", "then", "keep_if")
+_WORDS: Final = re.compile(r"(\w+) +(\w+) +after +(\w+)(?: +unless +(\w+(?: *, *\w+)*))?", re.ASCII)
+WORDS_FORM: Final = (
+    'Write @retention("archive 90d after updated unless linked"), or @retention("never").'
+)
+_FORM: Final = (
+    'Write {after: "180d", from: "created", then: "archive", keep_if: ["linked"]}, or "never".'
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Retention:
+    """A rule."""
+
+    after_us: int
+    start: RetentionStart
+    end: RetentionEnd
+    keep_if: frozenset[KeepReason]
+
+
+def parse_retention(value: object) -> Retention | None:
+    """The rule of a JSON value; None if it says that elements are kept for good.
+
+    Raises:
+        ConstraintViolation: it is no rule.
+    """
+    if value == NEVER:
+        return None
+    if not isinstance(value, Mapping):
+        raise ConstraintViolation(f"{quote_value(value)} is no rule of retention.", hint=_FORM)
+    unknown = [key for key in value if key not in _KEYS]
+    if unknown:
+        raise ConstraintViolation(
+            f"A rule of retention has no key {quote_value(unknown[0])}.", hint=_FORM
+        )
+    start = _choice(value.get("from", "created"), "from", get_args(RetentionStart))
+    reasons = value.get("keep_if", [])
+    if not isinstance(reasons, list):
+        raise ConstraintViolation("keep_if is no list.", hint=_FORM)
+    return Retention(
+        duration_us(value.get("after", "0d" if start == "expires_at" else None)),
+        start,
+        _choice(value.get("then", "archive"), "then", get_args(RetentionEnd)),
+        frozenset(_choice(reason, "keep_if", get_args(KeepReason)) for reason in reasons),
+    )
+
+
+def retention_from_words(text: str) -> JsonObject | str:
+    """The JSON value of a rule in words, as `@retention` has it.
+
+    >>> retention_from_words("archive 90d after updated unless linked, pinned")
+    {'after': '90d', 'from': 'updated', 'then': 'archive', 'keep_if': ['linked', 'pinned']}
+
+    Raises:
+        ConstraintViolation: it is no rule.
+    """
+    words = text.strip()
+    if words == NEVER:
+        return NEVER
+    match = _WORDS.fullmatch(words)
+    if match is None:
+        raise ConstraintViolation(f"{quote_value(text)} is no rule of retention.", hint=WORDS_FORM)
+    end, after, start, reasons = match.groups()
+    rule: JsonObject = {"after": after, "from": start, "then": end}
+    if reasons:
+        rule["keep_if"] = [reason.strip() for reason in reasons.split(",")]
+    parse_retention(rule)
+    return rule
+
+
+def retention_in_words(value: object) -> str:
+    """The words of a rule that makes sense; empty for any other value.
+
+    >>> retention_in_words({"after": "90d"})
+    'archive 90d after created'
+    """
+    try:
+        rule = parse_retention(value)
+    except ConstraintViolation:
+        return ""
+    if rule is None:
+        return NEVER
+    after = value.get("after", "0d") if isinstance(value, Mapping) else "0d"
+    unless = f" unless {', '.join(sorted(rule.keep_if))}" if rule.keep_if else ""
+    return f"{rule.end} {after} after {rule.start}{unless}"
+
+
+def duration_us(value: object) -> int:
+    """The microseconds of a duration such as "90d".
+
+    >>> duration_us("2h")
+    7200000000
+
+    Raises:
+        ConstraintViolation: it is no duration.
+    """
+    match = _DURATION.fullmatch(value) if isinstance(value, str) else None
+    if match is None:
+        raise ConstraintViolation(
+            f"{quote_value(value)} is no duration.",
+            hint='Write a number and a unit, such as "30min", "12h", "90d", "8w" or "2y".',
+        )
+    return int(match[1]) * _SECONDS[match[2]] * 1_000_000
+
+
+def is_kept(metadata: Mapping[str, Any]) -> bool:
+    """True if an element is pinned or held."""
+    return metadata.get(PINNED) is True or metadata.get(HOLD) not in (None, False, "")
+
+
+def _choice(value: object, key: str, known: tuple[Any, ...]) -> Any:
+    if value not in known:
+        raise ConstraintViolation(
+            f"{key} is {quote_value(value)}, and none of {', '.join(known)}.", hint=_FORM
+        )
+    return value

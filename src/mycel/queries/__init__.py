@@ -1,0 +1,8 @@
+"""Named queries: commands of KIP with a name, typed parameters and a description.
+
+- `declaration`      a named query and its parameters
+- `gq_parser`        from the text of a `.gq` file to declarations
+- `query_arguments`  the values of a call, checked against the parameters
+- `descriptor`       a query for other programs: JSON Schema, columns, what it reads and writes
+- `named_queries`    `db.queries`: definitions in the graph, checks, runs
+"""

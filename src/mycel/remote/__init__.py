@@ -1,0 +1,8 @@
+"""Graphs in other places: the protocol between workspaces, without a server.
+
+registry     known workspaces: addresses, tokens and pinned roots, in a file of TOML
+http_client  requests to a server, within limits
+sources      a workspace elsewhere: on a server, or in a file
+copying      clone, pull and push
+pages        the history of a graph in its wire form, which servers and copies read
+"""

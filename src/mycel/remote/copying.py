@@ -1,0 +1,272 @@
+"""Clone, pull and push: exact copies of a workspace that is elsewhere.
+
+A clone has the same journal, so the same commits and roots. A pull appends what is missing, page by
+page, each in one transaction, so that it goes on where it was cut. Before anything is read, the
+remote proves that its journal continues the root that was pinned, and the journal that is here.
+
+If both have commits of their own, the remote is copied to a branch beside the graph, and the merge
+that exists joins the two. A push submits what differs from the remote's head as one commit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any, Final, Literal, NamedTuple
+
+from mycel.api.graph import Graph
+from mycel.errors import (
+    ConstraintViolation,
+    DatabaseCorrupt,
+    DuplicateExists,
+    RemoteFailed,
+    VersionConflict,
+)
+from mycel.history.merge.outcome import Merge
+from mycel.model.names import count
+from mycel.remote.pages import change_to_dict
+from mycel.remote.sources import RemoteHead, RemoteSource, check_consistency
+from mycel.store.database import Store
+from mycel.store.file import branch_files
+from mycel.store.query.commits import commit_at, journal_root_at
+from mycel.store.query.journal_page import journal_end
+from mycel.store.query.reader import Reader
+
+PARTIAL: Final = ".cloning"
+"""The suffix of a clone that is not complete yet."""
+PAGES_MAX: Final = 1_000_000
+
+Progress = Callable[[int, int], None]
+"""Called with the position that was reached, and that of the head."""
+
+
+class Pulled(NamedTuple):
+    """The result of a pull."""
+
+    status: Literal["up_to_date", "forward", "merged", "conflicts", "ahead"]
+    head: RemoteHead
+    entries: int = 0
+    """The number of entries that came."""
+    merge: Merge | None = None
+    """The merge, if both had commits of their own."""
+
+    def to_dict(self) -> dict[str, Any]:
+        payload = {"status": self.status, "commit": self.head.commit, "entries": self.entries}
+        return payload | ({} if self.merge is None else {"merge": self.merge.to_dict()})
+
+
+class PushResult(NamedTuple):
+    """The result of a push."""
+
+    status: str
+    """`committed`, `unchanged` or `proposed`."""
+    changes: int
+    answer: dict[str, Any]
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"status": self.status, "changes": self.changes} | {
+            key: self.answer[key] for key in ("commit", "proposal") if key in self.answer
+        }
+
+
+def clone(source: RemoteSource, target: Path, *, progress: Progress | None = None) -> RemoteHead:
+    """Copy a workspace to a new file, or go on with a copy that was cut.
+
+    Raises:
+        DuplicateExists: there is a file.
+        RemoteFailed, DatabaseCorrupt: the remote does not send what its roots say.
+    """
+    if target.exists():
+        raise DuplicateExists(
+            f"There is a file {str(target)!r} already.", hint="`mycel pull` brings it up to date."
+        )
+    partial = target.with_name(target.name + PARTIAL)
+    head = source.head()
+    with closing(Store(partial, empty=True)) as store:
+        _follow(store, source, head, progress)
+    partial.rename(target)
+    return head
+
+
+def pull(
+    db: Graph,
+    source: RemoteSource,
+    *,
+    pinned: tuple[int, bytes] | None = None,
+    name: str = "remote",
+    progress: Progress | None = None,
+) -> Pulled:
+    """Bring a clone up to date with its remote; `pinned` is the head that it has shown before.
+
+    Raises:
+        RemoteFailed: the history of the remote was rewritten, or it cannot be reached.
+        DatabaseCorrupt: what it sends does not lead to its roots. Nothing of it is kept.
+    """
+    head = source.head()
+    if pinned is not None and pinned[0]:
+        _check_continues(source, head, *pinned)
+    with db.reading() as reader:
+        position, here = reader.position, reader.head().snapshot().journal_root
+        is_ahead = position >= head.entries and _root_at(reader, head.entries) == head.journal_root
+    if is_ahead:
+        return Pulled("up_to_date" if position == head.entries else "ahead", head)
+    if position < head.entries:
+        proof = source.consistency(position)
+        if proof.old_journal_root == here:
+            check_consistency(proof, position, here, head)
+            db.follow_in(lambda store: _follow(store, source, head, progress))
+            return Pulled("forward", head, head.entries - position)
+    return _merge_apart(db, source, head, name, progress)
+
+
+def push(
+    db: Graph, source: RemoteSource, *, name: str = "remote", propose: bool = False, key: str = ""
+) -> PushResult:
+    """Submit what this graph has beyond the head of its remote, as one commit there.
+
+    Raises:
+        VersionConflict: the remote has commits that are not here: pull first.
+    """
+    head = source.head()
+    tracking = tracking_branch(name)
+    base: int | str = head.entries
+    with db.reading() as reader:
+        contains = reader.position >= head.entries and (
+            _root_at(reader, head.entries) == head.journal_root
+        )
+    if not contains:
+        if tracking not in db.branches.names() or db.branches.get(tracking).commit != head.commit:
+            raise VersionConflict(
+                "The remote has commits that are not here.", hint="`mycel pull` first."
+            )
+        if not db.branches.get(tracking).is_merged:
+            raise VersionConflict(
+                "The remote has commits that are not merged.", hint="`mycel pull` first."
+            )
+        base = tracking
+    difference = db.history.diff(base)
+    changes = [_change(change_to_dict(change)) for change in difference.elements]
+    if not changes:
+        return PushResult("unchanged", 0, {})
+    with db.reading() as reader:
+        commit = commit_at(reader, reader.position)
+        entry = next(iter(db.history.log(limit=1)))
+    body = {
+        "base": head.commit,
+        "key": key or f"push:{commit[:100]}",
+        "message": entry.message if contains else f"push {count(len(changes), 'change')}",
+        "on_conflict": "propose" if propose or "write" not in head.can else "merge",
+        "changes": changes,
+    }
+    _, answer = source.submit(body)
+    if answer.get("status") == "conflicts":
+        raise VersionConflict(
+            "The remote has other values where this graph changed some.",
+            hint="`mycel pull`, decide the conflicts, and push again.",
+            data={"conflicts": answer.get("conflicts")},
+        )
+    return PushResult(str(answer.get("status")), len(changes), answer)
+
+
+def tracking_branch(name: str) -> str:
+    """The branch beside a graph that has the commits of a remote."""
+    return f"remote-{name}"
+
+
+def _merge_apart(
+    db: Graph, source: RemoteSource, head: RemoteHead, name: str, progress: Progress | None
+) -> Pulled:
+    """Copy the remote to a branch of its own, and merge that."""
+    if db.branch != branch_files.MAIN:
+        raise ConstraintViolation(
+            "This branch and the remote have commits of their own.",
+            hint="Pull on main, then merge main into the branch.",
+        )
+    tracking = tracking_branch(name)
+    path = branch_files.file_of(Path(db.path).resolve(), tracking)
+    before = 0
+    if path.exists():
+        with closing(Store(path, create=False)) as store:
+            with store.reading() as reader:
+                before = reader.position
+                here = reader.head().snapshot().journal_root
+            if before < head.entries:
+                check_consistency(source.consistency(before), before, here, head)
+            _follow(store, source, head, progress)
+    else:
+        clone(source, path, progress=progress)
+    merge = db.merge(tracking, message=f"merge {name}")
+    status: Literal["merged", "conflicts", "up_to_date"] = "merged"
+    if merge.status != "merged":
+        status = "conflicts" if merge.is_open else "up_to_date"
+    return Pulled(status, head, head.entries - before, merge)
+
+
+def _follow(
+    store: Store, source: RemoteSource, head: RemoteHead, progress: Progress | None
+) -> None:
+    """Append the journal of a remote up to a head that it has shown."""
+    with store.reading() as reader:
+        after = journal_end(reader)
+    for _ in range(PAGES_MAX):
+        if after >= head.entries:
+            break
+        page = source.journal(after)
+        rows = page.rows._replace(
+            transactions=[row for row in page.rows.transactions if row[0] <= head.entries]
+        )
+        if not rows.transactions:
+            raise RemoteFailed("The remote sends no transaction after the last one.")
+        last = rows.transactions[-1][0]
+        rows = rows._replace(entries=[row for row in rows.entries if row[0] < last])
+        copied = store.copy_journal(rows)
+        after = copied.seq
+        if after == head.entries and copied.frontier.root() != head.journal_root:
+            raise DatabaseCorrupt(
+                "The journal of the remote does not lead to the root that it names.",
+                hint="Delete this copy and clone again; if it happens again, do not trust it.",
+            )
+        if progress is not None:
+            progress(after, head.entries)
+    store.fold()
+
+
+def _check_continues(
+    source: RemoteSource, head: RemoteHead, entries: int, journal_root: bytes
+) -> None:
+    """Check that a remote continues the head that it has shown before."""
+    try:
+        proof = source.consistency(entries)
+    except VersionConflict:
+        raise RemoteFailed(
+            f"The remote has {head.entries} entries, and had {entries} before: its history was"
+            " rewritten, or it is an older copy.",
+            hint="Nothing was changed here. Ask who runs it.",
+        ) from None
+    check_consistency(proof, entries, journal_root, head)
+
+
+def _root_at(reader: Reader, entries: int) -> bytes | None:
+    """The root of the journal at a position; None if there are fewer entries."""
+    if entries > reader.position:
+        return None
+    return bytes.fromhex(journal_root_at(reader, entries))
+
+
+def _change(change: dict[str, Any]) -> dict[str, Any]:
+    """A difference as a change of a submission."""
+    identity, before, after = change["identity"], change["before"], change["after"]
+    if "predicate" in identity:
+        key = {part: identity[part] for part in ("subject", "predicate", "object")}
+        if after is None:
+            return {"link": key, "removed": True}
+        return {"link": key} | {part: after[part] for part in ("attributes", "metadata", "weight")}
+    if after is None:
+        return {"concept": {"type": before["type"], "name": before["name"]}, "removed": True}
+    there = after if before is None else before
+    edit: dict[str, Any] = {"concept": {"type": there["type"], "name": there["name"]}}
+    edit |= {part: after[part] for part in ("attributes", "metadata")}
+    if (there["type"], there["name"]) != (after["type"], after["name"]):
+        edit["to"] = {"type": after["type"], "name": after["name"]}
+    return edit

@@ -1,0 +1,187 @@
+"""Requests to a server of another workspace: bounded in time and size, without redirects.
+
+The server may be anybody's: it may send without an end, lie about a length, or lead elsewhere. A
+redirect is an error, because the token would go with it.
+"""
+
+from __future__ import annotations
+
+import http.client
+import ssl
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, NamedTuple
+from urllib.parse import urlencode, urlsplit
+
+import orjson
+
+from mycel.errors import REGISTRY, AccessDenied, MycelError, NotFound, RemoteFailed
+from mycel.model.names import shorten
+
+TIMEOUT_S: Final = 30.0
+"""The time for one answer, from the request to its last byte."""
+JSON_BYTES_MAX: Final = 32 << 20
+JOURNAL_BYTES_MAX: Final = 128 << 20
+_CHUNK: Final = 1 << 16
+
+
+class RemoteResponse(NamedTuple):
+    """One answer."""
+
+    status: int
+    body: bytes
+    etag: str = ""
+
+
+class HttpClient:
+    """A connection to one address, opened when it is needed."""
+
+    def __init__(self, url: str, token: str = "", *, timeout_s: float = TIMEOUT_S) -> None:
+        parts = urlsplit(url)
+        self._host: Final = parts.hostname or ""
+        self._port: Final = parts.port
+        self._is_tls: Final = parts.scheme == "https"
+        self._path: Final = parts.path.rstrip("/")
+        self._token: Final = token
+        self._timeout_s: Final = timeout_s
+        self._connection: http.client.HTTPConnection | None = None
+        self.received = 0
+        """The bytes of all bodies so far."""
+
+    def get_json(self, path: str, query: Sequence[tuple[str, Any]] = ()) -> dict[str, Any]:
+        """The JSON of an answer that has to be a success."""
+        return self.json_of(self.request("GET", path, query))
+
+    def json_of(self, response: RemoteResponse) -> dict[str, Any]:
+        """The JSON of an answer; its error is raised.
+
+        Raises:
+            MycelError: the error that the server names.
+            RemoteFailed: the answer is none.
+        """
+        try:
+            payload = orjson.loads(response.body)
+        except orjson.JSONDecodeError:
+            payload = None
+        if not isinstance(payload, dict):
+            raise RemoteFailed(f"{self._host} answered {response.status}, without JSON.")
+        if response.status >= 400:
+            raise error_of(self._host, response.status, payload)
+        return payload
+
+    def request(
+        self,
+        method: str,
+        path: str,
+        query: Sequence[tuple[str, Any]] = (),
+        *,
+        body: Any = None,
+        headers: Mapping[str, str] | None = None,
+        bytes_max: int = JSON_BYTES_MAX,
+    ) -> RemoteResponse:
+        """One request. A connection that was closed meanwhile is opened again, once, to read.
+
+        Raises:
+            RemoteFailed: there is no answer within the limits.
+        """
+        target = self._path + path + (f"?{urlencode(query)}" if query else "")
+        sent = dict(headers or {}) | {"accept-encoding": "identity"}
+        if self._token:
+            sent["authorization"] = f"Bearer {self._token}"
+        content = None
+        if body is not None:
+            content = orjson.dumps(body)
+            sent["content-type"] = "application/json"
+        is_fresh = self._connection is None
+        try:
+            return self._exchange(method, target, content, sent, bytes_max)
+        except (http.client.HTTPException, ConnectionError) as error:
+            self.close()
+            if is_fresh or method != "GET":
+                raise self._failed(error) from None
+        except (OSError, ValueError) as error:
+            self.close()
+            raise self._failed(error) from None
+        try:
+            return self._exchange(method, target, content, sent, bytes_max)
+        except (http.client.HTTPException, OSError, ValueError) as error:
+            self.close()
+            raise self._failed(error) from None
+
+    def _exchange(
+        self,
+        method: str,
+        target: str,
+        content: bytes | None,
+        headers: Mapping[str, str],
+        bytes_max: int,
+    ) -> RemoteResponse:
+        deadline = time.monotonic() + self._timeout_s
+        connection = self._connection or self._connect()
+        connection.request(method, target, content, dict(headers))
+        response = connection.getresponse()
+        if 300 <= response.status < 400 and response.status != 304:
+            self.close()
+            raise RemoteFailed(
+                f"{self._host} redirects to another address, which is not followed.",
+                hint="Register the address that it redirects to, if you trust it.",
+            )
+        parts, size = [], 0
+        while part := response.read1(_CHUNK):
+            size += len(part)
+            if size > bytes_max:
+                self.close()
+                raise RemoteFailed(f"{self._host} sent more than {bytes_max} bytes.")
+            if time.monotonic() > deadline:
+                self.close()
+                raise RemoteFailed(f"{self._host} took more than {self._timeout_s:.0f} s.")
+            parts.append(part)
+        response.close()  # Otherwise the connection could not be used again.
+        stated = response.getheader("content-length")
+        if stated is not None and response.status != 304 and int(stated) != size:
+            self.close()
+            raise RemoteFailed(
+                f"The connection to {self._host} was cut in the middle of an answer."
+            )
+        self.received += size
+        return RemoteResponse(response.status, b"".join(parts), response.getheader("etag") or "")
+
+    def _connect(self) -> http.client.HTTPConnection:
+        if self._is_tls:
+            self._connection = http.client.HTTPSConnection(
+                self._host,
+                self._port,
+                timeout=self._timeout_s,
+                context=ssl.create_default_context(),
+            )
+        else:
+            self._connection = http.client.HTTPConnection(
+                self._host, self._port, timeout=self._timeout_s
+            )
+        return self._connection
+
+    def _failed(self, error: Exception) -> RemoteFailed:
+        reason = str(error) or type(error).__name__
+        return RemoteFailed(f"{self._host} cannot be reached: {shorten(reason, 200)}.")
+
+    def close(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+
+def error_of(host: str, status: int, payload: Mapping[str, Any]) -> MycelError:
+    """The error that a server names, as one of ours."""
+    told_error = payload.get("error")
+    content = told_error if isinstance(told_error, dict) else {}
+    message = shorten(str(content.get("message", f"{host} answered {status}.")), 500)
+    hint = shorten(str(content.get("hint", "")), 500)
+    data = content.get("data") if isinstance(content.get("data"), dict) else {}
+    if status in (401, 403):
+        return AccessDenied(message, hint=hint)
+    if status == 404:
+        return NotFound(message, hint=hint, data=data)
+    kind = REGISTRY.get(str(content.get("name")))
+    if kind is None or status >= 500:
+        return RemoteFailed(f"{host}: {message}", hint=hint)
+    return kind(message, hint=hint, data=data)

@@ -1,0 +1,240 @@
+"""The registry of workspaces that are elsewhere: `~/.config/mycel/workspaces.toml`.
+
+    [workspaces.shop]
+    url = "https://graphs.example.org/ws/shop"    # or the path of a graph: a share, a USB stick
+    token_env = "SHOP_TOKEN"                      # the variable with the token
+    token_file = "/home/ada/.shop-token"          # or a file that nobody else may read
+    graph = "/home/ada/shop.db"                   # the clone of it
+    entries = 1042                                # the pinned head: the remote never goes back
+    journal_root = "9f…"
+
+Tokens themselves are never written here, and addresses come from here alone, never from what a
+graph says.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import stat
+import tempfile
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from mycel.errors import (
+    AccessDenied,
+    ConstraintViolation,
+    DuplicateExists,
+    InvalidSyntax,
+    NotFound,
+)
+from mycel.model.names import shorten
+from mycel.store.file.plain_files import read_bounded
+
+FILE_BYTES_MAX: Final = 1 << 20
+TOKEN_BYTES_MAX: Final = 4096
+_NAME: Final = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}", re.ASCII)
+_LOOPBACK: Final = frozenset(("localhost", "127.0.0.1", "::1"))
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteEntry:
+    """One workspace of the registry."""
+
+    name: str
+    url: str
+    token_env: str = ""
+    token_file: str = ""
+    graph: str = ""
+    """The path of its clone on this machine."""
+    entries: int = 0
+    journal_root: str = ""
+
+    @property
+    def is_http(self) -> bool:
+        return self.url.startswith(("https://", "http://"))
+
+    def token(self) -> str:
+        """The token for it; empty for none.
+
+        Raises:
+            AccessDenied: others may read the file of the token.
+            NotFound: there is no such variable or file.
+            ConstraintViolation: the token would be sent in the clear.
+        """
+        token = self._read_token()
+        parts = urlsplit(self.url)
+        if token and parts.scheme != "https" and parts.hostname not in _LOOPBACK:
+            raise ConstraintViolation(
+                f"The token of {self.name} would be sent to {parts.hostname} in the clear.",
+                hint="Use an address that begins with https://.",
+            )
+        return token
+
+    def _read_token(self) -> str:
+        if self.token_env:
+            token = os.environ.get(self.token_env, "").strip()
+            if not token:
+                raise NotFound(
+                    f"The variable {self.token_env} with the token of {self.name} is not set."
+                )
+            return token
+        if not self.token_file:
+            return ""
+        path = Path(self.token_file)
+        try:
+            if os.name == "posix" and stat.S_IMODE(path.stat().st_mode) & 0o077:
+                raise AccessDenied(
+                    f"Others may read the token in {str(path)!r}.", hint=f"chmod 600 {path}"
+                )
+            return read_bounded(path, TOKEN_BYTES_MAX).decode().strip()
+        except (OSError, ValueError):
+            raise NotFound(f"The file {str(path)!r} with a token cannot be read.") from None
+
+
+class RemoteRegistry:
+    """The registry in a file."""
+
+    def __init__(self, path: Path | None = None) -> None:
+        self.path: Final = path or default_path()
+
+    def __iter__(self) -> Iterator[RemoteEntry]:
+        """All workspaces, by name."""
+        return iter(sorted(self._read().values(), key=lambda entry: entry.name))
+
+    def get(self, name: str) -> RemoteEntry:
+        """One workspace.
+
+        Raises:
+            NotFound: there is none with this name.
+        """
+        entry = self._read().get(name)
+        if entry is None:
+            raise NotFound(
+                f"No workspace {shorten(repr(name))} is registered.",
+                hint="`mycel remote list` shows those that are; `mycel remote add NAME URL` adds"
+                " one.",
+            )
+        return entry
+
+    def find(self, name: str) -> RemoteEntry | None:
+        """One workspace; None if there is none with this name."""
+        return self._read().get(name)
+
+    def of_graph(self, path: str) -> RemoteEntry | None:
+        """The workspace of which a graph is a clone."""
+        return next((entry for entry in self if entry.graph == path), None)
+
+    def add(self, entry: RemoteEntry) -> None:
+        """Add a workspace.
+
+        Raises:
+            ConstraintViolation: its name or address is wrong.
+            DuplicateExists: there is one with this name.
+        """
+        self.check_new(entry)
+        self._write(self._read() | {entry.name: entry})
+
+    def check_new(self, entry: RemoteEntry) -> None:
+        """Refuse a workspace that cannot be added, as `add` does."""
+        check_entry(entry)
+        if entry.name in self._read():
+            raise DuplicateExists(
+                f"There is a workspace {entry.name!r} already.",
+                hint="`mycel remote remove` it, or choose another name.",
+            )
+
+    def remove(self, name: str) -> RemoteEntry:
+        """Remove a workspace; graphs stay."""
+        entry = self.get(name)
+        entries = self._read()
+        del entries[name]
+        self._write(entries)
+        return entry
+
+    def pin(self, name: str, entries: int, journal_root: str, *, graph: str = "") -> None:
+        """Remember the head that a remote has shown, which it has to continue from now on."""
+        known = self._read()
+        entry = known.get(name)
+        if entry is not None:
+            graph = graph or entry.graph
+            known[name] = replace(entry, entries=entries, journal_root=journal_root, graph=graph)
+            self._write(known)
+
+    def _read(self) -> dict[str, RemoteEntry]:
+        try:
+            text = read_bounded(self.path, FILE_BYTES_MAX).decode()
+        except FileNotFoundError:
+            return {}
+        except (OSError, ValueError) as error:
+            raise InvalidSyntax(f"{str(self.path)!r} cannot be read: {error}.") from None
+        try:
+            tables = tomllib.loads(text).get("workspaces", {})
+            entries = {name: _entry(name, table) for name, table in tables.items()}
+        except (tomllib.TOMLDecodeError, TypeError, AttributeError) as error:
+            raise InvalidSyntax(f"{str(self.path)!r} is no registry: {error}.") from None
+        return entries
+
+    def _write(self, entries: Mapping[str, RemoteEntry]) -> None:
+        """Replace the file, as a whole."""
+        lines: list[str] = []
+        for name, entry in sorted(entries.items()):
+            lines.append(f"[workspaces.{json.dumps(name)}]")
+            for key, value in asdict(entry).items():
+                if key != "name" and value:
+                    lines.append(f"{key} = {json.dumps(value, ensure_ascii=False)}")
+            lines.append("")
+        self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        descriptor, temporary = tempfile.mkstemp(dir=self.path.parent, prefix=".workspaces-")
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write("\n".join(lines))
+        Path(temporary).replace(self.path)
+
+
+def default_path() -> Path:
+    """The registry of the user."""
+    folder = os.environ.get("XDG_CONFIG_HOME")
+    root = Path(folder) if folder else Path.home() / ".config"
+    return root / "mycel" / "workspaces.toml"
+
+
+def _entry(name: str, table: Mapping[str, Any]) -> RemoteEntry:
+    entry = RemoteEntry(name=name, **table)
+    check_entry(entry)
+    return entry
+
+
+def check_entry(entry: RemoteEntry) -> None:
+    """Refuse a name or an address that cannot be used.
+
+    Raises:
+        ConstraintViolation: it is one.
+    """
+    if not _NAME.fullmatch(entry.name):
+        raise ConstraintViolation(
+            f"{shorten(repr(entry.name))} is not the name of a workspace.",
+            hint="It has up to 63 of a-z, 0-9, dot, hyphen and underscore.",
+        )
+    values: tuple[object, object] = (entry.url, entry.entries)
+    if not isinstance(values[0], str) or not isinstance(values[1], int):
+        raise ConstraintViolation(f"The entry of {entry.name} has a value of a wrong kind.")
+    if "://" not in entry.url:
+        return
+    parts = urlsplit(entry.url)
+    is_right = (
+        parts.scheme in ("http", "https")
+        and parts.hostname
+        and not (parts.username or parts.password or parts.query or parts.fragment)
+        and not re.search(r"[\s\x00-\x1f]|\.\.", entry.url)
+    )
+    if not is_right:
+        raise ConstraintViolation(
+            f"{shorten(repr(entry.url))} is no address of a workspace.",
+            hint="It is like https://host/ws/shop, without a name or token in it, or the path of a"
+            " graph.",
+        )

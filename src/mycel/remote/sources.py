@@ -1,0 +1,227 @@
+"""A workspace elsewhere: on a server, or as a file that this machine can read.
+
+Both give the same pages. What comes from a server is checked where it is used: nothing here is
+believed because of where it came from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final, NamedTuple, Protocol
+
+from mycel.api.graph import Graph
+from mycel.api.opening import open_graph
+from mycel.errors import NotFound, RemoteFailed
+from mycel.merkle.proofs import ConsistencyProof, Snapshot
+from mycel.model import cbor
+from mycel.remote import pages
+from mycel.remote.http_client import JOURNAL_BYTES_MAX, HttpClient
+from mycel.remote.registry import RemoteEntry
+from mycel.store.write.journal_copy import CopiedPage
+
+
+class RemoteHead(NamedTuple):
+    """The head of a branch of a remote."""
+
+    branch: str
+    commit: str
+    entries: int
+    journal_root: bytes
+    overall_root: bytes
+    workspace: str
+    can: tuple[str, ...]
+
+
+class RemotePage(NamedTuple):
+    """A page of the journal of a remote."""
+
+    rows: CopiedPage
+    next: int | None
+
+
+class RemoteSource(Protocol):
+    """The history of a branch of a workspace elsewhere."""
+
+    @property
+    def received(self) -> int:
+        """The bytes that came so far."""
+        ...
+
+    def head(self) -> RemoteHead:
+        """The head of the branch."""
+        ...
+
+    def journal(self, after: int) -> RemotePage:
+        """The page of the journal after a position."""
+        ...
+
+    def consistency(self, entries: int) -> ConsistencyProof:
+        """The proof that a journal of so many entries is the beginning."""
+        ...
+
+    def submit(self, body: Mapping[str, Any]) -> tuple[int, dict[str, Any]]:
+        """Submit changes. Returns the status and the body of the answer."""
+        ...
+
+
+class ServerSource:
+    """A workspace on a server."""
+
+    def __init__(self, entry: RemoteEntry, branch: str) -> None:
+        self.client: Final = HttpClient(entry.url, entry.token())
+        self._branch: Final = branch
+
+    @property
+    def received(self) -> int:
+        return self.client.received
+
+    def head(self) -> RemoteHead:
+        payload = self.client.get_json("/refs")
+        try:
+            for item in payload["branches"]:
+                if item["name"] == self._branch:
+                    return RemoteHead(
+                        item["name"],
+                        str(item["commit"]),
+                        int(item["entries"]),
+                        bytes.fromhex(item["journal_root"]),
+                        bytes.fromhex(item["overall_root"]),
+                        str(payload["workspace"]),
+                        tuple(map(str, payload["can"])),
+                    )
+        except (KeyError, TypeError, ValueError) as error:
+            raise _unreadable(error) from None
+        raise NotFound(f"The remote has no branch {self._branch!r}.")
+
+    def journal(self, after: int) -> RemotePage:
+        query = [("after", after), ("branch", self._branch)]
+        response = self.client.request("GET", "/journal", query, bytes_max=JOURNAL_BYTES_MAX)
+        if response.status != 200:
+            self.client.json_of(response)
+            raise RemoteFailed(f"The remote answered {response.status}.")
+        return read_page(response.body)
+
+    def consistency(self, entries: int) -> ConsistencyProof:
+        query = [("from", entries), ("branch", self._branch)]
+        return ConsistencyProof.from_dict(self.client.get_json("/consistency", query))
+
+    def submit(self, body: Mapping[str, Any]) -> tuple[int, dict[str, Any]]:
+        content = dict(body) | {"branch": self._branch}
+        response = self.client.request("POST", "/submit", body=content)
+        return response.status, self.client.json_of(response)
+
+
+class FileSource:
+    """A workspace in a file that this machine can read."""
+
+    @property
+    def received(self) -> int:
+        return 0
+
+    def __init__(self, db: Graph, workspace: str) -> None:
+        self.db: Final = db
+        self._workspace: Final = workspace
+
+    def head(self) -> RemoteHead:
+        with self.db.reading() as reader:
+            head = pages.head_of(self.db.branch, reader)
+        return RemoteHead(
+            head["name"],
+            head["commit"],
+            head["entries"],
+            bytes.fromhex(head["journal_root"]),
+            bytes.fromhex(head["overall_root"]),
+            self._workspace,
+            ("read", "propose", "write"),
+        )
+
+    def journal(self, after: int) -> RemotePage:
+        return read_page(pages.journal_page(self.db, after))
+
+    def consistency(self, entries: int) -> ConsistencyProof:
+        return pages.consistency(self.db, entries)
+
+    def submit(self, body: Mapping[str, Any]) -> tuple[int, dict[str, Any]]:
+        outcome = self.db.submissions.submit(
+            edits_of(body["changes"]),
+            base=body["base"],
+            key=body["key"],
+            message=body["message"],
+            on_conflict=body["on_conflict"],
+            content=[body["base"], body["changes"]],
+        )
+        return 200, outcome.to_dict()
+
+
+def edits_of(changes: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Changes that name elements by type and name, which are edits as they are."""
+    return [dict(change) for change in changes]
+
+
+@contextmanager
+def open_source(entry: RemoteEntry, branch: str = "main") -> Iterator[RemoteSource]:
+    """The workspace of an entry of the registry, for the time of a block.
+
+    Raises:
+        NotADatabase, NotFound: there is no such graph or branch.
+        AccessDenied, ConstraintViolation: its token cannot be used.
+    """
+    if entry.is_http:
+        source = ServerSource(entry, branch)
+        try:
+            yield source
+        finally:
+            source.client.close()
+        return
+    path = Path(entry.url.removeprefix("file://")).expanduser()
+    named = None if branch == "main" else branch
+    with open_graph(path, create=False, branch=named) as db:
+        yield FileSource(db, entry.name)
+
+
+def read_page(content: bytes) -> RemotePage:
+    """A page of the journal as it comes over the wire.
+
+    Raises:
+        RemoteFailed: it is none.
+    """
+    try:
+        payload = cbor.decode(content)
+        rows = CopiedPage(
+            [tuple(row) for row in payload["entries"]],
+            [tuple(row) for row in payload["transactions"]],
+            {seq: (source, target) for seq, source, target in payload["ends"]},
+            dict(payload["purges"]),
+        )
+        following = payload["next"]
+        if following is not None and not isinstance(following, int):
+            raise TypeError("next is no number")
+    except Exception as error:  # noqa: BLE001 - whatever a stranger sends
+        raise _unreadable(error) from None
+    return RemotePage(rows, following)
+
+
+def check_consistency(proof: ConsistencyProof, entries: int, root: bytes, head: RemoteHead) -> None:
+    """Check that a journal continues one whose root is known.
+
+    Raises:
+        RemoteFailed: it does not; its history was rewritten, or the proof is a lie.
+    """
+    snapshot: Snapshot = proof.snapshot
+    if (
+        snapshot.overall_root != head.overall_root
+        or snapshot.journal_root != head.journal_root
+        or not proof.verify(root, snapshot.overall_root, old_entries=entries)
+    ):
+        raise RemoteFailed(
+            f"The remote does not continue the history that it had at entry {entries}: it was"
+            " rewritten, or the proof is wrong.",
+            hint="Nothing was changed here. Ask who runs it. `mycel remote remove` and `clone`"
+            " trust it anew.",
+        )
+
+
+def _unreadable(error: Exception) -> RemoteFailed:
+    return RemoteFailed(f"The answer of the remote cannot be read: {error!r}.")

@@ -1,0 +1,46 @@
+"""Concepts that once had the name that a question is: they moved, or were merged into others.
+
+The whole name that a concept had last counts first. A bare word is the end of a former name only if
+nothing is called so now.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from mycel.search.question import Question
+from mycel.store.query import lookup
+from mycel.store.query.reader import Reader
+from mycel.text.kinds import NAME_CHARACTERS_MAX
+
+FORMERLY: Final = "formerly "
+"""The beginning of the reason for a concept that is found by a former name."""
+
+
+def find_former(reader: Reader, question: Question, *, is_taken: bool) -> dict[int, str]:
+    """Concepts that had the name, or the end of it, before: each with that name.
+
+    With `is_taken`, something has the bare name now, so nothing else is meant by it.
+    """
+    text = question.text
+    if not reader.state.is_live or len(text) > NAME_CHARACTERS_MAX:
+        return {}
+    bearers = _bearers(reader, (text,))
+    if bearers or is_taken or " " in text or "://" in text:
+        return bearers
+    return _bearers(reader, lookup.names_once_ending(reader, f"/{text}"))
+
+
+def _bearers(reader: Reader, names: tuple[str, ...] | list[str]) -> dict[int, str]:
+    """The concepts that had these names last, or those that they were merged into."""
+    former = lookup.former_names(reader, names)
+    present = {name for _, _, name in lookup.named(reader, names)}
+    removed = {
+        f"{reader.type_name(former_name.type_number)}:{name}": name
+        for name, former_name in former.items()
+        if former_name.is_removed
+    }
+    heirs = lookup.heirs(reader, lookup.MERGED_FROM, removed)
+    bearers = {number: removed[source] for source, number in heirs.items()}
+    bearers |= {bearer.number: name for name, bearer in former.items() if not bearer.is_removed}
+    return {number: name for number, name in bearers.items() if name not in present}

@@ -1,0 +1,93 @@
+"""Texts that say much of the same, by the words they share.
+
+A word weighs more the fewer elements have it, and the weight of the shared words is divided by that
+of the text with less: a short note that says a part of a long one is similar to it. Candidates come
+from the text index, by the rarest words, so no vectors are needed. `benchmarks/recall/similar.py`
+measures it: none of 180 notes that say different things is taken for a repetition, and 31 of 33
+repetitions in other words are found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from math import log
+from typing import Final, NamedTuple
+
+from mycel.model.elements import Concept
+from mycel.search.index.passages import prose
+from mycel.search.weights import BM25_COLUMNS
+from mycel.store.query import lookup
+from mycel.store.query.candidates import Candidates, counted
+from mycel.store.query.filters import condition
+from mycel.store.query.reader import Reader
+from mycel.text.analysis import terms_of
+from mycel.text.kinds import NOTES
+
+TERMS_MIN: Final = 6
+"""A text with fewer words says too little to be compared."""
+TERMS_MAX: Final = 100
+SHARED_MIN: Final = 5
+RAREST: Final = 12
+"""Words of a note by which candidates are sought."""
+COMPARED_MAX: Final = 8
+SIMILARITY_MIN: Final = 0.3
+TEXT_CHARACTERS_MAX: Final = 4_000
+
+
+class SimilarText(NamedTuple):
+    """A concept whose text says much of what another one says."""
+
+    other: Concept
+    similarity: float
+
+
+class SimilarTexts:
+    """Finds the closest text of a concept among all that are not archived."""
+
+    def __init__(
+        self, reader: Reader, without: Collection[int], is_compared: Callable[[Concept], bool]
+    ) -> None:
+        """Leave out the elements `without`, and concepts that are not to be compared."""
+        passing = condition(reader, {"kind": NOTES}, "concept")  # What is archived is none.
+        hidden = {*without, *lookup.furniture(reader)}
+        self._index: Final = Candidates(reader, passing, hidden, columns=BM25_COLUMNS)
+        self._reader: Final = reader
+        self._total: Final = max(lookup.concepts_at_most(reader), 1)
+        self._is_compared: Final = is_compared
+
+    def closest(self, note: Concept) -> SimilarText | None:
+        """The closest other text, if it is close enough."""
+        terms = _terms(note)
+        if len(terms) < TERMS_MIN:
+            return None
+        known = counted(self._reader, terms)
+        # The index does not count what was written last, so a word without elements may be there.
+        uncounted = [term for term in known if not term.elements]
+        rarest = uncounted[:RAREST] + known[len(uncounted) :][:RAREST]
+        weights = {term.text: log(1 + self._total / (term.elements + 0.5)) for term in known}
+        # One more than is compared: the text itself may be among them.
+        words = self._index.by_words(rarest, COMPARED_MAX + 1)
+        numbers = [word.number for word in words if word.number != note.number][:COMPARED_MAX]
+        best: SimilarText | None = None
+        for other in self._reader.elements(numbers).values():
+            if isinstance(other, Concept) and self._is_compared(other):
+                similarity = _similarity(terms, _terms(other), weights, self._total)
+                if similarity >= max(SIMILARITY_MIN, best.similarity if best else 0.0):
+                    best = SimilarText(other, similarity)
+        return best
+
+
+def _terms(note: Concept) -> set[str]:
+    name = note.attributes.get("name")
+    text = f"{name if isinstance(name, str) else ''}\n{prose(note.attributes)}"
+    return set(terms_of(text[:TEXT_CHARACTERS_MAX])[:TERMS_MAX])
+
+
+def _similarity(one: set[str], other: set[str], weights: dict[str, float], total: int) -> float:
+    """The weight of the shared words, as a part of that of the lighter text."""
+    shared = one & other
+    if len(shared) < SHARED_MIN or len(other) < TERMS_MIN:
+        return 0.0
+    unknown = log(1 + total / 1.5)  # The words of the other note alone are not counted.
+    weight = [sum(weights.get(term, unknown) for term in terms) for terms in (shared, one, other)]
+    return weight[0] / min(weight[1:])

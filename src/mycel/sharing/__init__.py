@@ -1,0 +1,15 @@
+"""The part of a server that many people and agents share, apart from HTTP.
+
+workspace_folder   the graphs in a folder, by name
+open_workspaces    those that are open, closed again when nobody uses them
+scopes             what a token may do, where
+oauth              tokens of an external issuer
+tokens             tokens: made, listed, revoked, recognised
+write_scope        the guard that holds every write inside the scopes
+element_filter     the elements that a token for some paths may see
+scoped_copy        a copy of a graph that has these alone
+copy_follower      its way to what the graph is now
+pass_on            the guard that writes changes of the copy to the graph
+copy_steps         elements of the one as goals in the other
+audit_log          who asked for what, and whether it was allowed
+"""

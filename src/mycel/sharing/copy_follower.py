@@ -1,0 +1,162 @@
+"""The way of a filtered copy to what its graph is now, transaction by transaction.
+
+A new copy begins with the state before the last `HISTORY_MAX` transactions as one transaction, and
+gets each transaction after it, with its author, time and message, as far as it concerns elements
+that the copy has. What was purged or scrubbed cannot be replayed: the copy is made again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from mycel.api.graph import Graph
+from mycel.history.state_steps import attempt
+from mycel.model import allowance
+from mycel.model.elements import Element
+from mycel.model.state import LIVE, State
+from mycel.sharing.copy_steps import GoalMaker, create_all, define_used
+from mycel.sharing.element_filter import ElementFilter
+from mycel.store.database import Store
+from mycel.store.log.copied import CopyHead
+from mycel.store.query import commits
+from mycel.store.query.alignment import touched
+from mycel.store.query.commits import LogEntry
+from mycel.store.query.copies import copy_head, numbers_of
+from mycel.store.query.history import is_scrubbed
+from mycel.store.query.purges import last_purge
+from mycel.store.query.reader import Reader
+from mycel.store.write.copies import keep_copy_head, keep_pairs
+from mycel.store.write.transaction import Transaction
+
+HISTORY_MAX: Final = 1_000
+"""The transactions of the past that a new copy has one by one."""
+ACTOR: Final = "$system"
+"""The author of the transaction with which a copy begins."""
+
+_CHUNK: Final = 1_000
+_BATCH: Final = 100
+
+
+class CopyOutdatedError(Exception):
+    """A copy cannot follow its graph: it has to be made again."""
+
+
+class CopyFollower:
+    """Replays a graph in a copy of it. The copy's own guards are not asked."""
+
+    def __init__(self, path: Path, source: Graph, elements: ElementFilter) -> None:
+        """Take the copy that is at a path.
+
+        Raises:
+            CopyOutdatedError: it is the copy of another history.
+        """
+        self._source: Final = source
+        self._elements: Final = elements
+        self._time_us = 0
+        self._store: Final = Store(
+            path, create=False, durability="normal", clock_us=lambda: self._time_us
+        )
+        with self._store.lending() as copy:
+            head = copy_head(copy)
+        self._seq = 0 if head is None else head.seq
+        if head is not None:
+            with source.reading() as reader:
+                known = head.seq <= reader.position
+                if not known or commits.commit_at(reader, head.seq) != head.commit:
+                    self.close()
+                    raise CopyOutdatedError("the history of the graph is another one")
+
+    def is_behind(self) -> bool:
+        """True if the graph has transactions that the copy has not seen."""
+        with self._source.reading() as reader:
+            return reader.position != self._seq
+
+    def follow(self) -> None:
+        """Bring the copy to the last transaction of its graph.
+
+        Raises:
+            CopyOutdatedError: it cannot follow.
+        """
+        with self._source.reading() as reader:
+            end = reader.position
+            if not self._seq:
+                self._begin(reader)
+            while self._seq < end:
+                entries = commits.transactions_after(reader, self._seq, _BATCH)
+                for entry in entries:
+                    self._replay(reader, entry)
+
+    def close(self) -> None:
+        self._store.close()
+
+    def _begin(self, reader: Reader) -> None:
+        """Write the state before the transactions that are replayed, as one transaction."""
+        newest = list(commits.transactions(reader, limit=HISTORY_MAX + 1))
+        purged = last_purge(reader)
+        recent = [
+            entry for entry in newest if entry.seq >= purged and not is_scrubbed(reader, entry.seq)
+        ]
+        first = recent[-1] if recent else newest[0]
+        state = reader if first is newest[0] else reader.at(State(first.seq))
+        targets: dict[int, Element | None] = {}
+        for numbers in _numbers(reader):
+            allowance.check()
+            targets |= self._elements.select(state, numbers)
+        self._write(reader, state, first, targets, "the graph as of then")
+
+    def _replay(self, reader: Reader, entry: LogEntry) -> None:
+        changed = touched(reader, entry.first_seq - 1, entry.seq)
+        if changed.purged:
+            raise CopyOutdatedError("something was purged")
+        state = reader.at(LIVE if entry.seq == reader.position else State(entry.seq))
+        seen = self._elements.select(state, changed.numbers)
+        targets = {number: seen.get(number) for number in sorted(changed.numbers)}
+        # A message may name anything that the transaction changed.
+        is_whole = len(seen) == len(changed.numbers)
+        self._write(reader, state, entry, targets, entry.message if is_whole else "")
+
+    def _write(
+        self,
+        reader: Reader,
+        state: Reader,
+        entry: LogEntry,
+        targets: Mapping[int, Element | None],
+        message: str,
+    ) -> None:
+        head = CopyHead(entry.seq, entry.commit)
+
+        def work(tx: Transaction) -> None:
+            known = copy_head(tx.reader)
+            if known is not None and known.seq >= entry.seq:
+                return  # Another process was faster.
+            maker = GoalMaker(state, tx.reader, partial(numbers_of, tx.reader))
+            if known is None:
+                create_all(tx, targets)
+            goals = maker.goals(targets)
+            define_used(tx, targets.values())
+            reached = attempt(tx, goals, {}, reason="", has_moved=True)
+            if reached.obstacles:
+                raise CopyOutdatedError(f"it is in the way of itself: {reached.obstacles[0]}")
+            keep_pairs(tx, maker.collect_pairs(targets, reached.numbers))
+            keep_copy_head(tx, head)
+
+        if any(element is not None for element in targets.values()) or self._has_any(targets):
+            self._time_us = entry.time_us
+            self._store.run(work, actor=entry.actor, message=message)
+        self._seq = entry.seq
+
+    def _has_any(self, targets: Mapping[int, object]) -> bool:
+        """True if the copy has one of some elements of the graph."""
+        with self._store.lending() as copy:
+            return bool(numbers_of(copy, targets))
+
+
+def _numbers(reader: Reader) -> Iterator[range]:
+    """The numbers of all elements there ever were, some at a time, concepts first."""
+    head = reader.head()
+    for parity, end in ((0, head.next_concept), (1, head.next_proposition)):
+        for first in range(parity, end, 2 * _CHUNK):
+            yield range(first, min(first + 2 * _CHUNK, end), 2)

@@ -1,0 +1,53 @@
+"""Elements that a token may see, by the patterns of its scopes.
+
+A concept is seen by its URI. A link is seen if both of its ends are, so that no link names what is
+hidden. Definitions of types and predicates are never copied: a copy defines those that it uses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from mycel.knowledge.uris import uri_of
+from mycel.model.elements import Concept, Element
+from mycel.model.names import META_TYPES
+from mycel.sharing.scopes import Pattern
+from mycel.store.query.reader import Reader
+
+
+class ElementFilter:
+    """The elements that some patterns cover."""
+
+    def __init__(self, patterns: Sequence[Pattern]) -> None:
+        self.patterns: Final = tuple(sorted(patterns))
+
+    def covers(self, concept: Concept) -> bool:
+        """True if a concept may be seen."""
+        if concept.type in META_TYPES:
+            return False
+        uri = uri_of(concept.type, concept.name)
+        return any(pattern.covers(uri) for pattern in self.patterns)
+
+    def select(self, reader: Reader, numbers: Iterable[int]) -> dict[int, Element]:
+        """Of some elements those that are there and may be seen, by number."""
+        elements = reader.elements(numbers)
+        known = dict(elements)
+        while missing := {end for element in known.values() for end in element.ends} - known.keys():
+            more = reader.elements(missing)
+            known |= more
+            if len(more) < len(missing):  # An end that is not there: the link is not seen.
+                break
+        seen: dict[int, bool] = {}
+
+        def sees(number: int) -> bool:
+            if number not in seen:
+                element = known.get(number)
+                seen[number] = False  # Should links ever stand on each other in a circle.
+                if isinstance(element, Concept):
+                    seen[number] = self.covers(element)
+                elif element is not None:
+                    seen[number] = all(map(sees, element.ends))
+            return seen[number]
+
+        return {number: element for number, element in elements.items() if sees(number)}

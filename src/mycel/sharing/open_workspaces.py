@@ -1,0 +1,196 @@
+"""Workspaces that a server has open, each with what serves it.
+
+One is opened when it is first asked for, shared by all who use it, and closed when nobody has used
+it for a while. So hundreds of workspaces cost what the busy ones cost.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
+from threading import Condition, Timer
+from time import monotonic
+from typing import Final, Generic, Protocol, TypeVar
+
+from mycel.errors import DatabaseClosed, ResourceExhausted
+from mycel.model.allowance import RETRY_AFTER
+
+IDLE_S: Final = 60.0
+"""The time after which an unused workspace is closed."""
+OPEN_MAX: Final = 64
+"""Workspaces that are open, used or not. Each has files, caches and an index of its own."""
+
+
+class Closable(Protocol):
+    """Something that is open."""
+
+    def close(self) -> None: ...
+
+
+Opened = TypeVar("Opened", bound=Closable)
+
+
+class _Entry(Generic[Opened]):
+    """One open workspace, and the number of its users; without a value, it is being opened."""
+
+    __slots__ = ("unused_since", "users", "value")
+
+    def __init__(self) -> None:
+        self.value: Opened | None = None
+        self.users = 0
+        self.unused_since = 0.0
+
+
+class OpenWorkspaces(Generic[Opened]):
+    """Open workspaces by key, for any number of threads."""
+
+    def __init__(self, *, idle_s: float = IDLE_S, open_max: int = OPEN_MAX) -> None:
+        self._idle_s: Final = idle_s
+        self._open_max: Final = open_max
+        self._changed: Final = Condition()
+        self._entries: Final[OrderedDict[Hashable, _Entry[Opened]]] = OrderedDict()
+        """Least recently used first."""
+        self._discarded: Final[list[_Entry[Opened]]] = []
+        """Those that nobody finds any more, until their users end."""
+        self._timer: Timer | None = None
+        self._is_closed = False
+
+    def __len__(self) -> int:
+        """The number of those that are open."""
+        return len(self._entries)
+
+    @contextmanager
+    def using(self, key: Hashable, open_: Callable[[], Opened]) -> Iterator[Opened]:
+        """The workspace of a key, opened if it is not, for the time of a block.
+
+        Raises:
+            ResourceExhausted: too many are in use.
+            DatabaseClosed: the server is stopping.
+        """
+        value = self.take(key, open_)
+        try:
+            yield value
+        finally:
+            self.give(value)
+
+    def take(self, key: Hashable, open_: Callable[[], Opened]) -> Opened:
+        """Begin to use the workspace of a key. Every take needs one `give`."""
+        with self._changed:
+            while (entry := self._entries.get(key)) is not None and entry.value is None:
+                self._changed.wait()  # Another thread is opening it.
+            if self._is_closed:
+                raise DatabaseClosed("The server is stopping.")
+            if entry is not None and entry.value is not None:
+                entry.users += 1
+                self._entries.move_to_end(key)
+                return entry.value
+            outdated = self._make_room()
+            entry = self._entries[key] = _Entry()
+        try:
+            if outdated is not None:
+                outdated.close()
+            value = open_()
+        except BaseException:
+            with self._changed:
+                del self._entries[key]
+                self._changed.notify_all()
+            raise
+        with self._changed:
+            entry.value = value
+            entry.users = 1
+            self._changed.notify_all()
+        return value
+
+    def take_open(self, key: Hashable) -> Opened | None:
+        """The same as `take` for what is open; None if it is not. It never waits for an opening."""
+        with self._changed:
+            entry = self._entries.get(key)
+            if entry is None or entry.value is None or self._is_closed:
+                return None
+            entry.users += 1
+            self._entries.move_to_end(key)
+            return entry.value
+
+    def give(self, value: Opened) -> None:
+        """End one use."""
+        with self._changed:
+            known = (*self._entries.values(), *self._discarded)
+            entry = next(entry for entry in known if entry.value is value)
+            entry.users -= 1
+            entry.unused_since = monotonic()
+            self._watch()
+            self._changed.notify_all()
+            if entry.users or entry not in self._discarded:
+                return
+            self._discarded.remove(entry)
+        value.close()
+
+    def discard(self, value: Opened) -> None:
+        """Let the next one who asks get another one. Called by a user of it."""
+        with self._changed:
+            for key, entry in list(self._entries.items()):
+                if entry.value is value:
+                    del self._entries[key]
+                    self._discarded.append(entry)
+
+    def close_unused(self, key: Hashable) -> None:
+        """Close what has a key, unless somebody uses it."""
+        with self._changed:
+            entry = self._entries.get(key)
+            if entry is None or entry.users or entry.value is None:
+                return
+            del self._entries[key]
+        entry.value.close()
+
+    def _make_room(self) -> Opened | None:
+        """Take out the least recently used one, for the caller to close, if too many are open."""
+        if len(self._entries) < self._open_max:
+            return None
+        for key, entry in self._entries.items():
+            if not entry.users and entry.value is not None:
+                del self._entries[key]
+                return entry.value
+        raise ResourceExhausted(
+            f"{self._open_max} workspaces are in use at the moment, which is the limit.",
+            hint="Retry in a moment.",
+            data={RETRY_AFTER: 1},
+        )
+
+    def _watch(self) -> None:
+        if self._timer is None and not self._is_closed:
+            self._timer = Timer(self._idle_s, self._sweep)
+            self._timer.daemon = True
+            self._timer.start()
+
+    def _sweep(self) -> None:
+        """Close what nobody has used for a while, and look again later if more is open."""
+        latest = monotonic() - self._idle_s
+        with self._changed:
+            self._timer = None
+            idle = [
+                (key, entry.value)
+                for key, entry in self._entries.items()
+                if not entry.users and entry.value is not None and entry.unused_since <= latest
+            ]
+            for key, _ in idle:
+                del self._entries[key]
+            if self._entries:
+                self._watch()
+        for _, value in idle:
+            value.close()
+
+    def close(self) -> None:
+        """Close everything, what is in use when its users end; nothing can be opened after."""
+        with self._changed:
+            self._is_closed = True
+            if self._timer is not None:
+                self._timer.cancel()
+            self._changed.wait_for(
+                lambda: not any(entry.users for entry in self._entries.values()), timeout=5
+            )
+            entries = list(self._entries.values())
+            self._entries.clear()
+        for entry in entries:
+            if entry.value is not None:
+                entry.value.close()

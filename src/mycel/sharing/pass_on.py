@@ -1,0 +1,152 @@
+"""The guard that writes changes of a filtered copy to its graph, in the same transaction.
+
+The copy is only committed if the graph has taken the changes. An element is changed there if it is
+what the copy has: if somebody else has changed it meanwhile, the transaction is refused and can be
+repeated. What the graph refuses for a reason that the copy does not know is told without details,
+because they may be about elements that the token may not see.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Final
+
+from mycel.api.graph import Graph
+from mycel.engine.missing_concepts import MISSING, MISSING_DEFINITION, SCHEME, is_placeholder
+from mycel.errors import (
+    AccessDenied,
+    ConstraintViolation,
+    DatabaseBusy,
+    MycelError,
+    VersionConflict,
+)
+from mycel.history.state_steps import attempt
+from mycel.model.elements import Concept, Element
+from mycel.model.names import META_TYPES, shorten
+from mycel.model.state import State
+from mycel.sharing.copy_steps import GoalMaker, define_used, same_content
+from mycel.sharing.element_filter import ElementFilter
+from mycel.store.log.journal import Kind
+from mycel.store.query.commits import changes_since
+from mycel.store.query.copies import sources_of
+from mycel.store.write.copies import keep_pairs
+from mycel.store.write.guards import Change
+from mycel.store.write.transaction import Transaction
+
+
+class PassOn:
+    """Writes what a transaction of a copy has changed to the graph of the copy."""
+
+    in_bulk = True
+
+    def __init__(self, source: Graph, elements: ElementFilter) -> None:
+        self._source: Final = source
+        self._elements: Final = elements
+
+    def concerns(self, tx: Transaction, type_or_predicate: str, *, link: bool) -> bool:
+        """Nothing: the transaction is passed on as a whole."""
+        return False
+
+    def check(self, tx: Transaction, change: Change) -> None:
+        """Nothing, as above."""
+
+    def check_commit(self, tx: Transaction) -> None:
+        """Check that the token may see all that was written, and write it to the graph.
+
+        Raises:
+            AccessDenied: it may not.
+            VersionConflict: somebody else has changed one of the elements.
+            ConstraintViolation: the graph refuses it.
+        """
+        tx.flush()
+        changes = changes_since(tx.reader, tx.first_seq)
+        if any(kind in (Kind.MARK, Kind.PURGE) for kind, _ in changes):
+            raise AccessDenied(
+                "A token that may read some paths only may not tag, purge or undo.",
+                hint="It takes a token with the scope `read:/**` as well.",
+            )
+        numbers = {element for _, element in changes}
+        before = tx.reader.at(State(tx.first_seq - 1)).elements(numbers)
+        after = tx.reader.elements(numbers)
+        own = {
+            number
+            for number in numbers
+            if not _is_definition(before.get(number, after.get(number)))
+        }
+        seen = self._elements.select(tx.reader, own)
+        unseen = (own & after.keys()) - seen.keys()
+        if unseen:  # A link rather than the placeholder that it has made.
+            raise _unseen(after[max(unseen, key=lambda number: (number & 1, number))])
+        if not tx.is_final or not own:
+            return
+        self._write(tx, before, {number: after.get(number) for number in sorted(own)})
+
+    def _write(
+        self, tx: Transaction, before: dict[int, Element], targets: dict[int, Element | None]
+    ) -> None:
+        def work(there: Transaction) -> dict[int, int]:
+            maker = GoalMaker(tx.reader, there.reader, partial(sources_of, tx.reader))
+            going = [number for number, element in targets.items() if element is None]
+            removed = there.reader.elements(sources_of(tx.reader, going).values())
+            _keep_links(there, removed)
+            goals = maker.goals(targets)
+            live = {goal.label: goal.now for goal in goals}
+            for number in targets:
+                now, was = live.get(str(number)), before.get(number)
+                is_new = was is None and is_placeholder(now)  # Made just before, or known to none.
+                if not is_new and not same_content(now, maker.in_place(was)):
+                    raise VersionConflict(
+                        "Somebody else has changed an element meanwhile; nothing was written.",
+                        hint="Read it again, then repeat the change.",
+                    )
+            define_used(there, targets.values())
+            reached = attempt(there, goals, {}, reason="")
+            if reached.obstacles:
+                raise ConstraintViolation(reached.obstacles[0].message)
+            return maker.collect_pairs(targets, reached.numbers)
+
+        try:
+            made = self._source.write(work, message=tx.message)
+        except (VersionConflict, DatabaseBusy):
+            raise
+        except MycelError as error:
+            if isinstance(error, AccessDenied | ConstraintViolation):
+                raise ConstraintViolation(
+                    "The workspace does not take this change: one of its rules, or something that"
+                    " the token may not see, is in the way. Nothing was written.",
+                    hint="Propose the change, or ask whoever may read the whole workspace.",
+                ) from error
+            raise
+        pairs = {source: number for number, source in made.items() if source}
+        removed_pairs = sources_of(tx.reader, [n for n, source in made.items() if not source])
+        keep_pairs(tx, pairs | dict.fromkeys(removed_pairs.values(), 0))
+
+
+def _keep_links(tx: Transaction, going: Mapping[int, Element]) -> None:
+    """Let links that stay lead to placeholders, before the concepts at their ends are removed."""
+    for concept in going.values():
+        if not isinstance(concept, Concept) or not concept.name.startswith(SCHEME):
+            continue
+        for link in list(tx.reader.touching_links(concept.number)):
+            if link.number in going or link.object != concept.id:
+                continue
+            if MISSING not in tx.defined_types():
+                tx.define_type(MISSING, MISSING_DEFINITION)
+            tx.relink(link.id, object_=tx.put_concept(MISSING, concept.name))
+
+
+def _is_definition(element: Element | None) -> bool:
+    return isinstance(element, Concept) and element.type in META_TYPES
+
+
+def _unseen(element: Element) -> AccessDenied:
+    if isinstance(element, Concept):
+        return AccessDenied(
+            f"The token may not write {shorten(element.name, 200)}: it may not read it.",
+            hint="Its scopes do not cover it.",
+        )
+    return AccessDenied(
+        "The token may not link to what it may not read.",
+        hint="Both ends of a link have to be inside the paths that it may read.",
+    )

@@ -1,0 +1,198 @@
+"""A copy of a graph that has only what a token may see, kept in step with it.
+
+Whoever may read some paths only works on such a copy, through the same doors as everybody else. So
+nothing that is hidden can show in an answer, a count, a plan, a suggestion, a proof, an error or
+the time that a miss takes: it is not there. The copy is a graph of its own, with commits and
+proofs of its own, in `.scopes/` beside the workspaces. What is written to it is written to the
+graph in the same transaction (`pass_on`), and what others write to the graph is replayed in it
+(`copy_follower`). It can be made again at any time.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from mycel.api.graph import Graph
+from mycel.api.open_branches import OpenBranches
+from mycel.api.opening import open_graph
+from mycel.errors import AccessDenied, InternalError, MycelError
+from mycel.model.allowance import using
+from mycel.model.permission import permitted
+from mycel.sharing.copy_follower import CopyFollower, CopyOutdatedError
+from mycel.sharing.element_filter import ElementFilter
+from mycel.sharing.pass_on import PassOn
+from mycel.sharing.scopes import Pattern
+from mycel.sharing.write_scope import WriteScope
+from mycel.store.file.branch_files import COMPANIONS, MAIN
+from mycel.store.query import commits
+from mycel.store.query.purges import last_purge
+
+FOLDER: Final = ".scopes"
+"""The folder of all copies, in the folder of the workspaces."""
+LOOK_S: Final = 0.25
+"""The time between two looks at the journal, for those who listen to a stream of changes."""
+
+_log = logging.getLogger(__name__)
+
+
+class ScopedCopy:
+    """The open copy of a graph for some patterns."""
+
+    graph: Graph
+    """The copy, for the requests of those who may see no more."""
+
+    def __init__(
+        self,
+        source: Graph,
+        folder: Path,
+        patterns: Sequence[Pattern],
+        *,
+        readonly: bool = False,
+        timeout_s: float,
+    ) -> None:
+        """Open the copy in a folder, made if it is not there, as the graph is now."""
+        self._source: Final = source
+        self._filter: Final = ElementFilter(patterns)
+        self._readonly: Final = readonly
+        self._timeout_s: Final = timeout_s
+        self._lock: Final = threading.Lock()
+        self._ending: Final = threading.Event()
+        self.is_outdated = False
+        """True once it cannot follow its graph: it has to be closed and opened again."""
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with source.reading() as reader:
+            generation = last_purge(reader)
+        self._path: Final = folder / f"{_digest(self._filter.patterns)}-{generation}.db"
+        remove_outdated(folder, generation)
+        with using(None), permitted(None):
+            try:
+                self._follower = self._open()
+            except CopyOutdatedError as reason:
+                _log.warning("A copy for some paths is made again: %s.", reason)
+                _remove(self._path)
+                self._follower = self._open_new()
+        self._thread: Final = threading.Thread(target=self._keep_up, daemon=True)
+        self._thread.start()
+
+    def _open(self) -> CopyFollower:
+        if not self._path.exists():
+            self._make()
+        follower = CopyFollower(self._path, self._source, self._filter)
+        try:
+            follower.follow()
+            self.graph = open_graph(
+                self._path,
+                create=False,
+                readonly=self._readonly,
+                durability="normal",
+                memory="modest",
+                timeout_s=self._timeout_s,
+                busy_timeout_s=self._timeout_s,
+                guards=(WriteScope(), PassOn(self._source, self._filter)),
+            )
+        except BaseException:
+            follower.close()
+            raise
+        return follower
+
+    def _open_new(self) -> CopyFollower:
+        try:
+            return self._open()
+        except CopyOutdatedError as reason:
+            _remove(self._path)
+            raise InternalError(
+                f"What the token may see cannot be collected: {reason}.",
+                hint="Retry in a moment. If it happens again, run `mycel doctor` on the workspace.",
+            ) from reason
+
+    def _make(self) -> None:
+        with self._source.reading() as reader:
+            first = list(commits.transactions(reader))[-1]
+            is_bare = reader.find_type("SleepTask") is None
+        open_graph(
+            self._path,
+            core_capsules=not is_bare,
+            clock_us=lambda: first.time_us,
+            durability="normal",
+        ).close()
+
+    def follow(self) -> None:
+        """Bring the copy to the last commit of its graph.
+
+        Raises:
+            InternalError: it cannot follow, and has to be opened again.
+        """
+        if not self.is_outdated and not self._follower.is_behind():
+            return
+        with self._lock:
+            try:
+                if not self.is_outdated:
+                    with using(None), permitted(None):
+                        self._follower.follow()
+            except CopyOutdatedError as reason:
+                _log.warning("A copy for some paths is made again: %s.", reason)
+                self.is_outdated = True
+        if self.is_outdated:
+            raise InternalError(
+                "What the token may see is being collected anew.", hint="Retry in a moment."
+            )
+
+    def _keep_up(self) -> None:
+        while not self._ending.wait(LOOK_S):
+            try:
+                self.follow()
+            except MycelError as error:
+                if self.is_outdated:
+                    return
+                _log.warning("A copy for some paths is behind: %s", error.message)
+
+    def close(self) -> None:
+        """Close the copy. One that cannot follow its graph is removed."""
+        self._ending.set()
+        self._thread.join()
+        self._follower.close()
+        self.graph.close()
+        if self.is_outdated:
+            _remove(self._path)
+
+
+class MainAlone(OpenBranches):
+    """The branches of a copy: main."""
+
+    @contextmanager
+    def using(self, name: str | None) -> Iterator[Graph]:
+        """The copy, for main.
+
+        Raises:
+            AccessDenied: it is asked for another branch, whether there is one or not.
+        """
+        if name not in (None, MAIN):
+            raise AccessDenied(
+                "A token that may read some paths only works on main.",
+                hint="Ask for main, or for a token with the scope `read:/**`.",
+            )
+        with super().using(None) as graph:
+            yield graph
+
+
+def remove_outdated(folder: Path, generation: int) -> None:
+    """Remove the copies from before something was purged."""
+    for path in folder.glob("*-*.db"):
+        if not path.stem.endswith(f"-{generation}"):
+            _remove(path)
+
+
+def _remove(path: Path) -> None:
+    for ending in COMPANIONS:
+        path.with_name(path.name + ending).unlink(missing_ok=True)
+
+
+def _digest(patterns: Sequence[Pattern]) -> str:
+    text = "\n".join(map(str, patterns))
+    return hashlib.sha256(text.encode()).hexdigest()[:32]

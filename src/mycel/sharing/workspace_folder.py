@@ -1,0 +1,114 @@
+"""A folder of workspaces: every graph file in it, by name.
+
+    DIR/shop.db              the workspace shop
+    DIR/shop.db@draft.db     its branch draft
+    DIR/knowledge_ops.db     the workspace ops, as in the folder of a user's home
+    DIR/server.db            the server's own records, no workspace
+
+A name is that of a workspace in URIs: lower case, digits and . _ - only. So it cannot lead out of
+the folder, and two files never have the same name. Symbolic links are left out.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from pathlib import Path
+from typing import Final
+
+from mycel.errors import DuplicateExists, InvalidIdentifier, NotADatabase, NotFound
+from mycel.knowledge.limits import WORKSPACE_CHARACTERS_MAX
+from mycel.model.names import shorten
+
+RECORDS: Final = "server.db"
+"""The file of the server's own records."""
+
+_NAME: Final = re.compile(rf"[a-z0-9][a-z0-9._-]{{0,{WORKSPACE_CHARACTERS_MAX - 1}}}", re.ASCII)
+_HOME_PREFIX: Final = "knowledge_"
+_SUFFIX: Final = ".db"
+_RESERVED: Final = frozenset(("server",))
+
+
+class WorkspaceFolder:
+    """The workspaces in one folder."""
+
+    def __init__(self, path: Path) -> None:
+        """Take the folder.
+
+        Raises:
+            NotADatabase: it is no folder.
+        """
+        if not path.is_dir():
+            raise NotADatabase(f"{str(path)!r} is no folder.", hint="Make it first: `mkdir`.")
+        self.path: Final = path.resolve()
+
+    @property
+    def records(self) -> Path:
+        """The file of the server's own records."""
+        return self.path / RECORDS
+
+    def names(self) -> list[str]:
+        """The names of all workspaces, sorted."""
+        with os.scandir(self.path) as entries:
+            files = [entry.name for entry in entries if entry.is_file(follow_symlinks=False)]
+        names = map(_name_of, files)
+        return sorted({name for name in names if name is not None})
+
+    def find(self, name: str) -> Path:
+        """The file of a workspace.
+
+        Raises:
+            NotFound: there is no workspace of this name.
+        """
+        if _is_name(name):
+            for file in (name + _SUFFIX, _HOME_PREFIX + name + _SUFFIX):
+                path = self.path / file
+                if _name_of(file) == name and _is_file(path):
+                    return path
+        raise unknown_workspace(name)
+
+    def new_file(self, name: str) -> Path:
+        """The file for a new workspace.
+
+        Raises:
+            InvalidIdentifier: no workspace can have this name.
+            DuplicateExists: one has it, or a file is in its place.
+        """
+        if not _is_name(name):
+            raise InvalidIdentifier(
+                f"{shorten(repr(name))} cannot name a workspace.",
+                hint=f"Use up to {WORKSPACE_CHARACTERS_MAX} of a-z, 0-9 and . _ - with a letter or"
+                " digit first; `server` is taken.",
+            )
+        for file in (name + _SUFFIX, _HOME_PREFIX + name + _SUFFIX):
+            if os.path.lexists(self.path / file):
+                raise DuplicateExists(f"There is a workspace {name!r} already.")
+        return self.path / (name + _SUFFIX)
+
+
+def unknown_workspace(name: str) -> NotFound:
+    """The error for a workspace that is not there, or that the caller may not see."""
+    return NotFound(
+        f"There is no workspace {shorten(repr(name), 80)}.", hint="GET /ws lists those there are."
+    )
+
+
+def _is_name(name: str) -> bool:
+    return _NAME.fullmatch(name) is not None and name not in _RESERVED and ".." not in name
+
+
+def _name_of(file: str) -> str | None:
+    """The workspace of a file's name; None if it has none."""
+    if not file.endswith(_SUFFIX) or "@" in file:
+        return None
+    name = file.removesuffix(_SUFFIX).removeprefix(_HOME_PREFIX)
+    return name if _is_name(name) else None
+
+
+def _is_file(path: Path) -> bool:
+    """True for a regular file. It is not read: closing it would drop SQLite's locks on it."""
+    try:
+        return stat.S_ISREG(path.lstat().st_mode)
+    except OSError:
+        return False

@@ -1,0 +1,99 @@
+"""The URL of a graph: `postgresql://user@host:port/database?workspace=shop&branch=draft`.
+
+All other parameters are libpq's. A password does not belong into a URL, which is shown, logged and
+kept in histories: libpq reads `PGPASSWORD`, `~/.pgpass` and service files.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final, NamedTuple
+from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit, urlunsplit
+
+from mycel.errors import InvalidIdentifier, NotADatabase
+from mycel.store.file import branch_files
+
+WORKSPACE_CHARACTERS_MAX: Final = 32
+BRANCH_CHARACTERS_MAX: Final = 24
+"""Together with what else is in the name of a schema they have to fit into 63 bytes."""
+
+_NAME: Final = re.compile(rf"[a-z0-9][a-z0-9_-]{{0,{WORKSPACE_CHARACTERS_MAX - 1}}}", re.ASCII)
+_PREFIX: Final = "mycel_"
+
+
+class Address(NamedTuple):
+    """A graph in a PostgreSQL database."""
+
+    url: str
+    """The URL that libpq gets: without the parameters of Mycel."""
+    workspace: str
+    branch: str
+
+    @property
+    def schema(self) -> str:
+        """The schema that holds the graph."""
+        ending = "" if self.branch == "main" else f"@{self.branch}"
+        return f"{_PREFIX}{self.workspace}{ending}"
+
+    def on_branch(self, branch: str) -> Address:
+        """The same workspace on a branch."""
+        return self._replace(branch=branch)
+
+    def __str__(self) -> str:
+        own = {"workspace": self.workspace}
+        if self.branch != "main":
+            own["branch"] = self.branch
+        return f"{self.url}{'&' if '?' in self.url else '?'}{urlencode(own)}"
+
+
+def checked_branch(name: str) -> str:
+    """The name of a branch, checked.
+
+    Raises:
+        InvalidIdentifier: it cannot be the name of a branch in PostgreSQL.
+    """
+    if len(branch_files.check_name(name)) > BRANCH_CHARACTERS_MAX:
+        raise InvalidIdentifier(
+            f"{name!r} cannot name a branch in PostgreSQL.",
+            hint=f"Use up to {BRANCH_CHARACTERS_MAX} characters.",
+        )
+    return name
+
+
+def parse_address(text: str) -> Address:
+    """The graph that a URL names.
+
+    Raises:
+        NotADatabase: it is no such URL, or has a password.
+        InvalidIdentifier: a workspace or branch cannot have this name.
+    """
+    try:
+        parts = urlsplit(text)
+        password, own = parts.password, dict(parse_qsl(parts.query, keep_blank_values=True))
+    except ValueError as error:
+        raise NotADatabase(f"The URL of the database cannot be read ({error}).") from None
+    if password is not None or "password" in own:
+        raise NotADatabase(
+            "The URL of the database has a password in it, which would be shown and logged.",
+            hint="Leave it out of the URL, and set PGPASSWORD, or write it to ~/.pgpass.",
+        )
+    workspace, branch = own.pop("workspace", ""), own.pop("branch", "main")
+    if not workspace:
+        raise NotADatabase(
+            "The URL of the database names no workspace.",
+            hint=f"Add one at its end: {text}{'&' if parts.query else '?'}workspace=NAME",
+        )
+    if not _NAME.fullmatch(workspace):
+        raise InvalidIdentifier(
+            f"{workspace!r} cannot name a workspace in PostgreSQL.",
+            hint=f"Use up to {WORKSPACE_CHARACTERS_MAX} of a-z, 0-9, '_' and '-', with a letter or"
+            " digit first.",
+        )
+    checked_branch(branch)
+    host = f"{quote(unquote(parts.username))}@" if parts.username else ""
+    bare = parts.netloc.rpartition("@")[2]
+    query = urlencode(own, quote_via=quote, safe="/")
+    url = urlunsplit(("postgresql", host + bare, parts.path or "/", query, ""))
+    if not parts.netloc:
+        url = url.replace("postgresql:", "postgresql://", 1) if ":///" not in url else url
+    return Address(url, workspace, branch)

@@ -1,0 +1,138 @@
+"""Branches of a graph in PostgreSQL: schemas beside its own.
+
+A branch is copied in one transaction that sees one moment, so nobody waits for it, and it is there
+with all its rows or not at all. Rows are written before indexes are made, which takes less than
+half of the time. Who has a branch open holds a shared lock of its name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import closing
+from typing import Any, Final
+
+from mycel.errors import DuplicateExists, NotFound, Unsupported, did_you_mean
+from mycel.model.permission import sees_branch
+from mycel.store.backend.failures import translated
+from mycel.store.backend.interface import Backend
+from mycel.store.backend.postgres import layout
+from mycel.store.backend.postgres.address import Address, checked_branch
+from mycel.store.backend.postgres.connection import PostgresConnection
+from mycel.store.file.branch_files import MAIN
+
+_MEMORY: Final = "256MB"
+"""The memory of the server that making an index may take."""
+
+
+class SchemaBranches:
+    """The branches of a graph in a database."""
+
+    def __init__(self, location: Backend, address: Address) -> None:
+        self._location: Final = location
+        self._address: Final = address
+        self.open: Final = address.branch
+
+    def names(self) -> list[str]:
+        """The names of those that the caller may see, main first."""
+        main = self._address.on_branch(MAIN).schema
+        query = (
+            "SELECT n.nspname FROM pg_namespace n JOIN pg_class c ON c.relnamespace = n.oid"
+            " WHERE c.relname = 'mycel_format' AND starts_with(n.nspname, ?)"
+        )
+        with translated(), closing(self._location.connect()) as connection:
+            rows = connection.execute(query, (f"{main}@",)).fetchall()
+        others = sorted(schema[len(main) + 1 :] for (schema,) in rows)
+        return [name for name in (MAIN, *others) if sees_branch(name)]
+
+    def place(self, name: str) -> str:
+        """The URL of a branch, if it is there or not."""
+        return str(self._address.on_branch(checked_branch(name)))
+
+    def existing(self, name: str) -> str:
+        """The URL of a branch that is there.
+
+        Raises:
+            InvalidIdentifier: it cannot be the name of a branch.
+            NotFound: there is no such branch.
+        """
+        place, known = self.place(name), self.names()
+        if name not in known:
+            raise NotFound(
+                f"The workspace {self._address.workspace!r} has no branch {name!r}.",
+                hint=f"{did_you_mean(name, known)} `mycel branch list` shows all of them.".lstrip(),
+            )
+        return place
+
+    def check_room(self) -> None:
+        """Leave it to the server."""
+
+    def create(self, name: str, prepare: Callable[[Any], None]) -> None:
+        """Copy the branch that is open. Others may write meanwhile, and wait for nothing."""
+        target = self._address.on_branch(checked_branch(name))
+        if name in self.names():
+            raise DuplicateExists(
+                f"There is a branch {name!r} already.", hint="Choose another name."
+            )
+        with translated(), closing(self._location.connect(writable=True)) as connection:
+            connection.execute(
+                "BEGIN ISOLATION LEVEL REPEATABLE READ;"
+                f" SET LOCAL maintenance_work_mem = '{_MEMORY}'"
+            )
+            copy_schema(connection, self._address.schema, target.schema)
+            prepare(connection)
+            connection.execute("COMMIT")
+
+    def remove(self, name: str) -> None:
+        """Remove a branch for good.
+
+        Raises:
+            DatabaseBusy: it is open somewhere.
+        """
+        target = self._address.on_branch(checked_branch(name))
+        with translated(), closing(self._location.connect(writable=True)) as connection:
+            connection.lock_unused(target.schema, f"The branch {name!r}")
+            connection.execute(f'DROP SCHEMA "{target.schema}" CASCADE')
+
+    @property
+    def current(self) -> str:
+        """The branch that commands use: that of the URL."""
+        return self.open
+
+    def switch(self, name: str) -> None:
+        """Refuse to choose a branch for everybody.
+
+        Raises:
+            Unsupported: always.
+        """
+        raise Unsupported(
+            "The URL of a graph in PostgreSQL names its branch, for each caller.",
+            hint=f"Use {self.place(name)}",
+        )
+
+
+def copy_schema(connection: PostgresConnection, source: str, target: str) -> None:
+    """Copy the tables of a workspace to a new schema, inside of a transaction."""
+    connection.execute(
+        f'CREATE SCHEMA "{target}"; SET LOCAL search_path = "{target}", mycel, pg_catalog'
+    )
+    for table in layout.NAMES:
+        connection.execute(
+            f'CREATE TABLE {table} (LIKE "{source}".{table} INCLUDING DEFAULTS INCLUDING IDENTITY);'
+            f' INSERT INTO {table} SELECT * FROM "{source}".{table}'
+        )
+    keys = connection.execute(
+        "SELECT r.relname, pg_get_constraintdef(c.oid) FROM pg_constraint c"
+        " JOIN pg_class r ON r.oid = c.conrelid JOIN pg_namespace n ON n.oid = c.connamespace"
+        " WHERE n.nspname = ? AND c.contype IN ('p', 'u') ORDER BY r.relname",
+        (source,),
+    )
+    for table, definition in keys.fetchall():
+        connection.execute(f"ALTER TABLE {table} ADD {definition}")
+    for statement in (*layout.INDEXES, *layout.VIEWS):
+        connection.execute(statement)
+    for table, column in layout.COUNTERS:
+        connection.execute(
+            f"SELECT setval(pg_get_serial_sequence('{table}', '{column}'),"
+            f" coalesce(max({column}), 0) + 1, false) FROM {table}"
+        )
+    connection.forget_statistics()

@@ -1,0 +1,241 @@
+"""The place of a graph in a PostgreSQL database, and the settings of its connections."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Final
+
+from mycel.errors import (
+    FormatTooNew,
+    NotADatabase,
+)
+from mycel.store.backend.interface import Failure
+from mycel.store.backend.postgres import layout, library, views
+from mycel.store.backend.postgres.address import Address
+from mycel.store.backend.postgres.branches import SchemaBranches
+from mycel.store.backend.postgres.connection import PostgresConnection
+from mycel.store.file.layout import FORMAT
+
+SERVER_MIN: Final = 150000
+_ABANDONED: list[PostgresConnection] = []
+
+
+class _NoHousekeeping:
+    """The server itself cares for its storage."""
+
+    def watch(self, connection: PostgresConnection) -> None:
+        """Watch nothing."""
+
+    def stop(self) -> None:
+        """Stop nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class PostgresLocation:
+    """A graph in a schema of a PostgreSQL database."""
+
+    address: Address
+    readonly: bool = False
+    busy_timeout_s: float = 30.0
+
+    @property
+    def path(self) -> str:
+        """The URL, in which there is no password."""
+        return str(self.address)
+
+    @property
+    def cache_kib(self) -> int:
+        return 0
+
+    @property
+    def is_read_without_locks(self) -> bool:
+        return False
+
+    def connect(self, *, writable: bool = False) -> PostgresConnection:
+        return PostgresConnection(
+            self.address.url,
+            self.address.schema,
+            writable=writable and not self.readonly,
+            busy_timeout_s=self.busy_timeout_s,
+        )
+
+    def open(
+        self, begin: Callable[[PostgresConnection], None], *, create: bool
+    ) -> PostgresConnection:
+        """The first connection; a new workspace is made if there is none.
+
+        Raises:
+            NotADatabase, FormatTooNew, DatabaseReadOnly, DatabaseError: it cannot be opened.
+        """
+        try:
+            connection = self.connect(writable=True)
+            try:
+                _check_server(connection)
+                if not connection.has_objects("mycel_format"):
+                    self._make(connection, begin, create=create)
+                elif create and not self.readonly:
+                    self._upgrade(connection)
+                self.check_format(connection)
+            except BaseException:
+                connection.close()
+                raise
+        except Failure as failure:
+            raise failure.error from failure
+        return connection
+
+    def _make(
+        self,
+        connection: PostgresConnection,
+        begin: Callable[[PostgresConnection], None],
+        *,
+        create: bool,
+    ) -> None:
+        schema = self.address.schema
+        if self.readonly or not create:
+            raise NotADatabase(
+                f"There is no workspace {self.address.workspace!r} in the database.",
+                hint="Create it with `mycel init`.",
+            )
+        connection.begin_creating()
+        try:
+            if not connection.has_objects("mycel_format"):  # Another process may have been faster.
+                _install_library(connection)
+                ((tables,),) = connection.execute(
+                    "SELECT count(*) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
+                    " WHERE n.nspname = ?",
+                    (schema,),
+                )
+                if tables:
+                    raise NotADatabase(
+                        f"The schema {schema!r} has tables that are not Mycel's.",
+                        hint="Choose another name for the workspace.",
+                    )
+                connection.execute(f'CREATE SCHEMA IF NOT EXISTS "{schema}"; {layout.TABLES}')
+                begin(connection)
+            connection.execute("COMMIT")
+        except BaseException:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            raise
+
+    def _upgrade(self, connection: PostgresConnection) -> None:
+        """Bring functions and views of an older Mycel to this one's."""
+        ((version,),) = connection.execute("SELECT mycel_library()")
+        has_views = connection.has_objects("nodes", "relations")
+        if version >= library.VERSION and has_views:
+            return
+        connection.begin_creating()
+        try:
+            _install_library(connection)
+            if not connection.has_objects("nodes", "relations"):
+                connection.execute(views.VIEWS)
+            connection.execute("COMMIT")
+        except BaseException:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            raise
+
+    @property
+    def branches(self) -> SchemaBranches:
+        """The branches of the graph."""
+        return SchemaBranches(self, self.address)
+
+    @property
+    def name(self) -> str:
+        """The name of the workspace."""
+        return self.address.workspace
+
+    def check_format(self, connection: PostgresConnection) -> None:
+        """Refuse a workspace that this version cannot read."""
+        row = connection.execute("SELECT * FROM mycel_format").fetchone()
+        if row is not None and row[1] < layout.LAYOUT:
+            raise NotADatabase(
+                f"The workspace {self.address.workspace!r} is of a development version, whose"
+                " tables this one cannot read.",
+                hint="Export it with that version, and load it into a new workspace.",
+            )
+        if row is None or row[0] > FORMAT or row[1] > layout.LAYOUT:
+            raise FormatTooNew(
+                f"The workspace {self.address.workspace!r} was made by a newer Mycel; this version"
+                f" reads format {FORMAT}."
+            )
+
+    def check_unchanged(self) -> None:
+        """Nothing is read without locks."""
+
+    def identity(self, suffix: str = "") -> tuple[int, int] | None:
+        """The same at any time: a server moves no files under its clients."""
+        return None if suffix else (0, 0)
+
+    def checkpointer(self) -> _NoHousekeeping:
+        return _NoHousekeeping()
+
+    def settle(self, connection: PostgresConnection) -> None:
+        """Leave everything to the server."""
+
+    def close_unsettled(self, connection: PostgresConnection) -> None:
+        connection.close()
+
+    @contextmanager
+    def locked(self, name: str) -> Iterator[None]:
+        """Hold a lock of the server, which goes with its connection."""
+        connection = self.connect()
+        try:
+            if not connection.try_lock(name):
+                raise BlockingIOError(name)
+            yield
+        finally:
+            connection.close()
+
+    def scrub(self) -> bool:
+        """Rewrite the tables that held what was deleted. False: traces may remain.
+
+        Write-ahead logs, replicas and backups of the server keep it until they are recycled, which
+        nothing here can know.
+        """
+        connection = self.connect(writable=True)
+        try:
+            for table in ("journal", "concept", "proposition", "concept_past", "proposition_past"):
+                connection.execute(f"VACUUM FULL {table}")
+        except Failure:
+            pass
+        finally:
+            connection.close()
+        return False
+
+    def abandon(self, connection: PostgresConnection) -> None:
+        _ABANDONED.append(connection)
+
+
+def _check_server(connection: PostgresConnection) -> None:
+    ((version, encoding),) = connection.execute(
+        "SELECT current_setting('server_version_num')::bigint, current_setting('server_encoding')"
+    )
+    if version < SERVER_MIN:
+        raise NotADatabase(
+            f"The server is PostgreSQL {version // 10000}, and Mycel needs"
+            f" {SERVER_MIN // 10000} or later.",
+            hint="Upgrade the server, or use a graph in a file.",
+        )
+    if encoding != "UTF8":
+        raise NotADatabase(
+            f"The database has the encoding {encoding}, which cannot hold every text.",
+            hint="Create one with `CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0`.",
+        )
+
+
+def _install_library(connection: PostgresConnection) -> None:
+    """Install the functions, unless the database has them."""
+    there = connection.execute(
+        "SELECT 1 FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace"
+        " WHERE n.nspname = ? AND p.proname = 'mycel_library'",
+        (library.SCHEMA,),
+    ).fetchone()
+    if there is not None:
+        ((version,),) = connection.execute("SELECT mycel.mycel_library()")
+        if version >= library.VERSION:
+            return
+    connection.execute(library.FUNCTIONS)
+    connection.find_tables()  # The library looked for its own names.

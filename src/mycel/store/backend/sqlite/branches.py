@@ -1,0 +1,85 @@
+"""Branches of a graph in a file: files beside it."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any, Final
+
+from mycel.errors import DatabaseBusy, DiskFull
+from mycel.store.backend.failures import translated
+from mycel.store.backend.interface import Backend
+from mycel.store.backend.sqlite.connection import SqliteConnection
+from mycel.store.backend.sqlite.copy import check_unused, create_branch, remove
+from mycel.store.file import branch_files
+
+FREE_BYTES_MIN: Final = 128 << 20
+"""Bytes of the disk that a new branch leaves for writing on."""
+
+
+class FileBranches:
+    """The branches of a graph in a file."""
+
+    def __init__(self, location: Backend) -> None:
+        self._location: Final = location
+        self._graph, self.open = branch_files.split(Path(location.path))
+
+    def names(self) -> list[str]:
+        """The names of those that the caller may see, main first."""
+        return branch_files.names(self._graph)
+
+    def place(self, name: str) -> Path:
+        """The file of a branch, if it is there or not."""
+        return branch_files.file_of(self._graph, name)
+
+    def existing(self, name: str) -> Path:
+        """The file of a branch that is there."""
+        return branch_files.existing(self._graph, name)
+
+    def check_room(self) -> None:
+        """Check that a copy of the graph leaves some of the disk free.
+
+        Raises:
+            DiskFull: it does not.
+        """
+        size = Path(self._location.path).stat().st_size
+        free = shutil.disk_usage(self._graph.parent).free
+        if free - size < FREE_BYTES_MIN:
+            raise DiskFull(
+                f"A copy of {size} bytes would leave less than {FREE_BYTES_MIN} bytes of the disk"
+                f" ({free} are free).",
+                hint="Delete branches that are merged (`mycel branch delete NAME`), or make room.",
+            )
+
+    def create(self, name: str, prepare: Callable[[Any], None]) -> None:
+        """Copy the branch that is open. Others may write meanwhile; from 8 MiB on they wait."""
+
+        def prepare_file(path: Path) -> None:
+            with translated(), closing(SqliteConnection(str(path))) as connection:
+                prepare(connection)
+
+        create_branch(self._location, self._graph, name, prepare_file)
+
+    def remove(self, name: str) -> None:
+        """Remove a branch for good.
+
+        Raises:
+            DatabaseBusy: it is open somewhere.
+        """
+        path = self.existing(name)
+        try:
+            check_unused(path)
+        except DatabaseBusy as error:
+            raise DatabaseBusy(f"The branch {name!r} is in use.", hint=error.hint) from None
+        remove(path)
+
+    @property
+    def current(self) -> str:
+        """The branch that commands use unless they name another one."""
+        return branch_files.current(self._graph)
+
+    def switch(self, name: str) -> None:
+        """Choose the branch that commands use."""
+        branch_files.set_current(self._graph, name)

@@ -1,0 +1,231 @@
+"""Functions of every connection that SQLite lacks.
+
+JSON equality, integers of 64 bits without a sign, and regular expressions in linear time; those of
+walks are in `walks`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache, partial
+from math import fsum, isfinite
+from typing import Any, Final
+
+import apsw
+import orjson
+
+from mycel.model import allowance
+from mycel.model.evidence import belief
+from mycel.model.limits import INTEGER_MAX, INTEGER_MIN, JSON_INTEGER_MAX
+from mycel.store.backend.sqlite import walks
+from mycel.syntax.regex import matcher
+
+
+def register(connection: apsw.Connection) -> None:
+    """Give a connection the functions that compiled statements call."""
+    walks.register(connection)
+    for name, function, arguments in (
+        ("mycel_json_equal", json_equal, 2),
+        ("mycel_json_member", json_member, 2),
+        ("mycel_json_key", json_key, 1),
+        ("mycel_compare", compare, 2),
+        ("mycel_digits", digits, 1),
+        ("mycel_regex", matches, 2),
+        ("mycel_belief", belief_status, 1),
+    ):
+        typed: Callable[..., Any] = function
+        connection.create_scalar_function(name, typed, arguments, deterministic=True)
+    uncertain: Callable[..., Any] = inexact
+    connection.create_scalar_function("mycel_inexact", uncertain, 0)
+    connection.create_aggregate_function("mycel_sum", _sum, 1)
+    connection.create_aggregate_function("mycel_min", partial(_extreme, min), 1)
+    connection.create_aggregate_function("mycel_max", partial(_extreme, max), 1)
+
+
+LONG: Final = 1 << 14
+"""Characters of JSON from which on a comparison looks at the clock: SQLite does so only after
+thousands of its own instructions, of which it is one."""
+
+
+def json_equal(left: str | None, right: str | None) -> bool:
+    """True if two JSON texts are equal values; numbers compare by value, null equals null."""
+    if left == right:
+        return True
+    if left is None or right is None:
+        return (left or right) == "null"
+    if len(left) + len(right) > LONG:
+        allowance.check()
+    return bool(left) and bool(right) and equal_json_values(orjson.loads(left), orjson.loads(right))
+
+
+def belief_status(metadata: str) -> str:
+    """The status of a link with this metadata."""
+    return belief(orjson.loads(metadata)).status
+
+
+def json_member(value: str | None, items: str) -> bool:
+    """True if a JSON text equals a value of a JSON array."""
+    if value == "":  # What is no JSON value.
+        return False
+    if len(items) > LONG:
+        allowance.check()
+    wanted = None if value is None else orjson.loads(value)
+    scalars, others = _members(items)
+    if isinstance(wanted, list | dict):
+        return any(equal_json_values(wanted, item) for item in others)
+    return _scalar(wanted) in scalars
+
+
+@lru_cache(16)
+def _members(items: str) -> tuple[frozenset[Any], tuple[Any, ...]]:
+    """The values of a JSON array: a set of scalars, and a list of others. Cached."""
+    found = orjson.loads(items)
+    others = tuple(item for item in found if isinstance(item, list | dict))
+    return frozenset(_scalar(i) for i in found if not isinstance(i, list | dict)), others
+
+
+def _scalar(value: Any) -> Any:
+    """A scalar that is equal where JSON's are: to Python, True is 1."""
+    return (value,) if isinstance(value, bool) else value
+
+
+def equal_json_values(left: Any, right: Any) -> bool:
+    """The same JSON value. Python takes True for 1; JSON does not."""
+    if isinstance(left, bool) or isinstance(right, bool):
+        return left is right
+    if isinstance(left, list) and isinstance(right, list):
+        return len(left) == len(right) and all(map(equal_json_values, left, right))
+    if isinstance(left, dict) and isinstance(right, dict):
+        return left.keys() == right.keys() and all(
+            equal_json_values(left[key], right[key]) for key in left
+        )
+    if isinstance(left, int | float) and isinstance(right, int | float):
+        return left == right
+    return type(left) is type(right) and bool(left == right)
+
+
+def json_key(text: str) -> str:
+    """A text that is the same for equal JSON arrays or objects: 1.0 in them is written as 1."""
+    return orjson.dumps(_plain(orjson.loads(text)), option=orjson.OPT_SORT_KEYS).decode()
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, float) and value.is_integer() and _fits(value):
+        return int(value)
+    return value
+
+
+def _fits(value: float) -> bool:
+    return INTEGER_MIN <= value <= JSON_INTEGER_MAX
+
+
+# Integers from 2^63 on: SQLite reads them as floats, so what it finds equal may not be.
+
+
+def compare(left: str | None, right: str | None) -> int | None:
+    """-1, 0 or 1 for two JSON texts that are numbers; null for others."""
+    if not left or not right:
+        return None
+    one, other = orjson.loads(left), orjson.loads(right)
+    if type(one) not in _NUMBERS or type(other) not in _NUMBERS:
+        return None
+    return int(one > other) - int(one < other)
+
+
+_NUMBERS: Final[frozenset[type]] = frozenset((int, float))
+
+
+def digits(text: str | None) -> str | None:
+    """A JSON number from 2^63 on as a text that sorts as it does, as far as floats cannot tell.
+
+    All floats from there on are whole, and those that have more digits equal no integer.
+    """
+    return None if text is None else f"{int(orjson.loads(text)):020d}"
+
+
+def inexact() -> None:
+    """Say that an answer needs the slower way, as SQLite itself does when a sum overflows."""
+    raise apsw.SQLError("integer overflow")
+
+
+def _extreme(
+    choose: Callable[..., Any],
+) -> tuple[list[str], Callable[..., None], Callable[..., Any]]:
+    """The least or greatest of JSON texts that are numbers or strings: numbers come first."""
+
+    def step(found: list[str], text: str | None) -> None:
+        if text is not None:
+            found[:] = [choose(*found, text, key=_rank)] if found else [text]
+
+    return [], step, lambda found: found[0] if found else None
+
+
+def _rank(text: str) -> tuple[bool, Any]:
+    value = orjson.loads(text)
+    return isinstance(value, str), value
+
+
+class _Total:
+    """A sum so far: exact as an integer, and as floats whose own sum is exact (Shewchuk)."""
+
+    __slots__ = ("count", "has_floats", "parts", "whole")
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.has_floats = False
+        self.whole = 0
+        self.parts: list[float] = []
+
+    def add(self, value: Any) -> None:
+        if value is None:
+            return
+        self.count += 1
+        if isinstance(value, float):
+            self.has_floats = True
+        else:
+            self.whole += value
+        kept, rest = 0, float(value)
+        for part in self.parts:
+            larger, smaller = (rest, part) if abs(rest) >= abs(part) else (part, rest)
+            rest = larger + smaller
+            lost = smaller - (rest - larger)
+            if lost:
+                self.parts[kept] = lost
+                kept += 1
+        self.parts[kept:] = [rest]
+
+    def result(self) -> Any:
+        if not self.count:
+            return None
+        if not self.has_floats:
+            fits = INTEGER_MIN <= self.whole <= INTEGER_MAX
+            return self.whole if fits else float(self.whole)
+        try:
+            total = fsum(self.parts)
+        except (OverflowError, ValueError):
+            return None
+        return total if isfinite(total) else None  # JSON has no number for it.
+
+
+def _sum() -> tuple[_Total, Callable[..., None], Callable[..., Any]]:
+    """A sum that becomes a float where 64 bits end."""
+    return _Total(), _Total.add, _Total.result
+
+
+def matches(pattern: str | None, text: str | None) -> bool:
+    """True if a regular expression matches somewhere in a text. Null matches nothing.
+
+    Raises:
+        InvalidSyntax: the pattern cannot be compiled.
+        ResourceExhausted: the pattern is too large, by itself or for that text.
+        ExecutionTimeout: the request that asks has no more time.
+    """
+    if pattern is None or text is None:
+        return False
+    # One text may take seconds, and SQLite counts its own instructions only.
+    allowance.check()
+    return matcher(pattern)(text)

@@ -1,0 +1,150 @@
+"""The text index of a file: rows of FTS5."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import Any, Final
+from weakref import WeakSet
+
+import apsw
+
+from mycel.store.backend.interface import Selection
+from mycel.text.analysis import AnalysedText
+from mycel.text.names import LINK_KEY
+from mycel.text.queries import ColumnWeights, TextMatch, TextQuery
+
+_DELETE: Final = "DELETE FROM text WHERE rowid = ?"
+_INSERT: Final = "INSERT INTO text (rowid, keys, title, body) VALUES (?, ?, ?, ?)"
+_KNOW_HITS: Final[WeakSet[apsw.Connection]] = WeakSet()
+
+
+def differences(
+    connection: Any, documents: Iterable[tuple[int, AnalysedText | None]], aside: Collection[int]
+) -> Iterator[tuple[str, str]] | None:
+    """None: an index of FTS5 is compared with another one."""
+    return None
+
+
+def forget_removed(connection: Any) -> None:
+    """Merge the whole index, which drops what is left of documents that were removed."""
+    connection.execute("INSERT INTO text (text) VALUES ('optimize')")
+
+
+def add(connection: Any, documents: Iterable[tuple[int, AnalysedText]]) -> None:
+    """Add documents that the index does not hold yet."""
+    connection.executemany(_INSERT, ((number, *document) for number, document in documents))
+
+
+def remove(connection: Any, numbers: Iterable[int]) -> None:
+    """Take elements out of the index."""
+    connection.executemany(_DELETE, ((number,) for number in numbers))
+
+
+def size(connection: Any) -> int:
+    """The number of elements in the index.
+
+    FTS5 keeps it in the record of its averages, as the first number; counting would take long.
+    """
+    record = connection.execute("SELECT block FROM text_data WHERE id = 1").get
+    return next(iter(numbers_in(record)), 0) if record is not None else 0
+
+
+def numbers_in(blob: bytes) -> list[int]:
+    """The numbers in a record of FTS5: seven bits a byte, the last of each without its top bit.
+
+    Lengths of texts stay far below the nine bytes at which SQLite's numbers have another form.
+    """
+    decoded, current = [], 0
+    for byte in blob:
+        current = current << 7 | byte & 127
+        if byte < 128:
+            decoded.append(current)
+            current = 0
+    return decoded
+
+
+def counts(connection: Any, phrases: Sequence[str], most: int) -> list[int]:
+    """The number of elements that have each of these phrases, up to `most`."""
+    query = "SELECT count(*) FROM (SELECT 1 FROM text WHERE text MATCH ? LIMIT ?)"
+    return [connection.execute(query, (f'"{phrase}"', most)).get for phrase in phrases]
+
+
+def numbers(
+    connection: Any,
+    query: TextQuery,
+    chosen: Selection,
+    limit: int | None = None,
+    offset: int = 0,
+) -> list[int]:
+    """The numbers of elements that fit a query, in order."""
+    order = "DESC" if chosen.is_newest_first else "ASC"
+    tail = f"ORDER BY text.rowid {order} LIMIT {_limit(limit)} OFFSET {offset}"
+    return [number for (number,) in _rows(connection, "text.rowid", query, chosen, tail)]
+
+
+def ranked(
+    connection: Any,
+    query: TextQuery,
+    chosen: Selection,
+    columns: ColumnWeights,
+    limit: int | None = None,
+) -> list[TextMatch]:
+    """Elements that fit a query with their BM25 scores, the best first."""
+    if connection not in _KNOW_HITS:  # Once: FTS5 would keep every registration.
+        connection.register_fts5_function("hits", _hits)
+        _KNOW_HITS.add(connection)
+    tail = f"AND rank MATCH 'bm25({_weights(columns)})' ORDER BY rank LIMIT {_limit(limit)}"
+    rows = _rows(connection, "text.rowid, -rank, hits(text)", query, chosen, tail)
+    mark = int(chosen.is_link is True)
+    return [TextMatch(number, bm25, hits - mark) for number, bm25, hits in rows]
+
+
+def scores(connection: Any, phrase: str, columns: ColumnWeights) -> list[tuple[int, float]]:
+    """The BM25 score of every element that has a phrase."""
+    query = f"SELECT rowid, -bm25(text, {_weights(columns)}) FROM text WHERE text MATCH ?"
+    rows: list[tuple[int, float]] = connection.execute(query, (f'"{phrase}"',)).fetchall()
+    return rows
+
+
+def _weights(columns: ColumnWeights) -> str:
+    return f"0.0, {columns.title!r}, {columns.body!r}"
+
+
+def _rows(
+    connection: Any, cells: str, query: TextQuery, chosen: Selection, tail: str
+) -> Iterable[Any]:
+    if not query.phrases:
+        return ()
+    kind = "" if chosen.is_link is None else f" AND text.rowid & 1 = {int(chosen.is_link)}"
+    statement = (
+        f"{chosen.before}SELECT {cells} FROM text{chosen.joined}"
+        f" WHERE text MATCH :expression{kind} AND {chosen.where} {tail}"
+    )
+    bindings = {**chosen.bindings, "expression": _expression(query, chosen.is_link)}
+    rows: Iterable[Any] = connection.execute(statement, bindings)
+    return rows
+
+
+def _limit(limit: int | None) -> int:
+    return -1 if limit is None else limit
+
+
+def _expression(query: TextQuery, is_link: bool | None) -> str:
+    """The query in the words of FTS5. Phrases are quoted: nothing in them can be an operator."""
+    beginning = " *" if query.is_beginning else ""
+    expression = (" AND " if query.has_all else " OR ").join(
+        f'"{phrase}"{beginning}' for phrase in query.phrases
+    )
+    if query.column is not None:
+        expression = f"{query.column} : ({expression})"
+    if query.without_key:
+        expression = f'({expression}) NOT keys : "{query.without_key}"'
+    mark = f'keys : "{LINK_KEY}"'
+    if is_link is not None:
+        expression = f"{mark} AND ({expression})" if is_link else f"({expression}) NOT {mark}"
+    return expression
+
+
+def _hits(api: apsw.FTS5ExtensionApi, *_: Any) -> int:
+    """The number of a query's phrases that a row has. Asked for rows of the result only."""
+    return sum(bool(api.phrase_columns(phrase)) for phrase in range(api.phrase_count))

@@ -1,0 +1,396 @@
+"""Walks of many hops, as functions and a table of SQLite.
+
+A walk of a length from `minimum` to `maximum` along one predicate is searched level by level. The
+elements that walks of exactly `minimum` links reach come first. From there on every element is
+visited once: a longer walk to it leads nowhere that the shorter one does not. So the work is
+bounded by the links of the predicate, whatever the maximum is.
+
+    mycel_reach(start, …)         a table of levels: JSON arrays of the elements reached, each once
+    mycel_reaches(start, end, …)  true if a walk joins the two; what is searched is remembered
+    mycel_walks(start, …)         the elements reached, each with the last link of a shortest walk
+    mycel_circles(predicate, …)   the elements from which some walk leads back to them
+"""
+
+from __future__ import annotations
+
+import weakref
+from array import array
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final, NamedTuple
+
+import apsw
+import orjson
+
+from mycel.model import allowance, ids
+from mycel.sql.state_tables import StateTables
+from mycel.sql.walks import ANY_TIME
+
+FEW: Final = 8
+"""Elements of a level up to which each has a query of its own; more are one query."""
+
+REMEMBERED_ELEMENTS_MAX: Final = 1 << 20
+"""Elements of all searches that one statement remembers."""
+
+_LOOK_EVERY: Final = 1 << 14
+
+
+class Links(NamedTuple):
+    """The links of a predicate that count in a state; a moment of -1 is the present.
+
+    Those that are hidden do not count if it hides them, nor those that do not hold at a time.
+    """
+
+    predicate: int
+    moment: int
+    hides: int
+    valid_at: int
+
+    @property
+    def tables(self) -> list[tuple[str, str]]:
+        """The tables that hold them, as `q`, each with the condition under which a row counts."""
+        moment = None if self.moment < 0 else str(self.moment)
+        valid_at = None if self.valid_at == ANY_TIME else str(self.valid_at)
+        return StateTables(moment, hides=bool(self.hides), valid_at=valid_at).link_halves()
+
+
+class Way(NamedTuple):
+    """The links that a walk may use, and in which direction."""
+
+    links: Links
+    is_mirrored: bool
+    is_forward: bool = True
+
+    def steps(self, column: str, many: bool) -> Iterator[str]:
+        """Queries of one step: from one element, or from a JSON array of them (`?1`)."""
+        out, back = ("subject", "object"), ("object", "subject")
+        ends = (out, back) if self.is_mirrored else (out,) if self.is_forward else (back,)
+        source, number = ("json_each(?1) e CROSS JOIN ", "e.value") if many else ("", "?1")
+        for near, far in ends:
+            for table, counts in self.links.tables:
+                yield (
+                    f"SELECT {column.format(far=f'q.{far}')} FROM {source}{table}"
+                    f" WHERE q.{near} = {number} AND q.predicate = ?2{counts}"
+                )
+
+
+class Steps:
+    """Reads what is one link away."""
+
+    def __init__(self, connection: apsw.Connection, way: Way) -> None:
+        self._connection: Final = connection
+        self._predicate: Final = way.links.predicate
+        self._single: Final = " UNION ALL ".join(way.steps("{far}", many=False))
+        self._many: Final = tuple(way.steps("json_group_array({far})", many=True))
+        self._links: Final = " UNION ALL ".join(way.steps("{far}, q.id", many=True))
+
+    def from_all(self, level: set[int]) -> set[int]:
+        """The elements one link away from a level."""
+        if len(level) <= FEW:
+            query, execute, predicate = self._single, self._connection.execute, self._predicate
+            return {far for near in level for (far,) in execute(query, (near, predicate))}
+        reached: set[int] = set()
+        for query in self._many:
+            for (found,) in self._connection.execute(query, (_packed(level), self._predicate)):
+                reached.update(orjson.loads(found))
+        return reached
+
+    def with_links(self, level: set[int]) -> dict[int, int]:
+        """The elements one link away from a level, each with the link of the smallest number."""
+        reached: dict[int, int] = {}
+        for far, link in self._connection.execute(self._links, (_packed(level), self._predicate)):
+            if link < reached.get(far, link + 1):
+                reached[far] = link
+        return reached
+
+    def exactly(self, start: int, length: int) -> set[int]:
+        """The elements that walks of exactly this length reach.
+
+        The levels repeat from some length on, since each follows from the one before it; then the
+        rest is counted instead of walked (Brent's algorithm).
+        """
+        level, kept, kept_at, power = {start}, {start}, 0, 1
+        at = 0
+        while at < length and level:
+            level = self.from_all(level)
+            at += 1
+            if level == kept:
+                for _ in range((length - at) % (at - kept_at)):
+                    level = self.from_all(level)
+                break
+            if at - kept_at == power:
+                kept, kept_at, power = level, at, power * 2
+        return level
+
+
+class WalkSearch:
+    """The elements that walks from one element reach, searched as far as somebody asks."""
+
+    def __init__(self, steps: Steps, start: int, minimum: int, maximum: int) -> None:
+        """With a maximum of -1 any number of hops will do."""
+        self.found: Final[set[int]] = set()
+        self._levels: Final = self._search(steps, start, minimum, maximum)
+
+    def _search(self, steps: Steps, start: int, minimum: int, maximum: int) -> Iterator[set[int]]:
+        # A walk of no hops joins a concept with itself, but no link.
+        if minimum == 0 and ids.is_concept(start):
+            self.found.add(start)
+            yield {start}
+        length = max(minimum, 1) - 1
+        level = steps.exactly(start, length)
+        while level and (maximum < 0 or length < maximum):
+            length += 1
+            level = steps.from_all(level) - self.found
+            self.found.update(level)
+            if level:
+                yield level
+
+    def __iter__(self) -> Iterator[set[int]]:
+        return self._levels
+
+    def reaches(self, end: int) -> bool:
+        """True if some walk leads to an element."""
+        while end not in self.found:
+            if next(self._levels, None) is None:
+                return False
+        return True
+
+
+def register(connection: apsw.Connection) -> None:
+    """Give a connection the functions and the table of walks.
+
+    They refer to it weakly: SQLite owns them, so the collector does not see that they and their
+    connection are a cycle, and a graph that nobody closed would keep its files open.
+    """
+    connection = weakref.proxy(connection)
+
+    def walks(*arguments: Any) -> str:
+        start, predicate, minimum, maximum, mirrored, *state = arguments
+        steps = Steps(connection, Way(Links(predicate, *state), bool(mirrored)))
+        return _last_links(steps, start, minimum, maximum)
+
+    def circles(*arguments: int) -> str:
+        return _circles(connection, Links(*arguments))
+
+    functions: tuple[tuple[str, Callable[..., Any], int], ...] = (
+        ("mycel_walks", walks, 8),
+        ("mycel_reaches", _Memory(connection).reaches, 11),
+        ("mycel_circles", circles, 4),
+    )
+    for name, function, arguments in functions:
+        connection.create_scalar_function(name, function, arguments, deterministic=True)
+    module: Any = _ReachModule(connection)  # apsw declares more methods than a table needs.
+    connection.create_module("mycel_reach", module, eponymous_only=True, read_only=True)
+
+
+def _packed(level: set[int]) -> str:
+    return orjson.dumps(sorted(level)).decode()
+
+
+def _last_links(steps: Steps, start: int | None, minimum: int, maximum: int) -> str:
+    """A JSON array of [element, link]; the link is null where the walk has no hops."""
+    if start is None:
+        return "[]"
+    found: dict[int, int | None] = {start: None} if minimum == 0 and ids.is_concept(start) else {}
+    length = max(minimum, 1) - 1
+    level = steps.exactly(start, length)
+    while level and (maximum < 0 or length < maximum):
+        length += 1
+        reached = steps.with_links(level)
+        level = reached.keys() - found.keys()
+        found.update((each, reached[each]) for each in level)
+    return orjson.dumps(list(found.items())).decode()
+
+
+class _Memory:
+    """The searches of one run of a statement, by what they begin with."""
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        self._connection: Final = connection
+        self._run: int | None = None
+        self._searches: dict[tuple[Any, ...], WalkSearch] = {}
+        self._size = 0
+
+    def reaches(self, *arguments: Any) -> bool:
+        run, start, end, predicate, minimum, maximum, mirrored, *state, forward = arguments
+        if start is None or end is None:
+            return False
+        if run != self._run:
+            self._forget(run)
+        key = (start, *arguments[3:])
+        search = self._searches.get(key)
+        if search is None:
+            way = Way(Links(predicate, *state), bool(mirrored), is_forward=bool(forward))
+            steps = Steps(self._connection, way)
+            search = self._searches[key] = WalkSearch(steps, start, minimum, maximum)
+        before = len(search.found)
+        try:
+            reached = search.reaches(end)
+        except BaseException:  # A search that was interrupted cannot go on.
+            self._forget(run)
+            raise
+        self._size += len(search.found) - before + 1
+        if self._size > REMEMBERED_ELEMENTS_MAX:
+            self._forget(run)
+        return reached
+
+    def _forget(self, run: int) -> None:
+        self._run, self._searches, self._size = run, {}, 0
+
+
+# Circles.
+
+
+def _circles(connection: apsw.Connection, links: Links) -> str:
+    """The elements of all circles along a predicate: strongly connected ones that are not alone."""
+    places: dict[int, int] = {}
+    numbers: list[int] = []
+    ends = (array("q"), array("q"))
+    for table, counts in links.tables:
+        query = f"SELECT q.subject, q.object FROM {table} WHERE q.predicate = ?1{counts}"
+        for link in connection.execute(query, (links.predicate,)):
+            for number, column in zip(link, ends, strict=True):
+                place = places.setdefault(number, len(numbers))
+                if place == len(numbers):
+                    numbers.append(number)
+                column.append(place)
+    in_circle = _on_circles(len(numbers), *ends)
+    return orjson.dumps(sorted(numbers[place] for place in in_circle)).decode()
+
+
+def _on_circles(count: int, subjects: Sequence[int], objects: Sequence[int]) -> Iterator[int]:
+    """Tarjan's algorithm without recursion, over elements that are numbered from 0."""
+    firsts, targets = _adjacency(count, subjects, objects)
+    order, low = array("q", bytes(8 * count)), array("q", bytes(8 * count))
+    is_open = bytearray(count)
+    following = array("q", firsts[:count])
+    path: list[int] = []
+    stack: list[int] = []
+    visited = 0
+    for root in range(count):
+        if order[root]:
+            continue
+        path.append(root)
+        while path:
+            at = path[-1]
+            if not order[at]:
+                visited += 1
+                if visited % _LOOK_EVERY == 0:
+                    allowance.check()
+                order[at] = low[at] = visited
+                stack.append(at)
+                is_open[at] = 1
+            if following[at] < firsts[at + 1]:
+                target = targets[following[at]]
+                following[at] += 1
+                if not order[target]:
+                    path.append(target)
+                elif is_open[target]:
+                    low[at] = min(low[at], order[target])
+                continue
+            path.pop()
+            if path:
+                low[path[-1]] = min(low[path[-1]], low[at])
+            if low[at] == order[at]:
+                first = len(stack) - 1
+                while stack[first] != at:
+                    first -= 1
+                component = stack[first:]
+                del stack[first:]
+                for each in component:
+                    is_open[each] = 0
+                if len(component) > 1:
+                    yield from component
+
+
+def _adjacency(
+    count: int, subjects: Sequence[int], objects: Sequence[int]
+) -> tuple[array[int], array[int]]:
+    """For each element the place of its first target, and the targets of all, one after another."""
+    firsts = array("q", bytes(8 * (count + 1)))
+    for subject in subjects:
+        firsts[subject + 1] += 1
+    for at in range(count):
+        firsts[at + 1] += firsts[at]
+    targets, filled = array("q", bytes(8 * len(objects))), array("q", firsts)
+    for subject, object_ in zip(subjects, objects, strict=True):
+        targets[filled[subject]] = object_
+        filled[subject] += 1
+    return firsts, targets
+
+
+# The table of levels. Its arguments are hidden columns, as SQLite has it.
+
+_ARGUMENTS: Final = (
+    "start", "predicate", "minimum", "maximum", "mirrored", "moment", "hides", "valid_at", "forward"
+)  # fmt: skip
+
+
+class _ReachModule:
+    """The module of `mycel_reach`."""
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        self._connection: Final = connection
+
+    def Connect(self, *_: Any) -> tuple[str, _ReachTable]:  # noqa: N802 - apsw's name
+        hidden = ", ".join(f"{name} HIDDEN" for name in _ARGUMENTS)
+        return f"CREATE TABLE reach(elements, {hidden})", _ReachTable(self._connection)
+
+    Create = Connect
+
+
+class _ReachTable:
+    def __init__(self, connection: apsw.Connection) -> None:
+        self._connection: Final = connection
+
+    def BestIndex(self, constraints: Sequence[tuple[int, int]], _: Any) -> Any:  # noqa: N802
+        """All arguments are used; a plan without one of them is refused."""
+        used: list[tuple[int, bool] | None] = [None] * len(constraints)
+        for at, (column, operator) in enumerate(constraints):
+            if column and operator == apsw.SQLITE_INDEX_CONSTRAINT_EQ:
+                used[at] = (column - 1, True)
+        if len({each for each in used if each is not None}) < len(_ARGUMENTS):
+            raise apsw.ConstraintError("mycel_reach needs all its arguments")
+        return used, 0, None, False, 100.0
+
+    def Open(self) -> _ReachCursor:  # noqa: N802
+        return _ReachCursor(self._connection)
+
+    def Disconnect(self) -> None:  # noqa: N802
+        """There is nothing to give back."""
+
+    Destroy = Disconnect
+
+
+class _ReachCursor:
+    """The levels of one search."""
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        self._connection: Final = connection
+        self._levels: Iterator[set[int]] = iter(())
+        self._level: set[int] | None = None
+        self._at = 0
+
+    def Filter(self, _: int, __: str | None, arguments: Sequence[Any]) -> None:  # noqa: N802
+        start, predicate, minimum, maximum, mirrored, *state, forward = arguments
+        self._at = 0
+        self._levels = iter(())
+        if start is not None:
+            way = Way(Links(predicate, *state), bool(mirrored), is_forward=bool(forward))
+            self._levels = iter(WalkSearch(Steps(self._connection, way), start, minimum, maximum))
+        self.Next()
+
+    def Next(self) -> None:  # noqa: N802
+        self._level = next(self._levels, None)
+        self._at += 1
+
+    def Eof(self) -> bool:  # noqa: N802
+        return self._level is None
+
+    def Column(self, _: int) -> str | None:  # noqa: N802
+        return None if self._level is None else _packed(self._level)
+
+    def Rowid(self) -> int:  # noqa: N802
+        return self._at
+
+    def Close(self) -> None:  # noqa: N802
+        self._levels = iter(())

@@ -1,0 +1,272 @@
+"""The tables `hidden` and `lifetime`: for how long elements hold, as their metadata says.
+
+    hidden     elements that ordinary answers leave out: those with `archived_at` in their metadata,
+               the links at them, and the links about those links
+    lifetime   `valid_from`, `valid_until` and `expires_at` of elements, in microseconds; metadata
+               first, then attributes. A value that is no time counts as absent
+
+Both follow from the elements and no root covers them. A row holds for the states from `from_seq` to
+before `to_seq`, so past states have theirs. They are settled once for a transaction, before it is
+read with a query or closed: the work depends on the elements that have, had or touch such times.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import suppress
+from itertools import islice
+from typing import Final, NamedTuple
+
+from mycel.errors import MycelError
+from mycel.model import times
+from mycel.store.backend.interface import Connection
+from mycel.store.file.layout import LIFETIMES, OPEN_END
+from mycel.store.file.rows import fetch_all, fetch_one, json_array
+from mycel.store.index.write_cache import WriteCache
+from mycel.store.log.journal import Kind
+from mycel.store.log.topological import all_about
+
+ARCHIVED_AT: Final = "archived_at"
+VALID_FROM: Final = "valid_from"
+VALID_UNTIL: Final = "valid_until"
+EXPIRES_AT: Final = "expires_at"
+
+SETTLED_TOGETHER: Final = 2000
+"""The number of elements that are read together."""
+
+_MARKS: Final = (ARCHIVED_AT.encode(), EXPIRES_AT.encode(), b"valid_")
+"""Bytes of keys. A record with none of them says nothing about times."""
+_LINKS: Final = (Kind.ADD_EDGE, Kind.RELINK_EDGE)
+_REMOVALS: Final = (Kind.RETIRE_CONCEPT, Kind.REMOVE_EDGE)
+_TIMES: Final = (VALID_FROM, VALID_UNTIL, EXPIRES_AT)
+_HAS_MARK: Final = " OR ".join(
+    f"instr({{row}}.{column}, '{mark.decode()}') > 0"
+    for column in ("metadata", "attributes")
+    for mark in _MARKS
+)
+
+
+def _values(row: str) -> str:
+    """The columns of an element that say something about times."""
+    columns = [f"json_type({row}.metadata, '$.{ARCHIVED_AT}')"]
+    columns += [
+        f"coalesce({row}.metadata ->> '$.{key}', {row}.attributes ->> '$.{key}')" for key in _TIMES
+    ]
+    return ", ".join(columns)
+
+
+_IS_HIDDEN: Final = f"SELECT 1 FROM hidden h WHERE h.element = {{end}} AND h.to_seq = {OPEN_END}"
+_AT_HIDDEN: Final = " OR ".join(
+    f"EXISTS ({_IS_HIDDEN.format(end=end)})" for end in ("p.subject", "p.object")
+)
+_ELEMENTS: Final = (
+    f"SELECT c.id, {_values('c')}, FALSE FROM json_each(?1) j CROSS JOIN concept c"
+    " WHERE c.id = j.value"
+    f" UNION ALL SELECT p.id, {_values('p')}, {_AT_HIDDEN}"
+    " FROM json_each(?1) j CROSS JOIN proposition p WHERE p.id = j.value"
+)
+_TOUCHING: Final = (
+    "SELECT id FROM proposition WHERE subject = ?1 UNION SELECT id FROM proposition"
+    " WHERE object = ?1"
+)
+
+
+class Lifetime(NamedTuple):
+    """The times of an element, each None if it has none."""
+
+    valid_from: int | None = None
+    valid_until: int | None = None
+    expires: int | None = None
+
+
+NO_TIMES: Final = Lifetime()
+
+
+class Lifetimes:
+    """The tables, for one transaction."""
+
+    def __init__(self, connection: Connection, memory: WriteCache, first_seq: int) -> None:
+        self._connection: Final = connection
+        self._memory: Final = memory
+        self._first_seq: Final = first_seq
+        self._noted: set[int] = set()
+
+    def note(self, kind: Kind, number: int, before: bytes | None, after: bytes) -> None:
+        """An entry is journaled: its element may have other times now."""
+        if (
+            any(mark in after for mark in _MARKS)
+            or (before is not None and any(mark in before for mark in _MARKS))
+            or (kind in _REMOVALS and self._are_used())
+        ):
+            self._noted.add(number)
+        elif kind in _LINKS:
+            self.note_links((number,))
+
+    def note_new(self, kind: Kind, numbers: Iterable[int], records: Iterable[bytes]) -> None:
+        """The same for many new elements."""
+        for number, record in zip(numbers, records, strict=True):
+            if any(mark in record for mark in _MARKS):
+                self._noted.add(number)
+        if kind in _LINKS:
+            self.note_links(numbers)
+
+    def note_links(self, numbers: Iterable[int]) -> None:
+        """These links are new, or have other ends."""
+        if self._are_used():
+            self._noted.update(numbers)
+            if len(self._noted) > SETTLED_TOGETHER:
+                self.settle()
+
+    def note_elements(self, numbers: Iterable[int]) -> None:
+        """These elements may have other times now."""
+        self._noted.update(numbers)
+
+    def _are_used(self) -> bool:
+        """True if the tables have rows."""
+        used = self._memory.has_lifetimes
+        if used is None:
+            used = self._memory.has_lifetimes = has_rows(self._connection)
+        return used
+
+    def settle(self) -> None:
+        """Bring the tables up to date with all elements that were noted."""
+        while noted := self._noted:
+            self._noted = set()
+            numbers = iter(noted)
+            while chunk := list(islice(numbers, SETTLED_TOGETHER)):
+                for number in self._settle(chunk):
+                    # Links at what was shown or hidden: they follow.
+                    self._noted.update(
+                        link for (link,) in self._connection.execute(_TOUCHING, (number,))
+                    )
+
+    def _settle(self, numbers: Collection[int]) -> list[int]:
+        """Write the rows of some elements. Returns those that are hidden now, or no longer."""
+        packed = json_array(numbers)
+        hidden: set[int] = set()
+        lifetimes: dict[int, Lifetime] = {}
+        for number, archived, *given, is_at_hidden in fetch_all(
+            self._connection, _ELEMENTS, (packed,)
+        ):
+            if is_at_hidden or archived not in (None, "null"):
+                hidden.add(number)
+            if (lifetime := Lifetime(*map(_moment, given))) != NO_TIMES:
+                lifetimes[number] = lifetime
+        was_hidden = {number for (number,) in self._open_rows("hidden", "", packed)}
+        were = {
+            number: Lifetime(*given)
+            for number, *given in self._open_rows(
+                "lifetime", ", valid_from, valid_until, expires", packed
+            )
+        }
+        for number in was_hidden - hidden:
+            self._end("hidden", number)
+        for number in hidden - was_hidden:
+            self._begin("hidden", number)
+        for number in were.keys() | lifetimes.keys():
+            if were.get(number) != lifetimes.get(number):
+                if number in were:
+                    self._end("lifetime", number)
+                if number in lifetimes:
+                    self._begin("lifetime", number, *lifetimes[number])
+        return sorted(hidden ^ was_hidden)
+
+    def _open_rows(self, table: str, columns: str, packed: str) -> list[tuple[int, ...]]:
+        query = (
+            f"SELECT t.element{columns} FROM json_each(?1) j CROSS JOIN {table} t"
+            f" WHERE t.element = j.value AND t.to_seq = {OPEN_END}"
+        )
+        return fetch_all(self._connection, query, (packed,))
+
+    def _begin(self, table: str, number: int, *values: int | None) -> None:
+        marks = ", ".join("?" * (len(values) + 1))
+        self._connection.execute(
+            f"INSERT INTO {table} VALUES ({marks}, ?, {OPEN_END})",
+            (number, *values, self._first_seq),
+        )
+        if not self._memory.has_lifetimes:
+            self._memory.has_lifetimes = True
+            self._memory.forget_definitions()  # Guards may be concerned from now on.
+
+    def _end(self, table: str, number: int) -> None:
+        """End the open row of an element; one of this very transaction was never in force."""
+        row = (number, self._first_seq)
+        is_open = f"element = ?1 AND to_seq = {OPEN_END}"
+        self._connection.execute(f"DELETE FROM {table} WHERE {is_open} AND from_seq = ?2", row)
+        self._connection.execute(f"UPDATE {table} SET to_seq = ?2 WHERE {is_open}", row)
+
+
+def _moment(text: object) -> int | None:
+    with suppress(MycelError):
+        return times.from_text(text)
+    return None
+
+
+def has_rows(connection: Connection) -> bool:
+    """True if an element has, or once had, such times."""
+    query = "SELECT EXISTS (SELECT 1 FROM hidden) OR EXISTS (SELECT 1 FROM lifetime)"
+    (found,) = fetch_one(connection, query)
+    return bool(found)
+
+
+def are_missing(connection: Connection) -> bool:
+    """True for a file of a development version that did not have these tables."""
+    return not connection.has_objects("hidden", "lifetime")
+
+
+def make(connection: Connection) -> None:
+    """Make the tables of such a file from what its elements say now."""
+    connection.execute(LIFETIMES)
+    lifetimes = Lifetimes(connection, WriteCache(), 1)
+    for table in ("concept", "proposition"):
+        rows = connection.execute(f"SELECT e.id FROM {table} e WHERE {_HAS_MARK.format(row='e')}")
+        lifetimes.note_elements(number for (number,) in rows.fetchall())
+    lifetimes.settle()
+
+
+def remove(connection: Connection, number: int) -> None:
+    """Forget an element in every state: it is purged."""
+    for table in ("hidden", "lifetime"):
+        connection.execute(f"DELETE FROM {table} WHERE element = ?", (number,))
+
+
+def problems(connection: Connection) -> Iterator[tuple[str, str]]:
+    """Differences between the rows that are in force and the live elements."""
+    archived: set[int] = set()
+    lifetimes: dict[int, Lifetime] = {}
+    for table in ("concept", "proposition"):
+        rows = connection.execute(
+            f"SELECT e.id, {_values('e')} FROM {table} e WHERE {_HAS_MARK.format(row='e')}"
+        )
+        for number, is_archived, *given in rows:
+            if is_archived not in (None, "null"):
+                archived.add(number)
+            if (lifetime := Lifetime(*map(_moment, given))) != NO_TIMES:
+                lifetimes[number] = lifetime
+
+    def touching(number: int) -> list[int]:
+        return [link for (link,) in connection.execute(_TOUCHING, (number,))]
+
+    hidden = archived | set(all_about(archived, touching))
+    in_force = f"WHERE to_seq = {OPEN_END}"
+    known = {
+        number for (number,) in fetch_all(connection, f"SELECT element FROM hidden {in_force}")
+    }
+    for number in sorted(hidden - known):
+        yield f"hidden {number}", "is missing, although the element is archived or at one that is"
+    for number in sorted(known - hidden):
+        yield f"hidden {number}", "exists, although nothing about the element is archived"
+    stored = {
+        number: Lifetime(*given)
+        for number, *given in fetch_all(
+            connection, f"SELECT element, valid_from, valid_until, expires FROM lifetime {in_force}"
+        )
+    }
+    for number in sorted(stored.keys() | lifetimes.keys()):
+        if stored.get(number) != lifetimes.get(number):
+            yield f"lifetime {number}", "differs from the times of the element"
+    for table in ("hidden", "lifetime"):
+        for (number,) in fetch_all(
+            connection, f"SELECT element FROM {table} WHERE from_seq >= to_seq"
+        ):
+            yield f"{table} {number}", "ends before it begins"

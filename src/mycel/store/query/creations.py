@@ -1,0 +1,109 @@
+"""Creations: what an element is in every copy of a graph, whatever its number and key are there.
+
+An element begins with one entry of one commit. A copy that gets the element with a merge gives it a
+number of its own, and keeps the creation that it has in the source (`log.merges`). So two copies
+know the same element again that have never met, also when the copy between them is deleted. An
+element has several creations where a merge has made one of two. Creations of purged elements stay,
+and a merge passes them on to copies that never had the element.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping
+from hashlib import blake2b
+from itertools import chain
+from typing import Final
+
+from mycel.store.file.rows import json_array
+from mycel.store.log import merges
+from mycel.store.log.journal import Kind
+from mycel.store.log.purge_entries import NO_ELEMENT
+from mycel.store.query.purges import purged_after
+from mycel.store.query.reader import Reader
+
+_SIZE: Final = 16
+"""The bytes of a creation."""
+
+
+class Creations:
+    """The creations of the elements of a copy, as far as it has them since an entry."""
+
+    def __init__(self, reader: Reader, after: int) -> None:
+        self._reader: Final = reader
+        self.by_number: Final[dict[int, set[bytes]]] = {}
+        rows = _kept_creations(reader, after)
+        came = {(seq, number) for seq, number, _ in rows}
+        own = (
+            (number, one)
+            for seq, number, one in _own_creations(reader, after)
+            if (seq, number) not in came
+        )
+        for number, creation in chain(own, ((number, one) for _, number, one in rows)):
+            self.by_number.setdefault(number, set()).add(creation)
+        passed_on = self.by_number.pop(NO_ELEMENT, set())
+        purged = {number for _, number in purged_after(reader, after)}
+        doomed = (self.by_number.get(number, set()) for number in purged)
+        self.purged: Final = passed_on.union(*doomed)
+        """The creations of elements that were purged here, or in what was merged."""
+
+    def numbers(self, creations: Iterable[bytes]) -> set[int]:
+        """The elements that have one of some creations."""
+        among = frozenset(creations)
+        if not among:
+            return set()
+        return {number for number, own in self.by_number.items() if not own.isdisjoint(among)}
+
+    def unknown_purges(self, other: Creations) -> set[bytes]:
+        """The creations that are purged here, and not in another copy.
+
+        One that another merge has restored here is there again.
+        """
+        unknown = self.purged - other.purged
+        alive = self._reader.elements(self.numbers(unknown)).keys()
+        return unknown.difference(*(self.by_number[number] for number in alive))
+
+
+def shared_creations(theirs: Creations, ours: Creations) -> Iterator[tuple[int, int]]:
+    """The numbers there and here of elements with a creation in common."""
+    here: dict[bytes, list[int]] = {}
+    for number, creations in ours.by_number.items():
+        for creation in creations:
+            here.setdefault(creation, []).append(number)
+    for number, creations in sorted(theirs.by_number.items()):
+        for other in sorted({other for creation in creations for other in here.get(creation, ())}):
+            yield number, other
+
+
+def creations_of(reader: Reader, numbers: Iterable[int]) -> Mapping[int, set[bytes]]:
+    """The creations of elements in this copy, by number. Reads the whole journal."""
+    return {number: {one} for _, number, one in _own_creations(reader, 0, numbers)}
+
+
+def _own_creations(
+    reader: Reader, after: int, numbers: Iterable[int] | None = None
+) -> Iterator[tuple[int, int, bytes]]:
+    """The elements that this copy has made after an entry: the end of the commit, and creation."""
+    which = "" if numbers is None else " AND element IN (SELECT value FROM json_each(?3))"
+    bindings = () if numbers is None else (json_array(numbers),)
+    # A purge leaves the hash of a record that was there, and nothing where none was.
+    entries = reader.fetch_all(
+        "SELECT seq, element FROM journal WHERE seq > ?1 AND seq <= ?2 AND before IS NULL"
+        f" AND kind IN ({Kind.PUT_CONCEPT}, {Kind.ADD_EDGE}){which} ORDER BY seq",
+        (after, reader.position, *bindings),
+    )
+    query = "SELECT seq, time, concepts_root, edges_root FROM tx WHERE seq > ? ORDER BY seq"
+    commits = reader.fetch_all(query, (after,)) if entries else []
+    ends = [seq for seq, _, _, _ in commits]
+    for entry, number in entries:
+        seq, time_us, *roots = commits[bisect_left(ends, entry)]
+        head = b"%d %d %d " % (number, seq, time_us)
+        yield seq, number, blake2b(head + b"".join(roots), digest_size=_SIZE).digest()
+
+
+def _kept_creations(reader: Reader, after: int) -> list[tuple[int, int, bytes]]:
+    """The creations that elements had in other copies, as merges after an entry have kept them."""
+    if not merges.have_creations(reader.connection):
+        return []
+    query = "SELECT seq, number, creation FROM merge_creation WHERE seq > ? AND seq <= ?"
+    return [*reader.fetch_all(query, (after, reader.position))]

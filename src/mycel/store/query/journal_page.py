@@ -1,0 +1,73 @@
+"""Pages of the journal as its rows are stored, for exact copies of a graph."""
+
+from __future__ import annotations
+
+from typing import Any, Final, NamedTuple
+
+from mycel.store.file.rows import Row
+from mycel.store.query.reader import Reader
+
+_SIZE: Final = "16 + length(coalesce(before, '')) + length(coalesce(after, ''))"
+
+
+class JournalPage(NamedTuple):
+    """Some transactions with their entries."""
+
+    entries: list[Row]
+    """Each: seq, kind, element, before, after, purged."""
+    transactions: list[tuple[Any, ...]]
+    """Each: seq, first_seq, time, actor by name, message, concepts root, edges root."""
+    ends: list[Row]
+    """The ends of the links that entries write: entry, subject, object."""
+    purges: list[Row]
+    """The purges that entries refer to: entry, record."""
+    head: int
+    """The position of the newest transaction."""
+    next: int | None
+    """The position after which the next page goes on; None for the last page."""
+
+
+def journal_page(reader: Reader, after: int, limit: int, bytes_max: int) -> JournalPage:
+    """Whole transactions after a position, up to a number and a size, but at least one."""
+    head = reader.position
+    query = (
+        "SELECT t.seq, t.first_seq, t.time, a.name, t.message, t.concepts_root, t.edges_root"
+        " FROM tx t JOIN actor a ON a.id = t.actor WHERE t.seq > ? ORDER BY t.seq LIMIT ?"
+    )
+    transactions: list[tuple[Any, ...]] = []
+    size, last = 0, after
+    for row in reader.fetch_all(query, (after, limit)):
+        (added,) = reader.fetch_one(
+            f"SELECT coalesce(sum({_SIZE}), 0) FROM journal WHERE seq > ? AND seq <= ?",
+            (last, row[0]),
+        )
+        if transactions and size + added > bytes_max:
+            break
+        size += added
+        transactions.append(tuple(row))
+        last = row[0]
+    entries = reader.fetch_all(
+        "SELECT seq, kind, element, before, after, purged FROM journal"
+        " WHERE seq > ? AND seq <= ? ORDER BY seq",
+        (after, last),
+    )
+    ends = [
+        row
+        for table, seq in (("proposition", "seq"), ("proposition_past", "from_seq"))
+        for row in reader.fetch_all(
+            f"SELECT j.seq, p.subject, p.object FROM journal j JOIN {table} p"
+            f" ON p.id = j.element AND p.{seq} = j.seq WHERE j.seq > ? AND j.seq <= ?",
+            (after, last),
+        )
+    ]
+    purges = reader.fetch_all(
+        "SELECT p.seq, p.after FROM journal p WHERE p.seq IN (SELECT abs(j.purged) FROM journal j"
+        " WHERE j.seq > ? AND j.seq <= ? AND j.purged IS NOT NULL)",
+        (after, last),
+    )
+    return JournalPage(entries, transactions, ends, purges, head, last if last < head else None)
+
+
+def journal_end(reader: Reader) -> int:
+    """The position of the last transaction; 0 in a file that has none yet."""
+    return reader.count("SELECT coalesce(max(seq), 0) FROM tx")

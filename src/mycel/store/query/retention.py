@@ -1,0 +1,206 @@
+"""Elements that may be due: what upkeep looks at."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from mycel.model.evidence import EVIDENCE
+from mycel.model.names import CONCEPT_TYPE
+from mycel.model.retention import RETENTION
+from mycel.store.file.layout import (
+    CONCEPT_TYPE_NUMBER,
+    FURNITURE,
+    OPEN_END,
+    PROPOSITION_TYPE_NUMBER,
+)
+from mycel.store.query.reader import Reader
+
+_IS_HIDDEN: Final = (
+    f"EXISTS (SELECT 1 FROM hidden h WHERE h.element = {{row}}.id AND h.to_seq = {OPEN_END})"
+)
+_WRITTEN_AT: Final = "(SELECT t.time FROM tx t WHERE t.seq >= v.seq ORDER BY t.seq LIMIT 1)"
+_WRITTEN_BY: Final = "(SELECT t.actor FROM tx t WHERE t.seq >= v.seq ORDER BY t.seq LIMIT 1)"
+
+
+class StoredRule(NamedTuple):
+    """The rule that a definition has, as JSON text."""
+
+    is_link: bool
+    name: str
+    text: str
+
+
+def stored_rules(reader: Reader) -> list[StoredRule]:
+    """The rules of all types and predicates that have one."""
+    rows = reader.fetch_all(
+        f"SELECT c.type, c.name, c.attributes -> '$.{RETENTION}' FROM concept c"
+        f" WHERE c.type IN ({CONCEPT_TYPE_NUMBER}, {PROPOSITION_TYPE_NUMBER})"
+        f" AND c.attributes -> '$.{RETENTION}' IS NOT NULL ORDER BY c.id"
+    )
+    return [
+        StoredRule(reader.type_name(meta) != CONCEPT_TYPE, name, text) for meta, name, text in rows
+    ]
+
+
+def expired(reader: Reader, now_us: int) -> list[int]:
+    """Elements whose `expires_at` has come and that are not archived."""
+    return reader.column(
+        f"SELECT l.element FROM lifetime l WHERE l.to_seq = {OPEN_END} AND l.expires <= ?1"
+        f" AND NOT EXISTS (SELECT 1 FROM hidden h WHERE h.element = l.element"
+        f" AND h.to_seq = {OPEN_END}) ORDER BY 1",
+        (now_us,),
+    )
+
+
+def created_by(reader: Reader, table: str, kind: int, time_us: int) -> list[int]:
+    """Elements of a type or predicate that exist since a time and are not archived."""
+    column = "e.type" if table == "concept" else "e.predicate"
+    return reader.column(
+        f"SELECT e.id FROM {table} e WHERE {column} = ?1 AND e.created_at <= ?2"
+        f" AND NOT {_IS_HIDDEN.format(row='e')} ORDER BY e.id",
+        (kind, time_us),
+    )
+
+
+def links_marked(reader: Reader, key: str) -> list[int]:
+    """Links that have a key in their metadata and are not hidden."""
+    return reader.column(
+        "SELECT p.id FROM proposition p WHERE instr(p.metadata, ?1) > 0"
+        f" AND NOT {_IS_HIDDEN.format(row='p')} ORDER BY p.id",
+        (f'"{key}"',),
+    )
+
+
+def instances(reader: Reader, type_name: str, after: int = 0) -> list[int]:
+    """The concepts of a type that are not archived, behind a number, the oldest first."""
+    return reader.column(
+        "SELECT c.id FROM concept c WHERE c.type = ?1 AND c.id > ?2"
+        f" AND NOT {_IS_HIDDEN.format(row='c')} ORDER BY c.id",
+        (reader.find_type(type_name) or 0, after),
+    )
+
+
+def count_open_tasks(reader: Reader) -> int:
+    """The number of SleepTasks that nobody has decided."""
+    return reader.count(
+        "SELECT count(*) FROM concept c WHERE c.type = ?1"
+        " AND coalesce(c.attributes ->> '$.status', 'pending') NOT IN ('completed', 'failed')"
+        f" AND NOT {_IS_HIDDEN.format(row='c')}",
+        (reader.find_type("SleepTask") or 0,),
+    )
+
+
+def with_own_rule(reader: Reader) -> list[int]:
+    """Elements that have a rule of their own and are not archived."""
+    queries = (
+        f"SELECT e.id FROM {table} e WHERE instr(e.metadata, '\"{RETENTION}\"') > 0"
+        f" AND NOT {_IS_HIDDEN.format(row='e')}"
+        for table in ("concept", "proposition")
+    )
+    return reader.column(f"{' UNION ALL '.join(queries)} ORDER BY 1")
+
+
+def links_with_evidence(reader: Reader) -> list[int]:
+    """Links that have evidence and are not hidden."""
+    return reader.column(
+        f"SELECT p.id FROM proposition p WHERE instr(p.metadata, '\"{EVIDENCE}\"') > 0"
+        f" AND NOT {_IS_HIDDEN.format(row='p')} ORDER BY p.id"
+    )
+
+
+def is_referred_to(reader: Reader, number: int, without: int | None) -> bool:
+    """True if a link that is not hidden leads to an element, other than by one predicate."""
+    return (
+        reader.fetch_first(
+            "SELECT 1 FROM proposition p WHERE p.object = ?1 AND p.predicate IS DISTINCT FROM ?2"
+            f" AND NOT {_IS_HIDDEN.format(row='p')} LIMIT 1",
+            (number, without),
+        )
+        is not None
+    )
+
+
+def written_by_others(reader: Reader, table: str, number: int, actor: str) -> int | None:
+    """The time at which anybody but an actor wrote an element last."""
+    row = reader.fetch_first(
+        f"SELECT max({_WRITTEN_AT}) FROM (SELECT seq FROM {table} WHERE id = ?1"
+        f" UNION ALL SELECT from_seq FROM {table}_past WHERE id = ?1) v"
+        f" WHERE {_WRITTEN_BY} IS DISTINCT FROM (SELECT id FROM actor WHERE name = ?2)",
+        (number, actor),
+    )
+    return None if row is None else row[0]
+
+
+def named_concepts(reader: Reader) -> list[tuple[int, int, str, str]]:
+    """Number, type, name and attributes of concepts that are knowledge and not archived."""
+    return reader.fetch_all(
+        "SELECT c.id, c.type, c.name, c.attributes FROM concept c"
+        f" WHERE c.id NOT IN ({FURNITURE}) AND NOT {_IS_HIDDEN.format(row='c')} ORDER BY c.id"
+    )
+
+
+def rival_links(reader: Reader, predicate: int, now_us: int) -> list[tuple[int, int, int]]:
+    """Subjects with several links of a predicate that hold now, and the first and last of these."""
+    holds = (
+        f"NOT {_IS_HIDDEN.format(row='p')} AND NOT EXISTS (SELECT 1 FROM lifetime l"
+        f" WHERE l.element = p.id AND l.to_seq = {OPEN_END}"
+        " AND (l.valid_from > ?2 OR l.valid_until <= ?2))"
+    )
+    return reader.fetch_all(
+        "SELECT p.subject, min(p.id), max(p.id) FROM proposition p WHERE p.predicate = ?1"
+        f" AND {holds} GROUP BY p.subject HAVING count(*) > 1 ORDER BY 1",
+        (predicate, now_us),
+    )
+
+
+def paired_links(reader: Reader, predicate: int, opposite: int, limit: int) -> list[int]:
+    """Links of a predicate whose ends another one joins too, in the same direction."""
+    return reader.column(
+        "SELECT p.id FROM proposition p WHERE p.predicate = ?1"
+        f" AND NOT {_IS_HIDDEN.format(row='p')} AND EXISTS (SELECT 1 FROM proposition o"
+        " WHERE o.subject = p.subject AND o.object = p.object AND o.predicate = ?2"
+        f" AND NOT {_IS_HIDDEN.format(row='o')}) ORDER BY p.id LIMIT ?3",
+        (predicate, opposite, limit),
+    )
+
+
+def predicates_naming(reader: Reader, key: str) -> list[tuple[str, str]]:
+    """The names of predicates whose definition has a text as an attribute, and the texts."""
+    return reader.fetch_all(
+        "SELECT c.name, c.attributes ->> ?1 FROM concept c"
+        f" WHERE c.type = {PROPOSITION_TYPE_NUMBER} AND json_type(c.attributes, ?1) = 'text'"
+        " ORDER BY c.id",
+        (f"$.{key}",),
+    )
+
+
+def links_with(reader: Reader, predicate: int, limit: int) -> list[int]:
+    """Links of a predicate that are not hidden."""
+    return reader.column(
+        "SELECT p.id FROM proposition p WHERE p.predicate = ?1"
+        f" AND NOT {_IS_HIDDEN.format(row='p')} ORDER BY p.id LIMIT ?2",
+        (predicate, limit),
+    )
+
+
+def empty_instances(reader: Reader, type_name: str, predicate: str) -> list[int]:
+    """The concepts of a type that no live link of a predicate reaches."""
+    return reader.column(
+        "SELECT c.id FROM concept c WHERE c.type = ?1"
+        f" AND c.id NOT IN ({FURNITURE}) AND NOT {_IS_HIDDEN.format(row='c')}"
+        " AND NOT EXISTS (SELECT 1 FROM proposition p WHERE p.object = c.id AND p.predicate = ?2"
+        f" AND NOT {_IS_HIDDEN.format(row='p')}) ORDER BY c.id",
+        (reader.find_type(type_name) or 0, reader.find_predicate(predicate) or 0),
+    )
+
+
+def unlinked(reader: Reader, limit: int) -> list[int]:
+    """Concepts without a link, the oldest first."""
+    return reader.column(
+        "SELECT c.id FROM concept c WHERE c.type NOT IN (1, 2)"
+        f" AND c.id NOT IN ({FURNITURE}) AND NOT {_IS_HIDDEN.format(row='c')}"
+        " AND NOT EXISTS (SELECT 1 FROM proposition p WHERE p.subject = c.id)"
+        " AND NOT EXISTS (SELECT 1 FROM proposition p WHERE p.object = c.id)"
+        " ORDER BY c.id LIMIT ?1",
+        (limit,),
+    )

@@ -1,0 +1,56 @@
+"""Queries of the text index: elements that have some or all of a few phrases."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Literal, NamedTuple
+
+from mycel.text.names import Standing, marked_keys
+
+Column = Literal["keys", "title"]
+
+
+class TextQuery(NamedTuple):
+    """Phrases that the text of an element has, or some of them. A phrase is words in a row."""
+
+    phrases: tuple[str, ...]
+    has_all: bool = False
+    """True if an element has to have all of them."""
+    column: Column | None = None
+    """The column in which they have to be; None if any will do."""
+    is_beginning: bool = False
+    """True if the last word of each phrase may go on."""
+    without_key: str = ""
+    """A key that an element must not have."""
+
+
+class ColumnWeights(NamedTuple):
+    """The weights of the columns of the text index in BM25; that of keys is 0."""
+
+    title: float
+    body: float
+
+
+class TextMatch(NamedTuple):
+    """An element that has some of the terms."""
+
+    number: int
+    bm25: float
+    """The BM25 score; greater is better."""
+    terms: int
+    """The number of the terms that it has."""
+
+
+def any_of(terms: Iterable[str]) -> TextQuery:
+    """A query for documents with any of these terms."""
+    return TextQuery(tuple(terms))
+
+
+def all_of(terms: Iterable[str]) -> TextQuery:
+    """A query for documents with all of these terms."""
+    return TextQuery(tuple(terms), has_all=True)
+
+
+def with_keys(keys: Iterable[str], standing: Standing) -> TextQuery:
+    """A query for elements of a standing that have one of these keys."""
+    return TextQuery(tuple(marked_keys(keys, standing)), column="keys")

@@ -1,0 +1,415 @@
+"""One sleep cycle: steps that do what is certain by rule, and ask about the rest.
+
+Each step first reads what there is to do, then does it as `$system` in transactions of a few
+elements, and gives other writers their turn between two of them. An element is judged again inside
+its transaction, so a cycle that was stopped anywhere is resumed by the next one, and two of them
+would do nothing twice. One runs at a time over all processes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from time import monotonic, sleep
+from typing import Final
+
+from mycel.engine.archive import archive_element
+from mycel.engine.merge import merge_concepts
+from mycel.engine.missing_concepts import MISSING
+from mycel.errors import DatabaseBusy, MycelError
+from mycel.model import times
+from mycel.model.elements import Element
+from mycel.model.limits import INTEGER_MAX
+from mycel.model.names import SYSTEM_ACTOR
+from mycel.model.values import JsonObject
+from mycel.store.database import Store
+from mycel.store.file.locks import locked
+from mycel.store.query import retention
+from mycel.store.query.reader import Reader
+from mycel.store.write.purge import purge
+from mycel.store.write.transaction import Transaction
+from mycel.upkeep import tasks
+from mycel.upkeep.cycle_report import CycleReport, StepReport
+from mycel.upkeep.due import Due, RetentionRules, due_elements, label, link_text
+from mycel.upkeep.duplicates import DuplicatePair, duplicate_pairs
+from mycel.upkeep.questions import (
+    FINDERS,
+    Finder,
+    Repetitions,
+    UpkeepQuestion,
+    ask_about_changes,
+    ask_about_events,
+)
+from mycel.upkeep.tiers import tier_changes
+from mycel.upkeep.weights import MARK, OPTION, is_own, weight_changes
+
+TURN_S: Final = 0.03
+"""The seconds, about, for which one transaction holds the turn of the writer."""
+PAUSE_S: Final = 0.002
+"""The pause after each transaction, in which others get their turn."""
+BATCH_MAX: Final = 64
+REPORTS_KEPT: Final = 30
+UNLINKED_MAX: Final = 1_000
+LOG: Final = "maintenance_log"
+LAST: Final = "last_sleep_cycle"
+COMPARED: Final = "last_compared_number"
+"""The attribute of `$system` with the last concept whose text was compared with the others."""
+DOMAIN: Final = "Domain"
+MEMBERSHIP: Final = "belongs_to_domain"
+SYSTEM: Final = ("Person", SYSTEM_ACTOR)
+
+Step = Callable[["Cycle", StepReport], None]
+
+
+class Cycle:
+    """A cycle on one graph."""
+
+    def __init__(
+        self,
+        store: Store,
+        *,
+        dry_run: bool = False,
+        seconds: float | None = None,
+        stop: Callable[[], bool] = lambda: False,
+    ) -> None:
+        """With `dry_run` it only reports.
+
+        After `seconds`, or as soon as `stop` says so, it stops and says what is left.
+        """
+        self._stop: Final = stop
+        self._store: Final = store
+        self._dry_run: Final = dry_run
+        self._noted: Final[JsonObject] = {}
+        """The values that the next cycle has to know, kept with `$system`."""
+        self._ends: Final = None if seconds is None else monotonic() + seconds
+
+    def run(self) -> CycleReport:
+        """Run all steps.
+
+        Raises:
+            DatabaseBusy: another cycle is running.
+        """
+        began = monotonic()
+        with self._store.reading() as reader:
+            report = CycleReport(times.to_text(reader.now_us()), self._dry_run)
+        with self._alone():
+            for name, step in STEPS:
+                done = StepReport(name)
+                report.steps.append(done)
+                step(self, done)
+            report.is_complete = not any(step.left for step in report.steps)
+            report.seconds = round(monotonic() - began, 3)
+            if not self._dry_run:
+                self._write_log(report)
+        return report
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        if self._dry_run or self._store.is_in_memory:
+            yield
+            return
+        try:
+            with locked(Path(f"{self._store.location.path}-sleep")):
+                yield
+        except BlockingIOError as error:
+            raise DatabaseBusy(
+                "Another sleep cycle of this graph is running.",
+                hint="Wait until it has ended; `mycel sleep` resumes what it leaves.",
+            ) from error
+
+    # Work in small transactions.
+
+    def _is_over(self) -> bool:
+        return self._stop() or (self._ends is not None and monotonic() > self._ends)
+
+    def _change_all(
+        self,
+        numbers: Sequence[int],
+        change: Callable[[Transaction, int], None],
+        report: StepReport,
+        message: str,
+    ) -> None:
+        """Let `change` see to every element, some in one transaction; none in a dry run."""
+        at, size = 0, 4
+        while at < len(numbers):
+            if self._is_over():
+                report.left += len(numbers) - at
+                return
+            batch = numbers[at : at + size]
+
+            def work(tx: Transaction, batch: Sequence[int] = batch) -> None:
+                for number in batch:
+                    change(tx, number)
+
+            began = monotonic()
+            self._store.run(work, actor=SYSTEM_ACTOR, message=message)
+            took = monotonic() - began
+            at += len(batch)
+            size = min(size * 2, BATCH_MAX) if took < TURN_S / 2 else max(1, size // 2)
+            sleep(PAUSE_S)
+
+    # Steps.
+
+    def expire(self, report: StepReport) -> None:
+        """Archive, delete or purge what is due, or ask about it."""
+        with self._store.reading() as reader:
+            uses = self._store.use_counts.uses()
+            due = {item.number: item for item in due_elements(reader, reader.now_us(), uses)}
+            for item in due.values():
+                element = reader.element(item.number)
+                if element is not None:
+                    report.note(f"{item.end} {label(element)}: {item.reason}")
+        if self._dry_run:
+            report.done += sum(item.end != "ask" for item in due.values())
+            report.asked += sum(item.end == "ask" for item in due.values())
+            return
+
+        def change(tx: Transaction, number: int) -> None:
+            known: RetentionRules | None = tx.memo.get(RetentionRules)
+            if known is None:
+                known = tx.memo[RetentionRules] = RetentionRules(tx.reader, uses)
+            element = tx.reader.element(number)
+            judged = None if element is None else known.judge(tx.reader, element, tx.time_us)
+            if element is not None and judged is not None:
+                _end(tx, element, judged, report)
+
+        self._change_all(sorted(due), change, report, "Sleep cycle: what is due")
+
+    def retier(self, report: StepReport) -> None:
+        """Write the tier and strength of short-term memory."""
+        with self._store.reading() as reader:
+            now_us = reader.now_us()
+            uses = self._store.use_counts.uses()
+            rules = RetentionRules(reader)
+            changes = {}
+            for number in rules.candidates(reader, INTEGER_MAX):
+                element = reader.element(number)
+                if element is None:
+                    continue
+                metadata = tier_changes(
+                    reader, element, rules.of(element), uses.get(number), now_us
+                )
+                if metadata:
+                    changes[number] = metadata
+        if self._dry_run:
+            report.done += len(changes)
+            return
+
+        def change(tx: Transaction, number: int) -> None:
+            element = tx.reader.element(number)
+            if element is not None:
+                report.done += tx.update_found(element, metadata=changes[number])
+
+        self._change_all(sorted(changes), change, report, "Sleep cycle: tiers and strength")
+
+    def merge(self, report: StepReport) -> None:
+        """Merge duplicates that are certain, and ask about the others."""
+        with self._store.reading() as reader:
+            pairs = {pair.merge: pair for pair in duplicate_pairs(reader)}
+            for pair in pairs.values():
+                report.note(_pair_text(reader, pair))
+        if self._dry_run:
+            report.done += sum(pair.is_certain for pair in pairs.values())
+            report.asked += sum(not pair.is_certain for pair in pairs.values())
+            return
+
+        def change(tx: Transaction, number: int) -> None:
+            pair = pairs[number]
+            keep, duplicate = tx.reader.concept(pair.keep), tx.reader.concept(number)
+            if keep is None or duplicate is None:
+                return
+            if pair.is_certain:
+                merge_concepts(tx, duplicate, keep)
+                report.done += 1
+            else:
+                report.asked += tasks.make_task(
+                    tx,
+                    keep,
+                    "merge_duplicates",
+                    f"{label(keep)} and {label(duplicate)} may be one: {pair.why}.",
+                    (f"{duplicate.type}:{duplicate.name}",),
+                )
+
+        self._change_all(sorted(pairs), change, report, "Sleep cycle: duplicates")
+
+    def compare(self, report: StepReport) -> None:
+        """Ask about concepts that are new since the last cycle and repeat another one's text."""
+        with self._store.reading() as reader:
+            system = reader.find_concept(*SYSTEM)
+            compared = 0 if system is None else system.attributes.get(COMPARED, 0)
+            repetitions = Repetitions(reader, compared if isinstance(compared, int) else 0)
+            questions = list(repetitions)
+            report.left += not repetitions.is_complete
+        self._ask(questions, report, "Sleep cycle: repetitions")
+        if not self._dry_run:
+            self._noted[COMPARED] = repetitions.last
+
+    def contradict(self, report: StepReport) -> None:
+        """Ask about links that cannot hold at the same time, and about contested ones."""
+        self._ask_all(FINDERS, report, "Sleep cycle: contradictions")
+
+    def inspect(self, report: StepReport) -> None:
+        """Ask about notes whose files have changed."""
+        self._ask_all((ask_about_changes,), report, "Sleep cycle: changed files")
+
+    def distil(self, report: StepReport) -> None:
+        """Ask for what events have taught."""
+        self._ask_all((ask_about_events,), report, "Sleep cycle: events")
+
+    def close_tasks(self, report: StepReport) -> None:
+        """Close tasks about what is gone."""
+        with self._store.reading() as reader:
+            moot = [
+                number
+                for number in retention.instances(reader, tasks.TASK)
+                if (task := reader.concept(number)) is not None
+                and tasks.is_open_task(task)
+                and tasks.is_moot(reader, task)
+            ]
+        if self._dry_run:
+            report.done += len(moot)
+            return
+
+        def change(tx: Transaction, number: int) -> None:
+            task = tx.reader.concept(number)
+            if task is not None and tasks.is_open_task(task):
+                values = {"status": "completed", "result": "moot: what it is about is gone"}
+                report.done += tx.update_found(task, attributes=values)
+
+        self._change_all(moot, change, report, "Sleep cycle: moot tasks")
+
+    def _ask_all(self, finders: Sequence[Finder], report: StepReport, message: str) -> None:
+        with self._store.reading() as reader:
+            now_us = reader.now_us()
+            questions = [question for finder in finders for question in finder(reader, now_us)]
+        self._ask(questions, report, message)
+
+    def _ask(self, questions: Sequence[UpkeepQuestion], report: StepReport, message: str) -> None:
+        """Make a task of each question that was not asked before."""
+        if self._dry_run:
+            with self._store.reading() as reader:
+                for question in questions:
+                    element = reader.element(question.number)
+                    if element is not None:
+                        name = tasks.task_name(
+                            element, question.action, question.others, question.mark
+                        )
+                        report.asked += reader.find_concept(tasks.TASK, name) is None
+                    report.note(question.reason)
+            return
+
+        def change(tx: Transaction, at: int) -> None:
+            number, action, reason, others, mark = questions[at]
+            element = tx.reader.element(number)
+            if element is None or not tasks.make_task(tx, element, action, reason, others, mark):
+                return
+            report.asked += 1
+            report.note(reason)
+
+        self._change_all(range(len(questions)), change, report, message)
+
+    def weigh(self, report: StepReport) -> None:
+        """Make followed links cheaper and others dearer again, if the graph asks for it."""
+        with self._store.reading() as reader:
+            system = reader.find_concept(*SYSTEM)
+            if system is None or system.attributes.get(OPTION) is not True:
+                return
+            changes = weight_changes(reader, self._store.use_counts.followed())
+            for planned in changes.values():
+                link = reader.proposition(planned.number)
+                if link is not None:
+                    text = link_text(reader, link)
+                    report.note(f"{text}: {link.weight:g} to {planned.weight:g}, {planned.reason}")
+        if self._dry_run:
+            report.done += len(changes)
+            return
+
+        def change(tx: Transaction, number: int) -> None:
+            link, (_, weight, reason) = tx.reader.proposition(number), changes[number]
+            if link is not None and is_own(link):
+                metadata = {MARK: weight, "weight_reason": reason}
+                report.done += tx.update_found(link, weight=weight, metadata=metadata)
+
+        self._change_all(sorted(changes), change, report, "Sleep cycle: weights from use")
+        if not report.left:
+            self._store.use_counts.forget_followed()
+
+    def look(self, report: StepReport) -> None:
+        """Count concepts without a link, domains without a member, and links to nothing."""
+        with self._store.reading() as reader:
+            for numbers, defect in (
+                (retention.unlinked(reader, UNLINKED_MAX), "has no link"),
+                (retention.empty_instances(reader, DOMAIN, MEMBERSHIP), "has no member"),
+                (retention.instances(reader, MISSING), "is linked to and not written yet"),
+            ):
+                report.found += len(numbers)
+                for number in numbers[:2]:
+                    element = reader.element(number)
+                    if element is not None:
+                        report.note(f"{label(element)} {defect}")
+
+    def compact(self, report: StepReport) -> None:
+        """Bring the indexes up to date."""
+        if not self._dry_run:
+            report.done += self._store.fold(wait=False)
+
+    def _write_log(self, report: CycleReport) -> None:
+        """Add the report to what `$system` says about itself."""
+
+        def work(tx: Transaction) -> None:
+            system = tx.get_concept(*SYSTEM)
+            if system is None:
+                return  # A bare graph has nobody who sleeps.
+            log = system.attributes.get(LOG)
+            entries = [
+                *(log if isinstance(log, list) else ()),
+                {"time": report.began, "done": report.summary},
+            ]
+            values = {LAST: report.began, LOG: entries[-REPORTS_KEPT:], **self._noted}
+            tx.update(system.id, attributes=values)
+
+        self._store.run(work, actor=SYSTEM_ACTOR, message=f"Sleep cycle: {report.summary}"[:500])
+
+
+STEPS: Final[tuple[tuple[str, Step], ...]] = (
+    ("expire", Cycle.expire),
+    ("tiers", Cycle.retier),
+    ("duplicates", Cycle.merge),
+    ("repetitions", Cycle.compare),
+    ("contradictions", Cycle.contradict),
+    ("changes", Cycle.inspect),
+    ("events", Cycle.distil),
+    ("tasks", Cycle.close_tasks),
+    ("weights", Cycle.weigh),
+    ("orphans", Cycle.look),
+    ("indexes", Cycle.compact),
+)
+"""The steps by the names that a report gives them."""
+
+
+def _end(tx: Transaction, element: Element, due: Due, report: StepReport) -> None:
+    try:
+        match due.end:
+            case "archive":
+                report.done += archive_element(tx, element, due.reason)
+            case "delete":
+                tx.retire(element, reason=due.reason)
+                report.done += 1
+            case "purge":
+                purge(tx, element.id, due.reason)
+                report.done += 1
+            case "ask":
+                report.asked += tasks.make_task(tx, element, "review", f"Due: {due.reason}.")
+    except MycelError as error:
+        if tx.spoiled:
+            raise
+        report.left += 1
+        report.note(f"{label(element)} stays: {error.message}")
+
+
+def _pair_text(reader: Reader, pair: DuplicatePair) -> str:
+    concepts = map(reader.concept, (pair.merge, pair.keep))
+    names = [label(concept) for concept in concepts if concept is not None]
+    verb = "merge" if pair.is_certain else "ask about"
+    return f"{verb} {' and '.join(names)}: {pair.why}"

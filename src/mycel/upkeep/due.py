@@ -1,0 +1,152 @@
+"""Elements that retention lets go.
+
+An element is due at its own `expires_at`, if it has one; or else at the time that its own rule, or
+the rule of its type, counts from its creation, its last change by anybody but `$system`,
+its last use, or its last return from the archive. What is pinned or held is never due.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from typing import Final, NamedTuple
+
+import orjson
+
+from mycel.engine.archive import RESTORED_AT
+from mycel.errors import MycelError
+from mycel.model import ids, times
+from mycel.model.elements import Concept, Element, Proposition
+from mycel.model.names import SYSTEM_ACTOR
+from mycel.model.retention import (
+    RETENTION,
+    Retention,
+    RetentionEnd,
+    is_kept,
+    parse_retention,
+)
+from mycel.store.file.rows import table_of
+from mycel.store.file.use_counts import Use
+from mycel.store.index.lifetimes import ARCHIVED_AT, EXPIRES_AT
+from mycel.store.query import retention
+from mycel.store.query.reader import Reader
+from mycel.upkeep.tasks import is_open_task
+
+SUPERSEDES: Final = "supersedes"
+DAY_US: Final = 86_400_000_000
+NO_USES: Final[Mapping[int, Use]] = MappingProxyType({})
+
+
+class Due(NamedTuple):
+    """An element that is due: its end, and why."""
+
+    number: int
+    end: RetentionEnd
+    reason: str
+
+
+class RetentionRules:
+    """The rules in force: those of types and predicates, and those of single elements."""
+
+    def __init__(self, reader: Reader, uses: Mapping[int, Use] = NO_USES) -> None:
+        """Take the rules that are stored; `uses` counts what was read (`store.file.use_counts`)."""
+        self.uses: Final = uses
+        self._rules: dict[tuple[bool, str], Retention] = {}
+        for is_link, name, text in retention.stored_rules(reader):
+            rule = _read(orjson.loads(text))
+            if rule is not None:
+                self._rules[is_link, name] = rule
+
+    def of(self, element: Element) -> Retention | None:
+        """The rule for an element; None if it is kept for good."""
+        own = element.metadata.get(RETENTION)
+        if own is not None:
+            return _read(own)
+        name = element.type if isinstance(element, Concept) else element.predicate
+        return self._rules.get((not isinstance(element, Concept), name))
+
+    def candidates(self, reader: Reader, now_us: int) -> list[int]:
+        """The elements that may be due: every one that is due is among them."""
+        found = {*retention.expired(reader, now_us), *retention.with_own_rule(reader)}
+        for (is_link, name), rule in self._rules.items():
+            kind = reader.find_predicate(name) if is_link else reader.find_type(name)
+            if kind is not None and rule.start != EXPIRES_AT:
+                table = "proposition" if is_link else "concept"
+                found.update(retention.created_by(reader, table, kind, now_us - rule.after_us))
+        return sorted(found)
+
+    def judge(self, reader: Reader, element: Element, now_us: int) -> Due | None:
+        """The end of an element that is due now; None if it is not due."""
+        metadata, rule = element.metadata, self.of(element)
+        if is_kept(metadata) or metadata.get(ARCHIVED_AT) is not None or is_open_task(element):
+            return None
+        expires = metadata.get(EXPIRES_AT)
+        if times.is_time(expires):
+            after_us = 0 if rule is None or rule.start != EXPIRES_AT else rule.after_us
+            due_us, why = times.from_text(expires) + after_us, f"expired on {expires}"
+        elif rule is None or rule.start == EXPIRES_AT:
+            return None
+        else:
+            due_us, why = self._start_us(reader, element, rule) + rule.after_us, ""
+        if due_us > now_us:
+            return None
+        if rule is not None and "linked" in rule.keep_if:
+            supersedes = reader.find_predicate(SUPERSEDES)
+            if retention.is_referred_to(reader, element.number, supersedes):
+                return None
+        if rule is not None and "used" in rule.keep_if:
+            use = self.uses.get(element.number)
+            if use is not None and use.last_us > now_us - max(rule.after_us, DAY_US):
+                return None
+        kind = element.type if isinstance(element, Concept) else element.predicate
+        why = why or f"the rule of {kind}: {_text(rule)}"
+        return Due(element.number, "archive" if rule is None else rule.end, why)
+
+    def _start_us(self, reader: Reader, element: Element, rule: Retention) -> int:
+        start = element.created_us
+        if rule.start == "updated":
+            table = table_of(element.number)
+            written = retention.written_by_others(reader, table, element.number, SYSTEM_ACTOR)
+            start = max(start, written or 0)
+        elif rule.start == "last_used" and (use := self.uses.get(element.number)) is not None:
+            start = max(start, use.last_us)
+        restored = element.metadata.get(RESTORED_AT)
+        return max(start, times.from_text(restored)) if times.is_time(restored) else start
+
+
+def due_elements(reader: Reader, now_us: int, uses: Mapping[int, Use] = NO_USES) -> Iterator[Due]:
+    """All elements that are due."""
+    rules = RetentionRules(reader, uses)
+    for number in rules.candidates(reader, now_us):
+        element = reader.element(number)
+        if element is not None and (due := rules.judge(reader, element, now_us)) is not None:
+            yield due
+
+
+def _read(value: object) -> Retention | None:
+    """A rule as it is stored; one that makes no sense has no effect (`definition_lint`)."""
+    try:
+        return parse_retention(value)
+    except MycelError:
+        return None
+
+
+def _text(rule: Retention | None) -> str:
+    if rule is None:
+        return "none"
+    days = rule.after_us / 86_400_000_000
+    return f"{rule.end} {days:g} days after it was {rule.start.replace('_', ' ')}"
+
+
+def label(element: Element) -> str:
+    """An element as a report names it."""
+    if isinstance(element, Concept):
+        return f"{element.type} {element.name!r}"
+    return ids.proposition_id(element.number, element.predicate)
+
+
+def link_text(reader: Reader, link: Proposition) -> str:
+    """A link as a sentence of its ends and its predicate."""
+    ends = [reader.element(number) for number in link.ends]
+    subject, object_ = ("?" if end is None else label(end) for end in ends)
+    return f"{subject} {link.predicate} {object_}"

@@ -1,0 +1,112 @@
+"""Concepts that may be one: alike in name, alias or acronym, or with one external id.
+
+Nothing is merged because of a name alone. Two concepts of one type with the same name in another
+spelling and the same external id are one by rule; all other pairs become tasks.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from mycel.model.values import parse_object
+from mycel.store.query import retention
+from mycel.store.query.reader import Reader
+from mycel.text.kinds import STAMP
+
+EXTERNAL_IDS: Final = ("external_id", "doi", "isbn", "orcid", "email", "url", "homepage")
+"""Attributes whose values identify a thing in the world."""
+ACRONYM_LETTERS_MIN: Final = 3
+GROUP_MAX: Final = 8
+"""The most elements of a group. Larger ones share a word that names nothing, such as a title."""
+
+
+class DuplicatePair(NamedTuple):
+    """Two concepts that may be one; the older one stays."""
+
+    keep: int
+    merge: int
+    why: str
+    is_certain: bool
+
+
+class _Named(NamedTuple):
+    number: int
+    type: str
+    keys: frozenset[str]
+    acronyms: frozenset[str]
+    ids: frozenset[tuple[str, str]]
+
+
+def duplicate_pairs(reader: Reader) -> list[DuplicatePair]:
+    """Pairs of concepts of one type that may be one, each once, the oldest first."""
+    concepts = list(_named(reader))
+    names: defaultdict[tuple[str, ...], list[_Named]] = defaultdict(list)
+    externals: defaultdict[tuple[str, ...], list[_Named]] = defaultdict(list)
+    for concept in concepts:
+        for key in concept.keys:
+            names[concept.type, key].append(concept)
+        for external in concept.ids:
+            externals[concept.type, *external].append(concept)
+    found: dict[tuple[int, int], DuplicatePair] = {}
+    for (_, key, value), group in externals.items():
+        _add_pairs(found, group, f"both have the {key} {value!r}")
+    for group in names.values():
+        _add_pairs(found, group, "both have the same name or alias")
+    for concept in concepts:
+        for acronym in concept.acronyms:
+            for other in names.get((concept.type, acronym), ()):
+                _add_pairs(found, [concept, other], "one may be the acronym of the other")
+    return [found[place] for place in sorted(found)]
+
+
+def _add_pairs(found: dict[tuple[int, int], DuplicatePair], group: list[_Named], why: str) -> None:
+    """Add pairs of the oldest of a group with each other one, unless they are known."""
+    distinct = sorted({concept.number: concept for concept in group}.items())
+    if len(distinct) > GROUP_MAX:
+        return
+    (_, keep), *others = distinct
+    for number, concept in others:
+        is_certain = bool(keep.ids & concept.ids and keep.keys & concept.keys)
+        found.setdefault((keep.number, number), DuplicatePair(keep.number, number, why, is_certain))
+
+
+def _named(reader: Reader) -> Iterator[_Named]:
+    for number, type_number, name, text in retention.named_concepts(reader):
+        type_name = reader.type_name(type_number)
+        attributes = parse_object(text)
+        if STAMP in attributes or "://" in name:
+            continue
+        given = attributes.get("aliases")
+        others = [*(given if isinstance(given, list) else ()), attributes.get("name")]
+        names = [name, *(other for other in others if isinstance(other, str))]
+        keys = {key for title in names if (key := name_key(title))}
+        yield _Named(
+            number,
+            type_name,
+            frozenset(keys),
+            frozenset(acronym for title in names if (acronym := _acronym(title))),
+            frozenset(
+                (key, " ".join(str(attributes[key]).split()).casefold())
+                for key in EXTERNAL_IDS
+                if isinstance(attributes.get(key), str | int) and attributes[key] != ""
+            ),
+        )
+
+
+def name_key(name: str) -> str:
+    """A name without case, accents, spaces and punctuation.
+
+    >>> name_key("Größe, of a  Thing!")
+    'grosseofathing'
+    """
+    plain = unicodedata.normalize("NFKD", name).casefold()
+    return "".join(character for character in plain if character.isalnum())
+
+
+def _acronym(name: str) -> str:
+    """The initials of a name of several words, as a name is compared."""
+    words = [word for word in name.replace("-", " ").split() if word[:1].isupper()]
+    return name_key("".join(word[0] for word in words)) if len(words) >= ACRONYM_LETTERS_MIN else ""

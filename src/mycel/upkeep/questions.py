@@ -1,0 +1,238 @@
+"""Questions: what upkeep finds and no rule decides. Each becomes a task, once.
+
+Each finder reads the graph, and yields a question for each thing that it finds, the oldest first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import islice
+from typing import Final, NamedTuple
+
+from mycel.engine.missing_concepts import MISSING
+from mycel.model import times
+from mycel.model.elements import Concept, Proposition
+from mycel.model.evidence import belief
+from mycel.model.names import count, first_few
+from mycel.search.changed_citations import find_changed_citations
+from mycel.search.index.passages import prose
+from mycel.search.similar_texts import SimilarTexts
+from mycel.store.query import retention
+from mycel.store.query.reader import Reader
+from mycel.text.kinds import STAMP
+from mycel.upkeep.contradictions import contested_links, contradictions
+from mycel.upkeep.due import label, link_text
+from mycel.upkeep.tasks import CONSOLIDATED_TO, TASK, is_open_task, task_elements
+
+OPPOSITE: Final = "opposite"
+"""The attribute of a predicate with the name of another one that says the opposite."""
+CONTRADICTS: Final = "contradicts"
+EVENT: Final = "Event"
+EVENTS_TOGETHER: Final = 12
+"""The most events of one task."""
+DISTIL_TASKS_MAX: Final = 20
+"""Tasks about events that wait at the same time; more would only be a longer list."""
+SETTLED_US: Final = 86_400_000_000
+"""The age at which events are distilled: until then others may belong to them."""
+FOUND_MAX: Final = 1_000
+"""The number of links that one finder looks at in a cycle."""
+COMPARED_MAX: Final = 3_000
+"""Texts that are compared in a cycle."""
+BOOTSTRAP_METADATA: Final = '{"author":"bootstrap"}'
+_NOT_COMPARED: Final = frozenset(("Resource", "Section", "Symbol", EVENT, TASK, MISSING))
+
+
+class UpkeepQuestion(NamedTuple):
+    """A question about an element."""
+
+    number: int
+    action: str
+    reason: str
+    others: tuple[str, ...] = ()
+    mark: str = ""
+    """A part of the name of the task: with another one, it is asked again."""
+
+
+Finder = Callable[[Reader, int], Iterator[UpkeepQuestion]]
+
+
+def ask_about_rivals(reader: Reader, now_us: int) -> Iterator[UpkeepQuestion]:
+    """Values of a functional predicate that hold at the same time."""
+    for pair in contradictions(reader, now_us):
+        subject = reader.element(pair.subject)
+        if subject is None:
+            continue
+        ends = [reader.element(link.ends[1]) for link in (pair.one, pair.other)]
+        values = " and ".join(label(end) for end in ends if end is not None)
+        yield UpkeepQuestion(
+            pair.subject,
+            "resolve_contradiction",
+            f"{pair.predicate} of {label(subject)} has several values now: {values}.",
+            (pair.one.id, pair.other.id),
+        )
+
+
+def ask_about_contested(reader: Reader, _now_us: int) -> Iterator[UpkeepQuestion]:
+    """Links whose evidence makes them contested or rejected."""
+    for link in contested_links(reader):
+        reason = f"{link_text(reader, link)} is {belief(link.metadata).text}."
+        yield UpkeepQuestion(link.number, "resolve_contradiction", reason)
+
+
+def ask_about_opposites(reader: Reader, _now_us: int) -> Iterator[UpkeepQuestion]:
+    """Links of two predicates that say the opposite of each other, and links `contradicts`."""
+    asked = set()
+    for name, opposite in retention.predicates_naming(reader, OPPOSITE):
+        one, other = (reader.find_predicate(text) for text in (name, opposite))
+        if one is None or other is None or one == other or frozenset((one, other)) in asked:
+            continue
+        asked.add(frozenset((one, other)))
+        for number in retention.paired_links(reader, one, other, FOUND_MAX):
+            link = reader.proposition(number)
+            against = None if link is None else reader.link(link.ends[0], other, link.ends[1])
+            if link is not None and against is not None:
+                reason = f"{link_text(reader, link)}, and {link_text(reader, against)}."
+                ids_ = (link.id, against.id)
+                yield UpkeepQuestion(link.ends[0], "resolve_contradiction", reason, ids_)
+    predicate = reader.find_predicate(CONTRADICTS)
+    for number in retention.links_with(reader, predicate or 0, FOUND_MAX):
+        link = reader.proposition(number)
+        ends = [] if link is None else [reader.element(end) for end in link.ends]
+        if link is None or any(_is_settled(end) for end in ends):
+            continue
+        names = tuple(_task_name(end) for end in ends if end is not None)
+        yield UpkeepQuestion(
+            link.ends[0], "resolve_contradiction", f"{link_text(reader, link)}.", names
+        )
+
+
+def _is_settled(element: Concept | Proposition | None) -> bool:
+    """True for an end of a contradiction that no longer claims anything."""
+    return element is None or element.metadata.get("status") == "superseded"
+
+
+def _task_name(element: Concept | Proposition) -> str:
+    if isinstance(element, Concept):
+        return f"{element.type}:{element.name}"
+    return element.id
+
+
+def ask_about_changes(reader: Reader, _now_us: int) -> Iterator[UpkeepQuestion]:
+    """Notes about files and symbols whose content has changed since."""
+    if not any(reader.find_type(name) for name in ("Resource", "Symbol", "Section")):
+        return
+    numbers = [row[0] for row in retention.named_concepts(reader) if f'"{STAMP}"' not in row[3]]
+    changed = find_changed_citations(reader, numbers, BOOTSTRAP_METADATA)
+    for number, names in sorted(changed.items()):
+        note = reader.concept(number)
+        if note is None or STAMP in note.attributes:
+            continue
+        cited = reader.concept_named(None, names[0])
+        yield UpkeepQuestion(
+            number,
+            "review",
+            f"{label(note)} may be outdated: {', '.join(first_few(list(names), 3))} changed.",
+            mark="" if cited is None else times.to_text(cited.updated_us),
+        )
+
+
+def ask_about_events(reader: Reader, now_us: int) -> Iterator[UpkeepQuestion]:
+    """Events that wait for somebody to draw lasting knowledge out of them, some together."""
+    waiting: set[int] = set()
+    tasks = 0
+    for number in retention.instances(reader, TASK):
+        task = reader.concept(number)
+        if task is None or not is_open_task(task):
+            continue
+        if task.attributes.get("requested_action") == "consolidate_to_semantic":
+            waiting.update(element.number for element in task_elements(reader, task))
+            tasks += 1
+    predicate = reader.find_predicate(CONSOLIDATED_TO)
+    events: list[Concept] = []
+    room = (DISTIL_TASKS_MAX - tasks) * EVENTS_TOGETHER
+    for number in retention.instances(reader, EVENT):
+        if len(events) >= room:
+            break
+        event = None if number in waiting else reader.concept(number)
+        if event is None or event.created_us > now_us - SETTLED_US or "://" in event.name:
+            continue
+        is_distilled = predicate is not None and any(
+            True for _ in reader.neighbours((number,), ("out",), (predicate,))
+        )
+        status = event.attributes.get("consolidation_status", "pending")
+        if status == "pending" and not is_distilled:
+            events.append(event)
+    for day in _days(events):
+        first, *others = day
+        yield UpkeepQuestion(
+            first.number,
+            "consolidate_to_semantic",
+            f"{count(len(day), 'event')} of {times.to_text(first.created_us)[:10]} may have taught"
+            " something that lasts.",
+            tuple(map(_task_name, others)),
+        )
+
+
+def _days(events: list[Concept]) -> Iterator[list[Concept]]:
+    """Events of one day, at most `EVENTS_TOGETHER` together."""
+    group: list[Concept] = []
+    for event in events:
+        is_same = (
+            group
+            and times.to_text(group[0].created_us)[:10] == (times.to_text(event.created_us)[:10])
+        )
+        if group and (not is_same or len(group) == EVENTS_TOGETHER):
+            yield group
+            group = []
+        group.append(event)
+    if group:
+        yield group
+
+
+class Repetitions:
+    """Concepts whose text says much of what another one of their type says."""
+
+    def __init__(self, reader: Reader, after: int) -> None:
+        """Compare the concepts behind a number, as many as a cycle compares."""
+        rows = (row for row in retention.named_concepts(reader) if row[0] > after)
+        self._rows = list(islice(rows, COMPARED_MAX + 1))
+        self.is_complete: Final = len(self._rows) <= COMPARED_MAX
+        self.last = after
+        """The number of the last concept that was compared."""
+        self._reader: Final = reader
+
+    def __iter__(self) -> Iterator[UpkeepQuestion]:
+        """The questions; `last` follows."""
+        rows = self._rows[:COMPARED_MAX]
+        if not rows:
+            return
+        texts = SimilarTexts(self._reader, (), _has_text)
+        for number, _, _, _ in rows:
+            concept = self._reader.concept(number)
+            self.last = number
+            if concept is None or not _has_text(concept):
+                continue
+            closest = texts.closest(concept)
+            if closest is None or closest.other.type != concept.type:
+                continue
+            keep, other = sorted((concept, closest.other), key=lambda concept: concept.number)
+            yield UpkeepQuestion(
+                keep.number,
+                "merge_duplicates",
+                f"{label(keep)} and {label(other)} may be one: their texts say much of the same"
+                f" ({closest.similarity:.0%}).",
+                (_task_name(other),),
+            )
+
+
+def _has_text(concept: Concept) -> bool:
+    attributes = concept.attributes
+    return concept.type not in _NOT_COMPARED and STAMP not in attributes and bool(prose(attributes))
+
+
+FINDERS: Final[tuple[Finder, ...]] = (
+    ask_about_rivals,
+    ask_about_contested,
+    ask_about_opposites,
+)
+"""The finders of the step `contradictions`."""

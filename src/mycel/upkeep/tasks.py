@@ -1,0 +1,114 @@
+"""SleepTasks: what upkeep cannot decide. Each has a name of its own, so it is made once."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Final
+
+from mycel.errors import InvalidId
+from mycel.model import ids
+from mycel.model.elements import Concept, Element
+from mycel.model.names import SYSTEM_ACTOR, shorten
+from mycel.model.values import JsonObject
+from mycel.store.index.lifetimes import ARCHIVED_AT
+from mycel.store.query.reader import Reader
+from mycel.store.write.transaction import Transaction
+
+TASK: Final = "SleepTask"
+ASSIGNED_TO: Final = "assigned_to"
+CONTRADICTION: Final = "resolve_contradiction"
+CONSOLIDATED_TO: Final = "consolidated_to"
+PENDING: Final = "pending"
+NOT_BEFORE: Final = "not_before"
+"""The attribute of a task that waits: the time from which on it is shown again."""
+NAME_CHARACTERS: Final = 200
+
+
+def is_open_task(element: Element) -> bool:
+    """True for a task that nobody has decided: it is never forgotten."""
+    if not isinstance(element, Concept) or element.type != TASK:
+        return False
+    return element.attributes.get("status", PENDING) not in ("completed", "failed")
+
+
+def make_task(
+    tx: Transaction,
+    element: Element,
+    action: str,
+    reason: str,
+    others: tuple[str, ...] = (),
+    mark: str = "",
+) -> bool:
+    """Make a task about an element, unless there is or was one. Returns True if it is new.
+
+    A task that was decided stays: what was decided once is not asked again, but with another mark.
+    """
+    name = task_name(element, action, others, mark)
+    if tx.get_concept(TASK, name) is not None:
+        return False
+    target_type, target_name = _target(element)
+    attributes: JsonObject = {
+        "target_type": target_type,
+        "target_name": target_name,
+        "requested_action": action,
+        "reason": reason,
+        "status": PENDING,
+    }
+    if others:
+        attributes["others"] = list(others)
+    task = tx.put_concept(TASK, name, attributes)
+    tx.put_proposition(task, ASSIGNED_TO, ("Person", SYSTEM_ACTOR))
+    return True
+
+
+def task_name(element: Element, action: str, others: tuple[str, ...] = (), mark: str = "") -> str:
+    """The name of the task with a question about an element: each question has one."""
+    about = (*((mark,) if mark else ()), ":".join(_target(element)), *others)
+    return shorten(f"{action}: {' / '.join(about)}", NAME_CHARACTERS)
+
+
+def task_elements(reader: Reader, task: Concept) -> list[Element]:
+    """The elements that a task is about, without those that are gone or archived.
+
+    A contradiction is between the others; its target, their subject, only names it.
+    """
+    target_type, target_name, others = (
+        task.attributes.get(key) for key in ("target_type", "target_name", "others")
+    )
+    names = [f"{target_type}:{target_name}"]
+    if isinstance(others, list) and others:
+        is_between = task.attributes.get("requested_action") == CONTRADICTION
+        texts = [text for text in others if isinstance(text, str)]
+        names = texts if is_between else [*names, *texts]
+    elements = {}
+    for name in names:
+        element = _named(reader, name)
+        if element is not None and element.metadata.get(ARCHIVED_AT) is None:
+            elements[element.number] = element
+    return list(elements.values())
+
+
+def _named(reader: Reader, name: str) -> Element | None:
+    """The element that a task calls `Type:name`, `predicate:id`, or by its id."""
+    kind, _, rest = name.partition(":")
+    concept = reader.find_concept(kind, rest) if rest else None
+    if concept is not None:
+        return concept
+    for text in (name, rest):
+        with suppress(InvalidId):
+            return reader.element(ids.parse_id(text))
+    return None
+
+
+def _target(element: Element) -> tuple[str, str]:
+    if isinstance(element, Concept):
+        return element.type, element.name
+    return element.predicate, element.id
+
+
+def is_moot(reader: Reader, task: Concept) -> bool:
+    """True for a task about something that is gone or archived, or was merged."""
+    others = task.attributes.get("others")
+    is_pair = task.attributes.get("requested_action") in ("merge_duplicates", CONTRADICTION)
+    needed = 2 if is_pair and isinstance(others, list) and others else 1
+    return len(task_elements(reader, task)) < needed

@@ -1,0 +1,53 @@
+"""`db.tasks`: the questions of upkeep, and their decisions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+from mycel.store.database import Store
+from mycel.upkeep.tending import TOKENS_DEFAULT, Decided, OpenTask, decide_task, next_task
+
+
+class Tasks:
+    """The SleepTasks of a graph."""
+
+    def __init__(self, store: Store, write: Callable[..., Any]) -> None:
+        self._store: Final = store
+        self._write: Final = write
+
+    def next(self, *, tokens: int = TOKENS_DEFAULT) -> OpenTask | None:
+        """The most urgent task that waits, with its context in so many tokens.
+
+        The elements that it is about have letters: A, B and so on.
+        """
+        with self._store.reading() as reader:
+            return next_task(reader, tokens)
+
+    def decide(
+        self,
+        task: str,
+        decision: str,
+        *,
+        keep: str = "",
+        concepts: Sequence[Mapping[str, Any]] = (),
+        reason: str = "",
+        by: str | None = None,
+    ) -> Decided:
+        """Decide a task, in one transaction that `db.history.revert` takes back.
+
+        A decision is "merge", "supersede", "keep both", "drop", "summarise" or "later". `keep` is
+        the letter of the element that stays, `concepts` is what a summary writes: each has type,
+        name, attributes and metadata.
+
+        Raises:
+            NotFound: there is no such task.
+            InvalidSyntax: there is no such decision, or no element of that letter.
+            ConstraintViolation: the task was decided, or the decision does not fit it.
+        """
+        decided: Decided = self._write(
+            lambda tx: decide_task(tx, task, decision, keep=keep, concepts=concepts, reason=reason),
+            actor=by,
+            message=f"{decision}: {reason}" if reason else f"Task {task}: {decision}",
+        )
+        return decided

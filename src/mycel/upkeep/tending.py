@@ -1,0 +1,332 @@
+"""Tending: a model or a person takes the next task with its context, and decides it.
+
+The elements that a task is about have letters. A decision is one transaction of whoever decides,
+with a reason: all guards check it, and `revert` takes it back.
+
+    merge      the elements become one, the one in `keep`
+    supersede  the one in `keep` takes the place of the others
+    keep both  all stay as they are
+    drop       the elements but the one in `keep` are archived; without `keep`, all
+    summarise  what the elements teach is written as concepts that are `derived_from` them; the
+               elements are archived
+    later      the task waits for a day
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple, assert_never
+
+import orjson
+
+from mycel.engine.archive import archive_element
+from mycel.engine.merge import merge_concepts
+from mycel.engine.supersede import supersede_element
+from mycel.errors import ConstraintViolation, InvalidSyntax, MycelError, NotFound
+from mycel.graph.costs import TOKEN_CHARACTERS
+from mycel.model import times
+from mycel.model.decisions import DECISIONS, Decision
+from mycel.model.elements import Concept, Element
+from mycel.model.limits import REASON_BYTES_MAX
+from mycel.model.names import check_text, count, quote_value, shorten
+from mycel.model.values import JsonObject
+from mycel.store.query import retention
+from mycel.store.query.reader import Reader
+from mycel.store.write.transaction import Transaction
+from mycel.upkeep.due import label, link_text
+from mycel.upkeep.tasks import (
+    CONSOLIDATED_TO,
+    NOT_BEFORE,
+    TASK,
+    is_moot,
+    is_open_task,
+    task_elements,
+)
+
+EVENT: Final = "Event"
+DERIVED_FROM: Final = "derived_from"
+PAUSE_US: Final = 86_400_000_000
+"""The time for which a task waits that is decided later."""
+TOKENS_DEFAULT: Final = 2_000
+LINKS_SHOWN: Final = 6
+CONCEPTS_MAX: Final = 50
+_LETTERS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+_LEFT_OUT: Final = frozenset(("memory_tier", "memory_strength"))
+_FITTING: Final[dict[str, tuple[Decision, ...]]] = {
+    "merge_duplicates": ("merge", "supersede", "keep both", "drop", "later"),
+    "resolve_contradiction": ("supersede", "keep both", "drop", "later"),
+    "consolidate_to_semantic": ("summarise", "keep both", "drop", "later"),
+}
+"""The decisions that a task of each kind is shown with; of others all but a merge."""
+
+
+class OpenTask(NamedTuple):
+    """A task with what is needed to decide it."""
+
+    id: str
+    action: str
+    reason: str
+    decisions: tuple[Decision, ...]
+    elements: tuple[Element, ...]
+    """The elements that it is about, in the order of the letters."""
+    text: str
+    """All of it as text, within the budget."""
+    waiting: int
+    """The number of tasks that wait, this one included."""
+
+    def to_dict(self) -> JsonObject:
+        """The task as JSON."""
+        return {
+            "task": self.id,
+            "action": self.action,
+            "reason": self.reason,
+            "decisions": list(self.decisions),
+            "elements": dict(
+                zip(_LETTERS, (element.id for element in self.elements), strict=False)
+            ),
+            "waiting": self.waiting,
+        }
+
+
+class Decided(NamedTuple):
+    """The outcome of a decision."""
+
+    task: str
+    result: str
+    created: tuple[str, ...] = ()
+    """The ids of the concepts that a summary wrote."""
+
+
+def next_task(reader: Reader, tokens: int = TOKENS_DEFAULT) -> OpenTask | None:
+    """The most urgent task that waits, with its context within a budget of tokens."""
+    now_us = reader.now_us()
+    waiting: list[tuple[float, int, Concept]] = []
+    for number in retention.instances(reader, TASK):
+        task = reader.concept(number)
+        if task is not None and is_open_task(task) and not _is_postponed(task, now_us):
+            waiting.append((-_priority(task), number, task))
+    waiting.sort(key=lambda item: item[:2])
+    for at, (_, _, task) in enumerate(waiting):
+        elements = task_elements(reader, task)
+        if elements and not is_moot(reader, task):
+            return _open_task(reader, task, elements, len(waiting) - at, tokens)
+    return None
+
+
+def _priority(task: Concept) -> float:
+    priority = task.attributes.get("priority")
+    return float(priority) if isinstance(priority, int | float) else 0.0
+
+
+def _is_postponed(task: Concept, now_us: int) -> bool:
+    moment = task.attributes.get(NOT_BEFORE)
+    return times.is_time(moment) and times.from_text(moment) > now_us
+
+
+def _open_task(
+    reader: Reader, task: Concept, elements: Sequence[Element], waiting: int, tokens: int
+) -> OpenTask:
+    action = _text_of(task, "requested_action")
+    decisions = _FITTING.get(action, tuple(name for name in DECISIONS if name != "merge"))
+    reason = _text_of(task, "reason")
+    head = f"{task.id}: {action}. {reason}"
+    budget = max(tokens * TOKEN_CHARACTERS - len(head), 200)
+    share = budget // len(elements)
+    lines = [head[: tokens * TOKEN_CHARACTERS]]
+    for letter, element in zip(_LETTERS, elements, strict=False):
+        lines.append(f"{letter} {_context(reader, element, share)}")
+    return OpenTask(task.id, action, reason, decisions, tuple(elements), "\n".join(lines), waiting)
+
+
+def _text_of(task: Concept, key: str) -> str:
+    value = task.attributes.get(key)
+    return value if isinstance(value, str) else ""
+
+
+def _context(reader: Reader, element: Element, characters: int) -> str:
+    """An element with its values and some of its links, in so many characters."""
+    title = label(element) if isinstance(element, Concept) else link_text(reader, element)
+    values = {key: value for key, value in element.metadata.items() if key not in _LEFT_OUT}
+    parts = [
+        f"{title} ({element.id}, written {times.to_text(element.updated_us)})",
+        _json(element.attributes),
+        _json(values),
+    ]
+    links: list[str] = []
+    for link in reader.touching_links(element.number):
+        if len(links) == LINKS_SHOWN:
+            links.append("…")
+            break
+        links.append(link_text(reader, link))
+    if links:
+        parts.append("; ".join(links))
+    return shorten(" | ".join(part for part in parts if part), max(characters - 2, 40))
+
+
+def _json(values: Mapping[str, Any]) -> str:
+    return orjson.dumps(values).decode() if values else ""
+
+
+def decide_task(
+    tx: Transaction,
+    task_ref: str,
+    decision: str,
+    *,
+    keep: str = "",
+    concepts: Sequence[Mapping[str, Any]] = (),
+    reason: str = "",
+) -> Decided:
+    """Decide a task. Nothing happens if any part of the decision fails.
+
+    Raises:
+        NotFound: there is no such task.
+        InvalidSyntax: there is no such decision, or `keep` is no letter of the task.
+        ConstraintViolation: the task was decided, or the decision does not fit it.
+    """
+    if decision not in DECISIONS:
+        raise InvalidSyntax(
+            f"{quote_value(decision)} is no decision.", hint=f"Pass one of {', '.join(DECISIONS)}."
+        )
+    check_text(reason, "reason", REASON_BYTES_MAX)
+    task = tx.get(task_ref)
+    if not isinstance(task, Concept) or task.type != TASK:
+        raise NotFound(f"{shorten(task_ref)} is no SleepTask.", hint="Pass the id of a task.")
+    if not is_open_task(task):
+        raise ConstraintViolation(
+            f"The task {task.id} was decided: {_text_of(task, 'result') or 'no result'}.",
+            hint="Ask for the next task.",
+        )
+    elements = task_elements(tx.reader, task)
+    keeper = _keeper(elements, keep)
+    why = reason or _text_of(task, "reason")
+    created: tuple[str, ...] = ()
+    match decision:
+        case "merge":
+            result = _merge(tx, elements, keeper)
+        case "supersede":
+            result = _supersede(tx, elements, keeper, why)
+        case "keep both":
+            for element in elements:
+                if isinstance(element, Concept) and element.type == EVENT:
+                    tx.update(element.id, attributes={"consolidation_status": "completed"})
+            result = "kept as they are"
+        case "drop":
+            others = [element for element in elements if element is not keeper]
+            dropped = sum(archive_element(tx, element, why) for element in others)
+            result = f"{count(dropped, 'element')} archived"
+        case "summarise":
+            created = _summarise(tx, elements, concepts, why)
+            result = f"{count(len(elements), 'element')} summarised in {', '.join(created)}"
+        case "later":
+            until = times.to_text(tx.time_us + PAUSE_US)
+            tx.update(task.id, attributes={NOT_BEFORE: until})
+            return Decided(task.id, f"later, not before {until}")
+        case _:
+            assert_never(decision)
+    if reason:
+        result = f"{result}: {reason}"
+    tx.update(task.id, attributes={"status": "completed", "result": result})
+    return Decided(task.id, result, created)
+
+
+def _keeper(elements: Sequence[Element], keep: str) -> Element | None:
+    """The element of a letter; an id is taken too."""
+    if not keep:
+        return None
+    for letter, element in zip(_LETTERS, elements, strict=False):
+        if keep in (letter, letter.lower(), element.id):
+            return element
+    raise InvalidSyntax(
+        f"keep is {quote_value(keep)}, and no element of the task.",
+        hint=f"Pass one of {', '.join(_LETTERS[: len(elements)])}.",
+    )
+
+
+def _several(elements: Sequence[Element], keeper: Element | None, act: str) -> Iterator[Element]:
+    """The elements but the one that stays, of which there has to be at least one."""
+    if len(elements) < 2:
+        raise ConstraintViolation(
+            f"The task is about one element, so there is nothing to {act}.",
+            hint="Decide keep both, drop or later.",
+        )
+    if keeper is None:
+        raise InvalidSyntax(
+            f"To {act} needs keep, the letter of the element that stays.", hint='Pass keep: "A".'
+        )
+    return (element for element in elements if element is not keeper)
+
+
+def _merge(tx: Transaction, elements: Sequence[Element], keeper: Element | None) -> str:
+    names = []
+    for element in _several(elements, keeper, "merge"):
+        target = tx.get(keeper.id) if keeper is not None else None
+        if not isinstance(element, Concept) or not isinstance(target, Concept):
+            raise ConstraintViolation(
+                "Links cannot be merged.", hint="Decide supersede, keep both or drop."
+            )
+        if element.type != target.type:
+            raise ConstraintViolation(
+                f"{label(element)} and {label(target)} have different types.",
+                hint="Decide supersede, keep both or drop.",
+            )
+        merge_concepts(tx, element, target)
+        names.append(element.name)
+    return f"merged {', '.join(map(repr, names))} into {'' if keeper is None else label(keeper)}"
+
+
+def _supersede(
+    tx: Transaction, elements: Sequence[Element], keeper: Element | None, why: str
+) -> str:
+    old = []
+    for element in _several(elements, keeper, "supersede"):
+        if keeper is not None:
+            supersede_element(tx, tx.get(element.id), tx.get(keeper.id), why)
+            old.append(element.id)
+    return f"{'' if keeper is None else keeper.id} supersedes {', '.join(old)}"
+
+
+def _summarise(
+    tx: Transaction,
+    elements: Sequence[Element],
+    concepts: Sequence[Mapping[str, Any]],
+    why: str,
+) -> tuple[str, ...]:
+    if not concepts or len(concepts) > CONCEPTS_MAX:
+        raise InvalidSyntax(
+            f"A summary has 1 to {CONCEPTS_MAX} concepts, not {len(concepts)}.",
+            hint='Pass concepts: [{"type": "Insight", "name": "…", "attributes": {…}}].',
+        )
+    created = [_put_summary(tx, concept, elements) for concept in concepts]
+    for element in elements:
+        if isinstance(element, Concept) and element.type == EVENT:
+            for id_ in created:
+                tx.put_proposition(element.id, CONSOLIDATED_TO, id_)
+            tx.update(element.id, attributes={"consolidation_status": "completed"})
+        archive_element(tx, tx.get(element.id), why)
+    return tuple(created)
+
+
+def _put_summary(tx: Transaction, concept: Mapping[str, Any], elements: Iterable[Element]) -> str:
+    type_name, name = concept.get("type"), concept.get("name")
+    values = [concept.get(key, {}) for key in ("attributes", "metadata")]
+    is_formed = isinstance(type_name, str) and isinstance(name, str)
+    if not is_formed or not all(isinstance(value, Mapping) for value in values):
+        raise InvalidSyntax(
+            "A concept of a summary has a type, a name, and objects as attributes and metadata.",
+            hint='{"type": "Insight", "name": "…", "attributes": {"description": "…"}}',
+        )
+    unknown = concept.keys() - {"type", "name", "attributes", "metadata"}
+    if unknown:
+        raise InvalidSyntax(
+            f"A concept of a summary has no key {quote_value(min(unknown))}.",
+            hint="It has type, name, attributes and metadata.",
+        )
+    try:
+        id_ = tx.put_concept(str(type_name), str(name), *values)
+    except MycelError as error:
+        error.message = f"{type_name} {shorten(str(name))!r}: {error.message}"
+        raise
+    for element in elements:
+        if element.id != id_:
+            tx.put_proposition(id_, DERIVED_FROM, element.id)
+    return id_

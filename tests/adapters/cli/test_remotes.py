@@ -1,0 +1,84 @@
+"""`mycel remote`, `clone`, `pull` and `push`."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+import mycel
+from mycel.remote.registry import RemoteEntry, RemoteRegistry
+from tests.adapters.cli.conftest import Run
+
+
+@pytest.fixture
+def share(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A graph in another folder, and an empty registry."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "share" / "shop.db"
+    path.parent.mkdir()
+    with mycel.open(path) as db:
+        mycel.Knowledge(db, workspace="shop").add("auth", content="one")
+    return path
+
+
+def test_a_graph_is_cloned_pulled_and_pushed(run: Run, share: Path, tmp_path: Path) -> None:
+    done = run("clone", str(share), "mine.db")
+    assert (done.status, done.stdout.startswith("Cloned shop to ")) == (0, True), done.stderr
+    assert run("clone", "shop", "mine.db").status == 1
+    with mycel.open(share) as db:
+        mycel.Knowledge(db, workspace="shop").add("there", content="two")
+    mine = ("--db", str(tmp_path / "mine.db"))
+    assert "entries came" in run(*mine, "pull").stdout
+    assert run(*mine, "pull").stdout == "Nothing is missing here.\n"
+    assert run(*mine, "note", "a thought", "--uri", "concept://shop/here").status == 0
+    assert "`mycel push`" in run(*mine, "pull").stdout
+    assert run(*mine, "push").stdout == "Pushed 2 changes to shop.\n"
+    with mycel.open(share) as db:
+        assert mycel.Knowledge(db, workspace="shop").has("here")
+    assert run(*mine, "push").stdout == "shop has all of it.\n"
+    (listed,) = run("remote", "list", "--json").objects
+    assert (listed["graph"], listed["entries"] > 90) == (str(tmp_path / "mine.db"), True)
+    share.rename(share.with_name("old.db"))
+    with mycel.open(share) as db:
+        mycel.Knowledge(db, workspace="shop").remember(
+            [{"uri": f"n{number}", "content": "another history"} for number in range(50)]
+        )
+    refused = run(*mine, "pull")
+    assert (refused.status, "rewritten" in refused.stderr) == (1, True), refused.stderr
+    assert run("remote", "remove", "shop").status == 0
+    assert run(*mine, "pull").status == 1
+
+
+def test_the_registry_keeps_no_token_and_refuses_odd_addresses(
+    run: Run, share: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    token = tmp_path / "token"
+    token.write_text("myc_secret")
+    token.chmod(0o644)
+    url = "https://graphs.example.org/ws/shop"
+    assert run("remote", "add", "far", url, "--token-file", str(token)).status == 0
+    entry = RemoteRegistry().get("far")
+    with pytest.raises(mycel.errors.AccessDenied, match="Others may read"):
+        entry.token()
+    token.chmod(0o600)
+    assert entry.token() == "myc_secret"
+    assert "myc_secret" not in RemoteRegistry().path.read_text()
+    assert json.loads(run("remote", "list", "--json").stdout)["url"] == url
+    assert run("remote", "add", "far", url).status != 0
+    for name, address in {
+        "UPPER": url,
+        "a/b": url,
+        "x": "ftp://host/ws/x",
+        "y": "https://user:pw@host/ws/y",
+        "z": "https://host/ws/../x",
+        "q": "https://host/ws/x?branch=y",
+        "r": "file:///etc/passwd",
+    }.items():
+        assert run("remote", "add", name, address).status == 2, (name, address)
+    monkeypatch.setenv("T", "myc_secret")
+    with pytest.raises(mycel.errors.ConstraintViolation, match="in the clear"):
+        RemoteEntry("x", "http://graphs.example.org/ws/x", token_env="T").token()
+    assert RemoteEntry("x", "http://127.0.0.1:1/ws/x", token_env="T").token() == "myc_secret"
+    RemoteRegistry().path.write_text("[workspaces.x]\nurl = 7\n")
+    assert run("remote", "list").status == 2

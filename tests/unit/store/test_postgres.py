@@ -1,0 +1,382 @@
+"""Graphs in PostgreSQL: opening, writing from many sides, faults, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import mycel
+from mycel.errors import (
+    CommitUncertain,
+    DatabaseError,
+    DatabaseReadOnly,
+    ExecutionTimeout,
+    InvalidIdentifier,
+    InvalidValueType,
+    MycelError,
+    NotADatabase,
+    Unsupported,
+)
+from mycel.mirror.mirror import Mirror
+from mycel.store.backend.failures import translated
+from mycel.store.backend.postgres import library
+from mycel.store.backend.postgres.address import parse_address
+from mycel.store.backend.postgres.markers import number_markers, values_of
+from tests.postgres_server import PostgresServer, programs
+
+GRAPHS = Path(__file__).parents[2] / "conformance" / "graphs"
+needs_server = pytest.mark.skipif(programs() is None, reason="PostgreSQL 15 is not installed here")
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[PostgresServer]:
+    pytest.importorskip("psycopg", reason="the extra `postgres` is not installed here")
+    started = PostgresServer()
+    yield started
+    started.remove()
+
+
+def ticking() -> Callable[[], int]:
+    ticks = count(1_700_000_000_000_000, 1000)
+    return lambda: next(ticks)
+
+
+def names(db: mycel.Graph) -> list[str]:
+    return [name for (name,) in db.execute('FIND(?x.name) WHERE { ?x {type: "Drug"} }').rows]
+
+
+def define_drugs(db: mycel.Graph) -> None:
+    db.execute('UPSERT { CONCEPT ?d { {type: "$ConceptType", name: "Drug"} } }')
+
+
+def psycopg_connection(url: str) -> Any:
+    """A connection of a tool that knows nothing of Mycel, with the tables of a workspace."""
+    import psycopg
+
+    place = parse_address(url)
+    options = f'-c search_path="{place.schema}"'
+    return psycopg.connect(place.url, autocommit=True, options=options)
+
+
+# Without a server.
+
+
+def test_marks_of_parameters_are_numbered_and_nothing_else_changes() -> None:
+    statement = "SELECT '?', ':x', a::text FROM t WHERE b = ? AND c = ?"
+    assert number_markers(statement) == (
+        "SELECT '?', ':x', a::text FROM t WHERE b = $1 AND c = $2",
+        (0, 1),
+    )
+    text, keys = number_markers("VALUES (?2, ?1, ?2)")
+    assert (text, values_of(keys, ("a", "b"))) == ("VALUES ($1, $2, $1)", ["b", "a"])
+    text, keys = number_markers("x = :one OR y = :other OR z = :one")
+    assert (text, values_of(keys, {"other": 2, "one": 1})) == ("x = $1 OR y = $2 OR z = $1", [1, 2])
+
+
+def test_a_url_names_a_workspace_and_holds_no_password() -> None:
+    address = parse_address("postgres://ada@db:5433/know?workspace=shop&sslmode=require")
+    assert address.schema == "mycel_shop"
+    assert str(address) == "postgresql://ada@db:5433/know?sslmode=require&workspace=shop"
+    for secret in (
+        "postgresql://ada:s3cret@db/k?workspace=a",
+        "postgresql://db/k?workspace=a&password=s3cret",
+    ):
+        with pytest.raises(NotADatabase, match="password") as raised:
+            parse_address(secret)
+        assert "s3cret" not in str(raised.value.to_dict())
+    with pytest.raises(NotADatabase, match="names no workspace"):
+        parse_address("postgresql://db/know")
+    with pytest.raises(InvalidIdentifier):
+        parse_address('postgresql://db/know?workspace=a"b')
+
+
+# With one.
+
+
+@needs_server
+def test_a_graph_is_there_when_it_is_opened_again(server: PostgresServer) -> None:
+    url = server.url()
+    with mycel.open(url) as db:
+        define_drugs(db)
+        with db.transaction(message="two drugs") as tx:
+            a, b = (
+                tx.put_concept("Drug", "Aspirin", {"dose": 5}),
+                tx.put_concept("Drug", "Ibuprofen"),
+            )
+        db.add_edge(a, "related_to", b, weight=0.5)
+        snapshot = db.snapshot()
+    with mycel.open(url, create=False) as db:
+        assert db.snapshot() == snapshot
+        assert sorted(names(db)) == ["Aspirin", "Ibuprofen"]
+        assert [edge.object for edge in db.edges_out(a)] == [b]
+        report = db.verify(replay=True)
+        assert report.ok, report.problems
+
+
+@needs_server
+@pytest.mark.parametrize("graph", sorted(path.stem for path in GRAPHS.glob("*.kip")))
+def test_roots_are_those_of_the_same_graph_in_a_file(server: PostgresServer, graph: str) -> None:
+    text = (GRAPHS / f"{graph}.kip").read_text("utf-8")
+    roots = []
+    for place in (":memory:", server.url()):
+        with mycel.open(place, clock_us=ticking()) as db:
+            db.execute(text)
+            roots.append(db.snapshot())
+    assert roots[0] == roots[1]
+
+
+@needs_server
+def test_writers_of_many_connections_take_turns(server: PostgresServer) -> None:
+    url = server.url()
+    with mycel.open(url) as db:
+        define_drugs(db)
+    failures: list[BaseException] = []
+
+    def write(writer: int) -> None:
+        try:
+            with mycel.open(url, create=False) as db:
+                for at in range(10):
+                    with db.transaction(actor=f"writer {writer}", message="put") as tx:
+                        tx.put_concept("Drug", f"{writer}-{at}")
+        except BaseException as error:  # noqa: BLE001 - told by the test
+            failures.append(error)
+
+    threads = [threading.Thread(target=write, args=(each,)) for each in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+    with mycel.open(url, create=False) as db:
+        assert len(names(db)) == 40
+        assert db.verify(replay=True).ok
+
+
+@needs_server
+def test_a_reader_sees_one_moment_while_others_write(server: PostgresServer) -> None:
+    url = server.url()
+    with mycel.open(url) as db, mycel.open(url, create=False) as other:
+        define_drugs(db)
+        with db.reading() as reader:
+            before = reader.head().seq
+            with other.transaction(message="put") as tx:
+                tx.put_concept("Drug", "Aspirin")
+            assert reader.head().seq == before
+        assert names(db) == ["Aspirin"]  # The plan of the other connection is told of it.
+
+
+@needs_server
+def test_a_statement_ends_when_its_limits_are_over(server: PostgresServer) -> None:
+    with mycel.open(server.url()) as db, db.reading() as reader:
+        reader.connection.watch(lambda: True)
+        with pytest.raises(ExecutionTimeout), translated():
+            reader.execute("SELECT pg_sleep(60)")
+        reader.connection.watch(None)
+
+
+@needs_server
+def test_cut_connections_lose_nothing_that_was_acknowledged(server: PostgresServer) -> None:
+    url = server.url()
+    with mycel.open(url) as db:
+        define_drugs(db)
+        acknowledged: list[str] = []
+        for at in range(12):
+            if at % 3 == 1:
+                server.query(
+                    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+                    " WHERE application_name = 'mycel'"
+                )
+            try:
+                with db.transaction(message="put") as tx:
+                    tx.put_concept("Drug", f"D{at}")
+                acknowledged.append(f"D{at}")
+            except (DatabaseError, CommitUncertain):
+                pass
+        assert len(acknowledged) >= 6
+    with mycel.open(url, create=False) as db:
+        assert set(acknowledged) <= set(names(db))
+        assert db.verify(replay=True).ok
+
+
+@needs_server
+def test_a_killed_server_loses_nothing_that_was_acknowledged(server: PostgresServer) -> None:
+    url = server.url()
+    with mycel.open(url) as db:
+        define_drugs(db)
+        with db.transaction(message="put") as tx:
+            tx.put_concept("Drug", "before")
+        with pytest.raises(MycelError), db.transaction(message="put") as tx:  # noqa: PT012
+            tx.put_concept("Drug", "never")
+            server.stop("immediate")
+            tx.put_concept("Drug", "never either")
+        server.start(server.folder)
+        with pytest.raises(MycelError):
+            names(db)  # Its connection was cut; it is told once.
+        assert names(db) == ["before"]
+        with db.transaction(message="put") as tx:
+            tx.put_concept("Drug", "after")
+        assert sorted(names(db)) == ["after", "before"]
+        assert db.verify(replay=True).ok
+
+
+@needs_server
+def test_what_cannot_be_opened_is_refused_with_the_next_step(server: PostgresServer) -> None:
+    url = server.url("refused")
+    server.query('CREATE SCHEMA "mycel_foreign"')
+    server.query('CREATE TABLE "mycel_foreign".theirs (a int)')
+    server.query("CREATE DATABASE latin ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0")
+    server.query("CREATE ROLE nobody_much LOGIN")
+    refused = {
+        "No workspace": (url, {"create": False}, "no workspace 'refused'"),
+        "read-only": (url, {"readonly": True}, "no workspace 'refused'"),
+        "no database": (url.replace("/postgres?", "/nowhere?"), {}, "nowhere"),
+        "no server": ("postgresql://localhost:1/x?workspace=a", {}, "connection"),
+        "foreign": (server.url("foreign"), {}, "not Mycel's"),
+        "latin": (url.replace("/postgres?", "/latin?"), {}, "LATIN1"),
+        "no right": (url.replace("user=mycel", "user=nobody_much"), {}, "permission denied"),
+        "no role": (url.replace("user=mycel", "user=stranger"), {}, "stranger"),
+    }
+    for name, (place, how, words) in refused.items():
+        with pytest.raises(MycelError, match=words) as raised:
+            mycel.open(place, **how)
+        assert isinstance(raised.value, DatabaseError), name
+        assert raised.value.hint, name
+
+
+@needs_server
+def test_what_it_cannot_do_yet_says_so(server: PostgresServer, tmp_path: Path) -> None:
+    with mycel.open(server.url()) as db:
+        define_drugs(db)
+        with db.transaction(message="put") as tx:
+            tx.put_concept("Drug", "Aspirin")
+        with pytest.raises(Unsupported):
+            Mirror.create(db, tmp_path / "mirror")
+        with pytest.raises(InvalidValueType, match="U\\+0000"):
+            db.execute(
+                'UPSERT { CONCEPT ?x { {type: "Drug", name: "A"} SET ATTRIBUTES {a: :a} } }', a="\0"
+            )
+        assert names(db) == ["Aspirin"]
+
+
+@needs_server
+def test_nodes_are_kept_read_and_linked_by_uri(server: PostgresServer) -> None:
+    with mycel.open(server.url()) as db:
+        knowledge = mycel.Knowledge(db, workspace="shop")
+        knowledge.remember(
+            [
+                {"uri": "concept://shop/a", "name": "Alpha", "content": "Hello"},
+                {"uri": "concept://shop/b", "name": "Beta"},
+            ],
+            [
+                {
+                    "source": "concept://shop/a",
+                    "relation": "related_to",
+                    "target": "concept://shop/b",
+                }
+            ],
+        )
+        reached = knowledge.traverse("concept://shop/a").nodes
+        assert [node.uri for node in reached] == ["concept://shop/a", "concept://shop/b"]
+
+
+@needs_server
+def test_a_role_that_may_only_read_opens_a_graph_for_reading(server: PostgresServer) -> None:
+    url = server.url("shown")
+    with mycel.open(url) as db:
+        define_drugs(db)
+        with db.transaction(message="put") as tx:
+            tx.put_concept("Drug", "Aspirin")
+    server.query("CREATE ROLE reader LOGIN")
+    for schema in ('"mycel_shown"', "mycel"):
+        server.query(f"GRANT USAGE ON SCHEMA {schema} TO reader")
+        server.query(f"GRANT SELECT ON ALL TABLES IN SCHEMA {schema} TO reader")
+    theirs = url.replace("user=mycel", "user=reader")
+    with mycel.open(theirs, readonly=True) as db:
+        assert names(db) == ["Aspirin"]
+        assert db.verify().ok
+    with mycel.open(theirs) as db:
+        assert names(db) == ["Aspirin"]
+        with pytest.raises(DatabaseReadOnly, match="permission denied"):
+            db.execute('UPSERT { CONCEPT ?x { {type: "Drug", name: "Ibuprofen"} } }')
+    with mycel.open(url, readonly=True) as db, pytest.raises(DatabaseReadOnly):
+        db.execute('UPSERT { CONCEPT ?x { {type: "Drug", name: "Ibuprofen"} } }')
+
+
+@needs_server
+def test_graphs_that_are_made_at_the_same_time_are_all_there(server: PostgresServer) -> None:
+    server.query("CREATE DATABASE crowded")
+    urls = [server.url(f"crowd{at % 4}").replace("/postgres?", "/crowded?") for at in range(12)]
+    outcomes: list[object] = []
+
+    def make(url: str) -> None:
+        try:
+            with mycel.open(url) as db:
+                outcomes.append(db.snapshot().entries)
+        except MycelError as error:
+            outcomes.append(error)
+
+    threads = [threading.Thread(target=make, args=(url,)) for url in urls]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(set(map(str, outcomes))) == 1, outcomes
+    for url in urls[:4]:
+        with mycel.open(url, create=False) as db:
+            assert db.verify(replay=True).ok
+
+
+# What an older version made.
+
+
+@needs_server
+def test_the_views_show_what_those_of_a_file_show(server: PostgresServer, tmp_path: Path) -> None:
+    path, url = tmp_path / "graph.db", server.url()
+    for place in (path, url):
+        with mycel.open(place, clock_us=ticking(), actor="me") as db:
+            shop = mycel.Knowledge(db, workspace="shop", root=tmp_path)
+            shop.add("auth/login", content="Keys.", properties={"by": "Ada", "n": {"a": 1}})
+            shop.add("https://a.example/b", content=None)
+            shop.add("auth/keys", relations=[{"relation": "part_of", "target": "auth/login"}])
+            shop.link("auth/login", "depends_on", "none", properties={"at": 1.5, "list": ["x"]})
+            define_drugs(db)
+            db.execute('UPSERT { CONCEPT ?d { {type: "Drug", name: "Aspirin"} } }')
+    columns = {
+        "nodes": "uri, node_type, name, content, created_at, updated_at",
+        "relations": "id, source_uri, target_uri, relation_type, weight, created_at",
+    }
+    with closing(sqlite3.connect(path)) as file, psycopg_connection(url) as connection:
+        for view, plain in columns.items():
+            query = f"SELECT {plain}, metadata FROM {view}"
+            wanted = [(*row, json.loads(text)) for *row, text in file.execute(query)]
+            assert wanted
+            assert sorted(connection.execute(query).fetchall(), key=str) == sorted(wanted, key=str)
+
+
+@needs_server
+def test_opening_for_writing_brings_functions_and_views_up_to_date(server: PostgresServer) -> None:
+    url = server.url()
+    mycel.open(url).close()
+    with psycopg_connection(url) as connection:
+        connection.execute("DROP VIEW nodes, relations")
+        connection.execute("DROP FUNCTION mycel.mycel_patched CASCADE")
+        connection.execute(
+            "CREATE OR REPLACE FUNCTION mycel.mycel_library() RETURNS bigint LANGUAGE sql IMMUTABLE"
+            " AS 'SELECT 2::bigint'"
+        )
+    mycel.open(url, readonly=True).close()
+    with psycopg_connection(url) as connection:
+        assert connection.execute("SELECT mycel.mycel_library()").fetchall() == [(2,)]
+    mycel.open(url).close()
+    with psycopg_connection(url) as connection:
+        row = connection.execute("SELECT mycel.mycel_library()").fetchone()
+        assert row == (library.VERSION,)
+        connection.execute("SELECT * FROM nodes, relations")

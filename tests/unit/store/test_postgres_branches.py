@@ -1,0 +1,140 @@
+"""Branches and merges of graphs in PostgreSQL: schemas beside that of the graph."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+import mycel
+from mycel.errors import (
+    ConstraintViolation,
+    DatabaseBusy,
+    DuplicateExists,
+    InvalidIdentifier,
+    NotFound,
+    Unsupported,
+)
+from tests.postgres_server import PostgresServer, programs
+
+pytestmark = pytest.mark.skipif(programs() is None, reason="PostgreSQL 15 is not installed here")
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[PostgresServer]:
+    pytest.importorskip("psycopg", reason="the extra `postgres` is not installed here")
+    started = PostgresServer()
+    yield started
+    started.remove()
+
+
+@pytest.fixture
+def db(server: PostgresServer) -> Iterator[mycel.Graph]:
+    with mycel.open(server.url()) as db:
+        db.write(lambda tx: tx.define_type("Shop"))
+        put(db, "old")
+        yield db
+
+
+def put(db: mycel.Graph, name: str, **attributes: object) -> None:
+    db.write(lambda tx: tx.put_concept("Shop", name, attributes or {"said": name}))
+
+
+def shops(db: mycel.Graph) -> list[str]:
+    return db.execute('FIND(?s.name) WHERE { ?s {type: "Shop"} } ORDER BY ?s.name ASC').value
+
+
+def test_a_branch_has_a_history_of_its_own_and_is_merged(db: mycel.Graph) -> None:
+    branch = db.branches.create("Draft.1")
+    assert (branch.parting.ahead, branch.parting.behind) == (0, 0)
+    with db.open_branch("Draft.1") as draft:
+        assert draft.branch == "Draft.1"
+        assert draft.snapshot() == db.snapshot()
+        put(draft, "new")
+        put(draft, "old", said="otherwise")
+        assert [element.name for element, _ in draft.search("otherwise", mode="keyword")] == ["old"]
+        assert draft.verify(replay=True).ok
+    put(db, "meanwhile")
+    assert shops(db) == ["meanwhile", "old"]
+    assert [(each.name, each.parting.ahead) for each in db.branches] == [
+        ("main", 0),
+        ("Draft.1", 2),
+    ]
+    for proof in db.branches.prove("Draft.1"):
+        assert proof.old_entries == db.branches.get("Draft.1").parting.entries
+    merge = db.merge("Draft.1")
+    assert merge.commit is not None
+    assert shops(db) == ["meanwhile", "new", "old"]
+    assert db.branches.get("Draft.1").is_merged
+    assert db.verify(replay=True).ok
+    db.branches.delete("Draft.1")
+    assert db.branches.names() == ["main"]
+    # Its name is free again, and the merge is what a new one begins with.
+    db.branches.create("Draft.1")
+    with mycel.open(db.path, branch="Draft.1") as draft:
+        assert shops(draft) == ["meanwhile", "new", "old"]
+        put(draft, "and more")
+
+
+def test_a_conflict_is_kept_open_and_decided(db: mycel.Graph) -> None:
+    db.branches.create("other")
+    put(db, "old", said="here")
+    with db.open_branch("other") as other:
+        put(other, "old", said="there")
+    merge = db.merge("other")
+    assert len(merge.conflicts) == 1
+    with mycel.open(db.path, create=False) as again:
+        (conflict,) = again.merges.conflicts()
+        again.merges.resolve(conflict, "theirs")
+        again.merges.commit()
+    (said,) = db.execute('FIND(?s.attributes.said) WHERE { ?s {type: "Shop", name: "old"} }').value
+    assert said == "there"
+    assert db.verify(replay=True).ok
+
+
+def test_what_cannot_be_done_to_a_branch_is_refused(db: mycel.Graph) -> None:
+    db.branches.create("one")
+    with pytest.raises(DuplicateExists):
+        db.branches.create("one")
+    for name in ("a b", "", 'x"y', "n" * 25):
+        with pytest.raises(InvalidIdentifier):
+            db.branches.create(name)
+    for ask in (db.branches.get, db.open_branch, db.merge, db.branches.delete):
+        with pytest.raises(NotFound):
+            ask("none")
+    with pytest.raises(Unsupported, match="URL") as raised:
+        db.branches.switch("one")
+    assert "branch=one" in raised.value.hint
+    with db.open_branch("one") as one:
+        with pytest.raises(DatabaseBusy, match="in use"):
+            db.branches.delete("one")
+        put(one, "only here")
+    with pytest.raises(ConstraintViolation, match="1 commit"):
+        db.branches.delete("one")
+    db.branches.delete("one", unmerged=True)
+    with pytest.raises(ConstraintViolation):
+        db.branches.delete("main")
+
+
+def test_a_branch_is_of_one_moment_while_others_write(db: mycel.Graph) -> None:
+    is_over = threading.Event()
+
+    def write() -> None:
+        with mycel.open(db.path, create=False) as writer:
+            at = 0
+            while not is_over.is_set():
+                put(writer, f"shop {(at := at + 1)}")
+
+    thread = threading.Thread(target=write)
+    thread.start()
+    try:
+        for name in ("a", "b", "c"):
+            db.branches.create(name)
+    finally:
+        is_over.set()
+        thread.join()
+    for name in ("a", "b", "c"):
+        with db.open_branch(name) as branch:
+            assert branch.verify(replay=True).ok
+            assert db.branches.get(name).parting.ahead == 0

@@ -1,0 +1,294 @@
+"""Sleep cycles do what is certain by rule, ask about the rest, and lose nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+
+import pytest
+
+import mycel
+from mycel.errors import DatabaseBusy
+from mycel.model import times
+from mycel.store.file.locks import locked
+from mycel.upkeep import CycleReport, StepReport
+
+DAY_US = 86_400_000_000
+NEW_YEAR_US = times.from_text("2030-01-01T08:00:00Z")
+
+
+class Clock:
+    """A clock that a test turns."""
+
+    def __init__(self) -> None:
+        self.now_us = NEW_YEAR_US
+
+    def __call__(self) -> int:
+        self.now_us += 1_000
+        return self.now_us
+
+    def turn(self, days: float) -> None:
+        self.now_us += int(days * DAY_US)
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def db(tmp_path: Path, clock: Clock) -> Iterator[mycel.Graph]:
+    with mycel.open(tmp_path / "graph.db", clock_us=clock) as opened:
+        opened.write(define)
+        yield opened
+
+
+def define(tx: mycel.Transaction) -> None:
+    tx.define_type("Note")
+    tx.define_type("Org")
+    tx.define_predicate("about")
+    tx.define_predicate("works_at", {"functional": True})
+
+
+def set_rule(db: mycel.Graph, rule: str, of: str = 'CONCEPT TYPE "Note"') -> None:
+    db.execute(f"SET RETENTION {rule} FOR {of}")
+
+
+def notes(db: mycel.Graph, clause: str = "") -> set[str]:
+    command = f'FIND(?n.name) {clause} WHERE {{ ?n {{type: "Note"}} }}'
+    return {name for (name,) in db.execute(command).rows}
+
+
+def tasks(db: mycel.Graph) -> list[tuple[str, str]]:
+    values = "?t.attributes.requested_action, ?t.attributes.reason"
+    return sorted(db.execute(f'FIND({values}) WHERE {{ ?t {{type: "SleepTask"}} }}').rows)
+
+
+def step(report: CycleReport, name: str) -> StepReport:
+    return next(each for each in report.steps if each.name == name)
+
+
+def test_a_month_of_cycles_keeps_exactly_what_the_rule_keeps(
+    db: mycel.Graph, clock: Clock, seed: int
+) -> None:
+    random = Random(seed)
+    set_rule(db, '{after: "10d", then: "archive", keep_if: ["linked"]}')
+    born: dict[str, int] = {}
+    kept: set[str] = set()
+    for day in range(30):
+        for at in range(8):
+            name = f"{day}.{at}"
+            metadata = {}
+            match random.randrange(10):
+                case 0:
+                    metadata = {"pinned": True}
+                case 1:
+                    metadata = {"hold": "audit"}
+            db.write(lambda tx, n=name, m=metadata: tx.put_concept("Note", n, None, m))
+            born[name] = clock.now_us
+            if metadata:
+                kept.add(name)
+            elif random.random() < 0.1 and at:
+                source, target = ("Note", name), ("Note", f"{day}.0")
+                db.write(lambda tx, s=source, t=target: tx.put_proposition(s, "about", t))
+        clock.turn(1)
+        # A link counts as long as the note that it comes from was there when the cycle began.
+        links = db.execute('FIND(?a.name, ?b.name) WHERE { (?a, "about", ?b) }').rows
+        referred = {target for _, target in links}
+        db.sleep()
+        live = notes(db)
+        for name, time_us in born.items():
+            is_due = clock.now_us - time_us >= 10 * DAY_US
+            if name in kept or not is_due:
+                assert name in live, (day, name)
+            elif name not in referred:
+                assert name not in live, (day, name)
+    assert notes(db, "INCLUDE ARCHIVED") == born.keys()
+    reasons = db.execute(
+        'FIND(?n.metadata.archived_because) INCLUDE ARCHIVED WHERE { ?n {type: "Note"}'
+        " FILTER(IS_NOT_NULL(?n.metadata.archived_at)) }"
+    ).rows
+    assert {reason for (reason,) in reasons} == {
+        "the rule of Note: archive 10 days after it was created"
+    }
+    assert not db.verify(replay=True).problems
+
+
+def test_each_end_does_what_it_says(db: mycel.Graph, clock: Clock) -> None:
+    with db.transaction() as tx:
+        for name, end in (("a", "archive"), ("b", "delete"), ("c", "purge"), ("d", "ask")):
+            tx.put_concept("Note", name, None, {"retention": {"after": "1d", "then": end}})
+        tx.put_concept("Note", "e", None, {"retention": "never", "expires_at": "2031-01-01"})
+    clock.turn(2)
+    report = db.sleep()
+    assert (report.steps[0].done, report.steps[0].asked) == (3, 1)
+    assert notes(db) == {"d", "e"}
+    assert notes(db, "INCLUDE ARCHIVED") == {"a", "d", "e"}
+    assert [action for action, _ in tasks(db)] == ["review"]
+    clock.turn(400)
+    db.sleep()
+    assert notes(db) == {"d"}
+    assert len(tasks(db)) == 1, "what was asked once is not asked again"
+    assert not db.verify(replay=True).problems
+
+
+def test_a_rule_from_updates_counts_the_changes_of_others_alone(
+    db: mycel.Graph, clock: Clock
+) -> None:
+    set_rule(db, '{after: "10d", from: "updated", then: "archive"}')
+    for name in "ab":
+        db.write(lambda tx, n=name: tx.put_concept("Note", n))
+    for _ in range(8):
+        clock.turn(1)
+        db.sleep()
+    db.write(lambda tx: tx.put_concept("Note", "b", {"seen": True}))
+    for _ in range(4):
+        clock.turn(1)
+        db.sleep()
+    assert notes(db) == {"b"}
+
+
+def test_what_was_restored_is_kept_for_the_time_of_its_rule_again(
+    db: mycel.Graph, clock: Clock
+) -> None:
+    set_rule(db, '{after: "10d", then: "archive"}')
+    db.write(lambda tx: tx.put_concept("Note", "a"))
+    clock.turn(11)
+    db.sleep()
+    assert notes(db) == set()
+    db.execute('RESTORE ?n WHERE { ?n {type: "Note"} }')
+    clock.turn(9)
+    db.sleep()
+    assert notes(db) == {"a"}
+    clock.turn(2)
+    db.sleep()
+    assert notes(db) == set()
+
+
+def test_strength_fades_in_bands_and_confidence_never(db: mycel.Graph, clock: Clock) -> None:
+    set_rule(db, '{after: "40d", then: "archive"}')
+    db.write(lambda tx: tx.put_concept("Note", "a", None, {"confidence": 0.9}))
+    seen = []
+    for _ in range(40):
+        db.sleep()
+        metadata = db.get_concept("Note", "a").metadata
+        seen.append(metadata["memory_strength"])
+        assert (metadata["memory_tier"], metadata["confidence"]) == ("short-term", 0.9)
+        clock.turn(0.9)
+    assert seen == sorted(seen, reverse=True)
+    assert {1.0, 0.5, 0.25, 0.1} <= set(seen)
+    assert len(list(db.history.versions(("Note", "a")))) <= 6
+
+
+def test_only_certain_duplicates_are_merged_and_others_are_asked_about_once(
+    db: mycel.Graph,
+) -> None:
+    with db.transaction() as tx:
+        tx.put_concept("Org", "World Health Organization", {"url": "https://who.int"})
+        tx.put_concept("Org", "world-health organization", {"url": "https://who.int"})
+        tx.put_concept("Org", "WHO")
+        tx.put_concept("Org", "Acme")
+        tx.put_concept("Org", "ACME!")
+        tx.put_concept("Note", "acme")
+        tx.put_proposition(("Note", "acme"), "about", ("Org", "world-health organization"))
+    assert db.sleep(dry_run=True).steps[2].done == 1
+    first = db.sleep().steps[2]
+    assert (first.done, first.asked) == (1, 2)
+    names = db.execute('FIND(?o.name) WHERE { ?o {type: "Org"} } ORDER BY ?o.name').value
+    assert names == ["ACME!", "Acme", "WHO", "World Health Organization"]
+    about = db.execute('FIND(?o.name) WHERE { ({type: "Note", name: "acme"}, "about", ?o) }').value
+    assert about == ["World Health Organization"]
+    assert [action for action, _ in tasks(db)] == ["merge_duplicates"] * 2
+    second = db.sleep().steps[2]
+    assert (second.done, second.asked) == (0, 0)
+
+
+def test_a_functional_predicate_has_one_value_at_a_time_through_every_door(
+    db: mycel.Graph, clock: Clock
+) -> None:
+    def place(clause: str = "") -> set[str]:
+        command = (
+            f'FIND(?o.name) {clause} WHERE {{ ({{type: "Note", name: "ada"}}, "works_at", ?o) }}'
+        )
+        return {name for (name,) in db.execute(command).rows}
+
+    with db.transaction() as tx:
+        tx.put_concept("Note", "ada")
+        for name in "abcd":
+            tx.put_concept("Org", name)
+        tx.put_proposition(("Note", "ada"), "works_at", ("Org", "a"))
+    moments = [times.to_text(clock.now_us)]
+    clock.turn(1)
+    db.add_edge(("Note", "ada"), "works_at", ("Org", "b"))
+    moments.append(times.to_text(clock()))
+    clock.turn(1)
+    rows = [mycel.PropositionRow(("Note", "ada"), "works_at", ("Org", "c"))]
+    db.write(lambda tx: tx.put_propositions(rows))
+    moments.append(times.to_text(clock()))
+    clock.turn(1)
+    ada, org = '{type: "Note", name: "ada"}', '{type: "Org", name: "d"}'
+    db.execute(
+        f'UPSERT {{ PROPOSITION ?l {{ ({ada}, "works_at", {org}) }}'
+        ' WITH METADATA { valid_from: "2040-01-01" } }'
+    )
+    assert [place(f'FOR TIME "{moment}"') for moment in moments] == [{"a"}, {"b"}, {"c"}]
+    assert place('FOR TIME "2039-12-31"') == {"c"}
+    assert place('FOR TIME "2040-01-01"') == {"d"}
+    assert place() == set("abcd")
+    assert step(db.sleep(), "contradictions").asked == 0
+
+
+def test_values_that_hold_at_the_same_time_are_asked_about(db: mycel.Graph) -> None:
+    with db.transaction() as tx:
+        tx.put_concept("Note", "ada")
+        for name in "ab":
+            tx.put_concept("Org", name)
+            tx.put_proposition(("Note", "ada"), "works_at", ("Org", name))
+    db.execute('DELETE METADATA {"valid_until"} FROM ?l WHERE { ?l (?a, "works_at", ?b) }')
+    assert step(db.sleep(), "contradictions").asked == 1
+    ((action, reason),) = tasks(db)
+    assert action == "resolve_contradiction"
+    assert "works_at of Note 'ada' has several values now: Org 'a' and Org 'b'" in reason
+
+
+def test_a_cycle_without_time_leaves_the_rest_to_the_next_one(
+    db: mycel.Graph, clock: Clock
+) -> None:
+    set_rule(db, '{after: "1d", then: "archive"}')
+    db.write(lambda tx: tx.put_concepts([mycel.ConceptRow("Note", f"{n}") for n in range(300)]))
+    clock.turn(2)
+    report = db.sleep(minutes=0)
+    assert not report.is_complete
+    assert report.steps[0].left == 300
+    assert db.sleep().is_complete
+    assert notes(db) == set()
+    log = db.get_concept("Person", "$system").attributes["maintenance_log"]
+    assert len(log) == 2
+
+
+def test_one_cycle_runs_at_a_time(db: mycel.Graph, tmp_path: Path) -> None:
+    with locked(tmp_path / "graph.db-sleep"), pytest.raises(DatabaseBusy, match="Another sleep"):
+        db.sleep()
+    assert db.sleep().is_complete
+
+
+def test_a_rule_that_makes_no_sense_is_refused_or_warned_about(db: mycel.Graph) -> None:
+    for rule in (
+        '"soon"',
+        "7",
+        "{}",
+        '{after: "3 days"}',
+        '{after: "3d", then: "burn"}',
+        '{after: "3d", when: "created"}',
+        '{after: "3d", keep_if: "linked"}',
+        '{after: "3d", keep_if: ["loved"]}',
+    ):
+        with pytest.raises(mycel.errors.ConstraintViolation):
+            set_rule(db, rule)
+    result = db.execute(
+        'UPSERT { CONCEPT ?t { {type: "$ConceptType", name: "Note"}'
+        ' SET ATTRIBUTES { retention: {after: "soon"} } } }'
+    )
+    assert any("retention of Note has no effect" in warning for warning in result.warnings)
+    assert db.sleep().is_complete

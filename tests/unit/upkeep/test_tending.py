@@ -1,0 +1,240 @@
+"""Tasks are shown with what is needed to decide them, and each decision is one undoable commit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import mycel
+from mycel.errors import ConstraintViolation, InvalidSyntax, MycelError, NotFound
+from mycel.model.decisions import DECISIONS
+from tests.unit.upkeep.test_cycle import Clock, define, notes, step
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def db(tmp_path: Path, clock: Clock) -> Iterator[mycel.Graph]:
+    with mycel.open(tmp_path / "graph.db", clock_us=clock) as opened:
+        opened.write(define)
+        yield opened
+
+
+def put_pair(db: mycel.Graph) -> None:
+    with db.transaction() as tx:
+        tx.put_concept("Org", "Acme", {"place": "Oslo"})
+        tx.put_concept("Org", "ACME!", {"size": 7})
+        tx.put_concept("Note", "n")
+        tx.put_proposition(("Note", "n"), "about", ("Org", "ACME!"))
+    db.sleep()
+
+
+def put_rivals(db: mycel.Graph) -> None:
+    with db.transaction() as tx:
+        tx.put_concept("Note", "ada")
+        for name in "ab":
+            tx.put_concept("Org", name)
+            tx.put_proposition(("Note", "ada"), "works_at", ("Org", name))
+    db.execute('DELETE METADATA {"valid_until"} FROM ?l WHERE { ?l (?a, "works_at", ?b) }')
+    db.sleep()
+
+
+def put_events(db: mycel.Graph, clock: Clock, count: int = 3) -> None:
+    for at in range(count):
+        values = {
+            "event_class": "Observation",
+            "start_time": "2030-01-01",
+            "content_summary": f"The deploy number {at} failed on a full disk",
+        }
+        db.write(lambda tx, n=f"e{at}", v=values: tx.put_concept("Event", n, v))
+    clock.turn(2)
+    db.sleep()
+
+
+def orgs(db: mycel.Graph) -> set[str]:
+    return {name for (name,) in db.execute('FIND(?o.name) WHERE { ?o {type: "Org"} }').rows}
+
+
+def the_task(db: mycel.Graph) -> str:
+    task = db.tasks.next()
+    assert task is not None
+    return task.id
+
+
+def test_a_task_is_shown_within_its_budget_with_letters_and_fitting_decisions(
+    db: mycel.Graph,
+) -> None:
+    assert db.tasks.next() is None
+    put_pair(db)
+    task = db.tasks.next()
+    assert task is not None
+    assert (task.action, task.waiting) == ("merge_duplicates", 1)
+    assert task.decisions == ("merge", "supersede", "keep both", "drop", "later")
+    assert "A Org 'Acme'" in task.text
+    assert "B Org 'ACME!'" in task.text
+    assert "Note 'n' about Org 'ACME!'" in task.text
+    for tokens in (50, 100, 400, 2_000):
+        small = db.tasks.next(tokens=tokens)
+        assert small is not None
+        assert len(small.text) <= max(tokens * 4, 600)
+
+
+@pytest.mark.parametrize("decision", ["merge", "supersede", "keep both", "drop"])
+def test_a_decision_about_a_pair_is_one_commit_that_can_be_taken_back(
+    db: mycel.Graph, decision: str
+) -> None:
+    put_pair(db)
+    (before,) = db.history.log(limit=1)
+    done = db.tasks.decide(the_task(db), decision, keep="a", reason="looked it up", by="ana")
+    commit, previous = db.history.log(limit=2)
+    assert previous.commit == before.commit
+    assert commit.actor == "ana"
+    assert "looked it up" in commit.message
+    assert "looked it up" in done.result
+    assert (
+        orgs(db)
+        == {
+            "merge": {"Acme"},
+            "supersede": {"Acme", "ACME!"},
+            "keep both": {"Acme", "ACME!"},
+            "drop": {"Acme"},
+        }[decision]
+    )
+    if decision == "supersede":
+        assert db.get_concept("Org", "ACME!").metadata["status"] == "superseded"
+    assert db.tasks.next() is None
+    db.sleep()
+    assert db.tasks.next() is None, "what was decided is not asked again"
+    db.history.revert(commit.commit)
+    assert orgs(db) == {"Acme", "ACME!"}
+    assert not db.verify(replay=True).problems
+
+
+def test_links_that_contradict_each_other_are_decided_by_their_letters(db: mycel.Graph) -> None:
+    put_rivals(db)
+    task = db.tasks.next()
+    assert task is not None
+    assert [element.predicate for element in task.elements] == ["works_at"] * 2
+    with pytest.raises(ConstraintViolation, match="cannot be merged"):
+        db.tasks.decide(task.id, "merge", keep="A")
+    db.tasks.decide(task.id, "supersede", keep="B", reason="moved")
+    place = 'FIND(?o.name) FOR TIME "2999-01-01" WHERE { (?a, "works_at", ?o) }'
+    assert db.execute(place).value == ["b"]
+    assert db.tasks.next() is None
+
+
+def test_events_become_concepts_that_are_derived_from_them_and_are_archived(
+    db: mycel.Graph, clock: Clock
+) -> None:
+    put_events(db, clock)
+    task = db.tasks.next()
+    assert task is not None
+    assert task.action == "consolidate_to_semantic"
+    assert len(task.elements) == 3
+    lesson = {
+        "type": "Insight",
+        "name": "watch the disk",
+        "attributes": {"description": "Deploys fail on a full disk.", "insight_class": "pattern"},
+    }
+    done = db.tasks.decide(task.id, "summarise", concepts=[lesson], reason="three times")
+    assert done.created == (db.get_concept("Insight", "watch the disk").id,)
+    sources = 'FIND(?e.name) {} WHERE {{ ({{type: "Insight"}}, "derived_from", ?e) }}'
+    assert db.execute(sources.format("")).value == []
+    assert set(db.execute(sources.format("INCLUDE ARCHIVED")).value) == {"e0", "e1", "e2"}
+    assert db.get_concept("Event", "e0").attributes["consolidation_status"] == "completed"
+    db.execute('RESTORE ?e WHERE { ?e {type: "Event"} }')
+    clock.turn(2)
+    db.sleep()
+    assert db.tasks.next() is None
+
+
+def test_later_puts_a_task_off_and_loses_nothing(db: mycel.Graph, clock: Clock) -> None:
+    put_pair(db)
+    task = the_task(db)
+    db.tasks.decide(task, "later")
+    assert db.tasks.next() is None
+    clock.turn(1.1)
+    assert the_task(db) == task
+
+
+def test_a_decision_that_does_not_fit_changes_nothing_and_says_why(
+    db: mycel.Graph, clock: Clock
+) -> None:
+    put_pair(db)
+    task = the_task(db)
+    before = db.snapshot()
+    for error, decision, values in (
+        (InvalidSyntax, "burn", {}),
+        (InvalidSyntax, "merge", {}),
+        (InvalidSyntax, "merge", {"keep": "Z"}),
+        (InvalidSyntax, "summarise", {}),
+        (InvalidSyntax, "summarise", {"concepts": [{"name": "x"}]}),
+        (InvalidSyntax, "summarise", {"concepts": [{"type": "Org", "name": "x", "y": 1}]}),
+        (InvalidSyntax, "summarise", {"concepts": [{"type": "Org", "name": "x"}] * 51}),
+        (MycelError, "summarise", {"concepts": [{"type": "Nothing", "name": "x"}]}),
+    ):
+        with pytest.raises(error):
+            db.tasks.decide(task, decision, **values)
+    for ref in ("C:999998", db.get_concept("Org", "Acme").id):
+        with pytest.raises(NotFound):
+            db.tasks.decide(ref, "drop")
+    assert db.snapshot() == before
+    db.tasks.decide(task, "keep both")
+    for decision in DECISIONS:
+        with pytest.raises(ConstraintViolation, match="was decided"):
+            db.tasks.decide(task, decision, keep="A")
+
+
+def test_tasks_about_what_is_gone_are_closed(db: mycel.Graph) -> None:
+    put_pair(db)
+    db.execute('DELETE CONCEPT ?o DETACH WHERE { ?o {type: "Org", name: "ACME!"} }')
+    assert db.tasks.next() is None
+    seen = step(db.sleep(), "tasks")
+    assert seen.done == 1
+    (status,) = db.execute('FIND(?t.attributes.status) WHERE { ?t {type: "SleepTask"} }').value
+    assert status == "completed"
+
+
+def test_texts_that_say_much_of_the_same_are_asked_about_once(db: mycel.Graph) -> None:
+    texts = (
+        "The checkout service keeps the sessions of shoppers in Redis for fifteen minutes.",
+        "Sessions of shoppers in the checkout service are kept in Redis for fifteen minutes only.",
+        "Invoices are numbered by year and counter, and never change after they were sent.",
+        "Deployments to production need a second person who has read the migration plan.",
+    )
+    for at, text in enumerate(texts):
+        values = {"content": text}
+        db.write(lambda tx, n=f"note {at}", v=values: tx.put_concept("Note", n, v))
+    seen = step(db.sleep(), "repetitions")
+    assert seen.asked == 1
+    task = db.tasks.next()
+    assert task is not None
+    assert {element.name for element in task.elements} == {"note 0", "note 1"}
+    assert notes(db) == {f"note {at}" for at in range(4)}, "nothing is merged"
+    assert not step(db.sleep(), "repetitions").asked
+
+
+def test_opposite_links_and_declared_contradictions_are_asked_about(db: mycel.Graph) -> None:
+    with db.transaction() as tx:
+        tx.define_predicate("likes", {"opposite": "dislikes"})
+        tx.define_predicate("dislikes", {"opposite": "likes"})
+        for name in ("x", "y", "z"):
+            tx.put_concept("Note", name)
+        tx.put_proposition(("Note", "x"), "likes", ("Note", "y"))
+        tx.put_proposition(("Note", "x"), "dislikes", ("Note", "y"))
+        tx.put_proposition(("Note", "x"), "likes", ("Note", "z"))
+        tx.put_proposition(("Note", "y"), "contradicts", ("Note", "z"))
+    seen = step(db.sleep(), "contradictions")
+    assert seen.asked == 2
+    task = db.tasks.next()
+    assert task is not None
+    assert [element.predicate for element in task.elements] == ["likes", "dislikes"]
+    db.tasks.decide(task.id, "drop", keep="A")
+    task = db.tasks.next()
+    assert task is not None
+    assert [element.name for element in task.elements] == ["y", "z"]
