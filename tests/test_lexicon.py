@@ -56,24 +56,32 @@ def module_name(path: Path) -> str:
     return ".".join(part for part in parts if part != "__init__")
 
 
-def functions(tree: ast.Module) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            yield node
+@cache
+def nodes(path: Path) -> dict[type, list[Any]]:
+    """All nodes of a module by their class: the tree is walked once for all tests."""
+    by_class = defaultdict(list)
+    for node in ast.walk(parse(path)):
+        by_class[type(node)].append(node)
+    return by_class
 
 
-def stored_names(tree: ast.Module) -> Iterator[str]:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            yield node.id
-        elif isinstance(node, ast.arg):
-            yield node.arg
+def functions(path: Path) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
+    return nodes(path)[ast.FunctionDef] + nodes(path)[ast.AsyncFunctionDef]
 
 
-def known_words(tree: ast.Module) -> Iterator[str]:
+def stored_names(path: Path) -> Iterator[str]:
+    yield from (name.id for name in nodes(path)[ast.Name] if isinstance(name.ctx, ast.Store))
+    yield from (parameter.arg for parameter in nodes(path)[ast.arg])
+
+
+NAMING = (ast.Name, ast.Attribute, ast.arg, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+NAMING += (ast.keyword, ast.ImportFrom, ast.alias, ast.Constant)
+
+
+def known_words(path: Path) -> Iterator[str]:
     """The identifiers of a module, and the words of its texts except docstrings."""
-    docs = {id(node.body[0].value) for node in documented(tree)}
-    for node in ast.walk(tree):
+    docs = {id(constant) for constant in docstrings(path)}
+    for node in (node for kind in NAMING for node in nodes(path)[kind]):
         match node:
             case ast.Name(id=name) | ast.Attribute(attr=name) | ast.arg(arg=name):
                 yield name
@@ -87,24 +95,22 @@ def known_words(tree: ast.Module) -> Iterator[str]:
                 yield from re.findall(r"\w+", text)
 
 
-def documented(tree: ast.Module) -> Iterator[Any]:
-    """The nodes that have a docstring."""
-    for node in ast.walk(tree):
-        is_documented = isinstance(
-            node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
-        )
-        if is_documented and ast.get_docstring(node) is not None:
-            yield node
+def docstrings(path: Path) -> Iterator[ast.Constant]:
+    """The docstrings of a module, its classes and its functions."""
+    for node in [parse(path), *nodes(path)[ast.ClassDef], *functions(path)]:
+        match node.body[:1]:
+            case [ast.Expr(value=ast.Constant(value=str()) as text)]:
+                yield text
 
 
 def test_names_in_docstrings_exist() -> None:
-    known = {word for path in MODULES for word in known_words(parse(path))}
+    known = {word for path in MODULES for word in known_words(path)}
     known |= {part for path in MODULES for part in module_name(path).split(".")}
     lost = [
         f"{module_name(path)}: {name}"
         for path in MODULES
-        for node in documented(parse(path))
-        for name in re.findall(r"`([A-Za-z_][A-Za-z_.]*)(?:\(\))?`", ast.get_docstring(node) or "")
+        for text in docstrings(path)
+        for name in re.findall(r"`([A-Za-z_][A-Za-z_.]*)(?:\(\))?`", str(text.value))
         if name.rpartition(".")[2] not in known and name not in NAMES_OF_EXAMPLES
     ]
     assert lost == []
@@ -128,14 +134,14 @@ def test_no_function_is_named_by_a_word_that_says_nothing() -> None:
     named = [
         f"{module_name(path)}:{function.lineno}: {function.name}"
         for path in MODULES
-        for function in functions(parse(path))
+        for function in functions(path)
         if function.name.strip("_") in LOCALS_LEFT
     ]
     assert named == []
 
 
 def test_locals_with_words_that_say_nothing_become_fewer() -> None:
-    counts = Counter(name for path in MODULES for name in stored_names(parse(path)))
+    counts = Counter(name for path in MODULES for name in stored_names(path))
     more = {word: counts[word] for word, most in LOCALS_LEFT.items() if counts[word] > most}
     assert more == {}
 
