@@ -18,9 +18,11 @@ from mycel.search.weights import (
     BELIEF_FACTORS,
     CONFIDENCE_LOW,
     CONFIDENCE_ORDINARY,
+    FADED_FACTOR,
     FUTURE_FACTOR,
     MISSING_FACTOR,
     PAST_FACTOR,
+    STRENGTH_ORDINARY,
     SUPERSEDED_FACTOR,
 )
 
@@ -36,7 +38,9 @@ VALIDITY_KEYS: Final = frozenset(
 )
 """The metadata that says for how long and how surely an element is true."""
 
-_METADATA_KEYS: Final = VALIDITY_KEYS | {"source"}
+STRENGTH: Final = "memory_strength"
+"""The metadata that says how much an element has faded; sleep cycles write it."""
+_METADATA_KEYS: Final = VALIDITY_KEYS | {"source", STRENGTH}
 MISSING_SINCE: Final = "missing_since"
 """The attribute of a node whose file, symbol or section is gone."""
 _ATTRIBUTE_KEYS: Final = VALIDITY_KEYS | {MISSING_SINCE}
@@ -91,6 +95,10 @@ def value_caveats(
         weighed = belief(metadata)
         if weighed.status != "accepted":
             yield Caveat(weighed.text, BELIEF_FACTORS[weighed.status])
+    strength = metadata.get(STRENGTH)
+    if isinstance(strength, int | float) and 0 <= strength < STRENGTH_ORDINARY:
+        factor = FADED_FACTOR + (1 - FADED_FACTOR) * strength
+        yield Caveat(f"memory strength {strength:g}", factor)
     source = metadata.get("source")
     if isinstance(source, str) and source:
         yield Caveat(f"source: {shorten(' '.join(source.split()), SOURCE_CHARACTERS)}")

@@ -177,6 +177,11 @@ CONFIDENCE_ORDINARY: Final = 0.8
 CONFIDENCE_LOW: Final = 0.5
 """A confidence below this lowers the score, down to a half."""
 
+STRENGTH_ORDINARY: Final = 0.5
+"""A `memory_strength` below this is shown, and lowers the score."""
+FADED_FACTOR: Final = 0.9
+"""The factor of what has faded wholly."""
+
 ABOUT_SCORE: Final = 0.9
 """The least score of a note about what the question names: more than words give, less than a name
 that fits."""

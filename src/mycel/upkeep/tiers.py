@@ -15,13 +15,13 @@ from mycel.model.elements import Element
 from mycel.model.names import SYSTEM_ACTOR
 from mycel.model.retention import Retention, is_kept
 from mycel.model.values import JsonObject
+from mycel.search.validity import STRENGTH
 from mycel.store.file.rows import table_of
 from mycel.store.file.use_counts import Use
 from mycel.store.query import retention
 from mycel.store.query.reader import Reader
 
 TIER: Final = "memory_tier"
-STRENGTH: Final = "memory_strength"
 SHORT_TERM: Final = "short-term"
 LONG_TERM: Final = "long-term"
 BANDS: Final = (1.0, 0.75, 0.5, 0.25, 0.1, 0.0)

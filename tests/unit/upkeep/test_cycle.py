@@ -181,6 +181,17 @@ def test_strength_fades_in_bands_and_confidence_never(db: mycel.Graph, clock: Cl
     assert len(list(db.history.versions(("Note", "a")))) <= 6
 
 
+def test_search_ranks_what_has_faded_lower_and_says_so(db: mycel.Graph, clock: Clock) -> None:
+    with db.transaction() as tx:
+        for name, metadata in (("old", {"memory_strength": 0.1}), ("new", {})):
+            tx.put_concept("Note", name, {"text": "The tide turns."}, metadata)
+    new, old = db.execute('SEARCH CONCEPT "when does the tide turn"').value
+    assert (new["name"], old["name"]) == ("new", "old")
+    assert old["metadata"]["_caveats"] == ["memory strength 0.1"]
+    assert old["metadata"]["_score"] == pytest.approx(0.91 * new["metadata"]["_score"], abs=0.01)
+    assert db.execute('SEARCH CONCEPT "old"').value[0]["name"] == "old", "its name counts more"
+
+
 def test_only_certain_duplicates_are_merged_and_others_are_asked_about_once(
     db: mycel.Graph,
 ) -> None:
