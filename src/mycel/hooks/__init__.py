@@ -12,7 +12,6 @@ A client calls `mycel hook EVENT` with JSON on standard input, and shows the mod
 - `prompt_words`    the words that a prompt is about
 - `statements`      what a turn states, without what it asks
 - `prompt_notes`    the notes that fit a prompt
-- `session_words`   words that correct, decide or ask for nothing
 - `session_summary` what was done in a session, from its transcript, without a model
 - `capture`         the summary as an Event, on the branch in use or as a proposal
 - `answering`       from an event to an answer, within the switches

@@ -7,6 +7,7 @@ lines. An empty graph has no brief.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from datetime import datetime
@@ -16,7 +17,7 @@ from mycel.errors import MycelError
 from mycel.hooks.origins import Origins, line_of, said_by
 from mycel.hooks.prompt_notes import Injection
 from mycel.hooks.quoting import marked, one_line, origin_mark, quotation
-from mycel.hooks.session_summary import DECISIONS, SESSION
+from mycel.imports.turn_writer import DECISIONS
 from mycel.knowledge.knowledge import Knowledge
 from mycel.model.names import SYSTEM_ACTOR
 
@@ -25,6 +26,8 @@ _CHARACTERS_A_TOKEN: Final = 4
 ITEMS_MAX: Final = 5
 ITEM_CHARACTERS: Final = 220
 CHANGES_MAX: Final = 6
+ENTRIES_MAX: Final = 100
+"""Commits that are looked at for changes."""
 TASK_TYPES: Final = ("Task", "Todo", "ActionItem", "Issue", "OpenQuestion", "Question")
 DONE: Final = frozenset(("done", "closed", "completed", "resolved", "cancelled", "archived"))
 _OWN: Final = re.compile(r"capture session of |(?:add|change) \d+ \$\w+$")
@@ -115,14 +118,14 @@ def _tasks(knowledge: Knowledge, origins: Origins) -> Iterator[str]:
 
 
 def _decisions(knowledge: Knowledge, origins: Origins) -> Iterator[str]:
-    """The newest notes of type Decision, and the newest decisions of captured sessions."""
+    """The newest notes of type Decision, and decisions of the newest conversations."""
     noted = _newest(knowledge, origins, '?n {type: "Decision"}', ITEMS_MAX)
-    sessions = _newest(
+    talks = _newest(
         knowledge,
         origins,
-        '?n {type: "Event"} FILTER(?n.attributes.event_class == :kind)',
+        f'?n {{type: "Event"}} FILTER(IS_NOT_NULL(?n.attributes.{DECISIONS}))',
         ITEMS_MAX,
-        kind=SESSION,
+        by="attributes.start_time",
     )
     lines = [
         record.line(
@@ -130,24 +133,31 @@ def _decisions(knowledge: Knowledge, origins: Origins) -> Iterator[str]:
         )
         for record in noted
     ]
-    for record in sessions:
-        day = str(record.attributes.get("start_time", ""))[:10]
+    quotations: dict[str, str] = {}
+    for record in talks:
+        day = str(record.attributes.get("start_time") or "")[:10]
         origin = f"said in the session{day and f' of {day}'}"
-        lines += [
-            record._replace(origin=origin).line(text)
-            for text in record.attributes.get(DECISIONS) or ()
-        ][:2]
+        decisions = record.attributes.get(DECISIONS)
+        for text in (decisions if isinstance(decisions, list) else ())[-2:]:
+            quotations.setdefault(str(text), record._replace(origin=origin).line(text))
+    lines += quotations.values()
     if lines:
         yield "\n".join(("Newest decisions:", *lines[: 2 * ITEMS_MAX]))
 
 
 def _newest(
-    knowledge: Knowledge, origins: Origins, pattern: str, limit: int, **parameters: Any
+    knowledge: Knowledge,
+    origins: Origins,
+    pattern: str,
+    limit: int,
+    *,
+    by: str = "metadata._updated_at",
+    **parameters: Any,
 ) -> Sequence[_Record]:
-    """The nodes of a pattern that were changed last."""
+    """The nodes of a pattern with the latest times, without another name those of their change."""
     query = (
         f"FIND(?n.id, ?n.name, ?n.attributes, ?n.metadata) WHERE {{ {pattern} }}"
-        " ORDER BY ?n.metadata._updated_at DESC LIMIT :limit"
+        f" ORDER BY ?n.{by} DESC LIMIT :limit"
     )
     with suppress(MycelError):  # The type may not be there yet.
         rows = knowledge.db.execute(query, parameters | {"limit": limit}).rows
@@ -165,21 +175,23 @@ def _newest(
 
 def _changes(knowledge: Knowledge, since: str | None, origins: Origins) -> Iterator[str]:
     moment = None if since is None else datetime.fromisoformat(since)
-    entries = [
-        entry
-        for entry in knowledge.db.history.log(limit=CHANGES_MAX * 3)
-        if (moment is None or entry.time > moment)
-        and entry.changes
-        and entry.actor != SYSTEM_ACTOR
-        and not _OWN.match(entry.message)
-    ]
-    lines: list[str] = []
-    for entry in entries[:CHANGES_MAX]:
+    counts: Counter[str] = Counter()
+    for entry in knowledge.db.history.log(limit=ENTRIES_MAX):
+        if moment is not None and entry.time <= moment:
+            break
+        if not entry.changes or entry.actor == SYSTEM_ACTOR or _OWN.match(entry.message):
+            continue
         message = _OWN_PART.sub("", entry.message)
         origin = origins.of_actor(entry.actor)
         author = "" if origin else f" {one_line(entry.actor, 40)}:"
-        lines.append(f"  - {entry.time:%Y-%m-%d}{author} {_quote(origin, message, 120)}")
-    if lines:
+        line = f"  - {entry.time:%Y-%m-%d}{author} {_quote(origin, message, 120)}"
+        if line not in counts and len(counts) == CHANGES_MAX:
+            break
+        counts[line] += 1
+    if counts:
+        lines = (
+            f"{line} ({number} commits)" if number > 1 else line for line, number in counts.items()
+        )
         heading = "Changes" if since is None else f"Changes since the last session ({since[:10]})"
         yield "\n".join((f"{heading}:", *lines))
 

@@ -15,9 +15,9 @@ from typing import Any, Final, NamedTuple
 
 from mycel.api.graph import Graph
 from mycel.errors import MycelError
-from mycel.hooks.session_summary import DECISIONS, EACH_MAX, SESSION, SessionSummary, summarise
+from mycel.hooks.session_summary import EACH_MAX, SESSION, SessionSummary, summarise
 from mycel.imports.transcripts import read_transcript
-from mycel.imports.turn_writer import EVENT, TurnWriter, segment
+from mycel.imports.turn_writer import DECISIONS, EVENT, TurnWriter, segment
 from mycel.knowledge.knowledge import Knowledge
 from mycel.knowledge.uris import FILE, build
 from mycel.model import ids

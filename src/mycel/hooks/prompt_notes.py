@@ -14,6 +14,7 @@ from mycel.hooks.origins import TALK, Origins, line_of, said_by
 from mycel.hooks.prompt_words import asked_words, shared_words, stems, subject_words
 from mycel.hooks.quoting import LINE_CHARACTERS, marked, one_line, origin_name
 from mycel.hooks.statements import stated
+from mycel.imports.turn_writer import EVENT
 from mycel.knowledge.knowledge import Knowledge
 from mycel.knowledge.node_values import Hit, Node
 from mycel.text.kinds import NOTES, SECTION
@@ -33,6 +34,8 @@ TURN_MARGIN: Final = 0.15
 """The score by which a turn has to be better than a note that it comes before."""
 HITS_MAX: Final = 24
 NOTES_MAX: Final = 4
+TALK_MAX: Final = 2
+"""Turns that are shown where enough notes fit."""
 PROMPT_CHARACTERS_MAX: Final = 1_500
 """A longer prompt is a pasted file; its beginning and end say what is wanted."""
 _NO_WORD: Final = "shares no word of the prompt"
@@ -66,12 +69,12 @@ def notes_for(
     asked = set[str]() if subject else asked_words(question)
     if not (subject or asked) or question.startswith("/"):
         return Injection(why="the prompt is a command, or about nothing in particular")
-    # Old questions, which answer nothing, may be the best hits: what is below them counts too.
-    hits = knowledge.search(question, limit=HITS_MAX, kind=NOTES, threshold=THRESHOLD, warnings=[])
+    hits = _hits(knowledge, question)
     judged = [(hit, _lack(hit, question, subject, asked)) for hit in hits]
     answers = [(hit, lack) for hit, lack in judged if lack != _NO_ANSWER]
-    hits = [hit for hit, _ in answers][: NOTES_MAX + len(known)]
-    lacks = [lack for _, lack in answers][: len(hits)]
+    best = _best([hit for hit, _ in answers], NOTES_MAX + len(known))
+    hits = [hit for hit, _ in answers if hit.uri in best]
+    lacks = [lack for hit, lack in answers if hit.uri in best]
     if judged and not hits:
         return Injection(why=f"nothing fits; the best of {len(judged)} {_NO_ANSWER}")
     if hits and _is_sure(hits, lacks):
@@ -79,9 +82,9 @@ def notes_for(
     fitting = [hit for hit, lack in zip(hits, lacks, strict=True) if not lack]
     fitting.sort(key=_rank, reverse=True)
     if not fitting:
-        best = f"; the best of {len(hits)} {lacks[0]}" if hits else ""
-        return Injection(why=f"nothing fits{best}")
-    fresh = [hit for hit in fitting if hit.uri not in known][:NOTES_MAX]
+        lack = f"; the best of {len(hits)} {lacks[0]}" if hits else ""
+        return Injection(why=f"nothing fits{lack}")
+    fresh = _chosen([hit for hit in fitting if hit.uri not in known])
     if not fresh:
         return Injection(why="what fits was shown before")
     nodes = [hit.found for hit in fresh if isinstance(hit.found, Node)]
@@ -90,6 +93,50 @@ def notes_for(
     text = marked(knowledge.workspace, HEADING, lines)
     why = f"best score {fresh[0].score:.2f}"
     return Injection(text, tuple(hit.uri for hit in fresh), why)
+
+
+def _hits(knowledge: Knowledge, question: str) -> list[Hit]:
+    """The best notes and turns.
+
+    Old questions, which answer nothing, may be the best hits, so many are read. Where turns take
+    all places, as after an import, the notes are searched by themselves too.
+    """
+
+    def search(without: Sequence[str]) -> list[Hit]:
+        return knowledge.search(
+            question,
+            limit=HITS_MAX,
+            kind=NOTES,
+            threshold=THRESHOLD,
+            without=without,
+            warnings=[],
+        )
+
+    hits = search(())
+    if len(hits) < HITS_MAX or not any(map(_is_talk, hits)):
+        return hits
+    known = {hit.uri for hit in hits}
+    notes = [hit for hit in search((EVENT,)) if hit.uri not in known]
+    return sorted([*hits, *notes], key=lambda hit: -hit.score)
+
+
+def _best(hits: Sequence[Hit], limit: int) -> set[str]:
+    """The best notes and the best turns; of turns with the same words the newest."""
+    notes = [hit.uri for hit in hits if not _is_talk(hit)]
+    turns: dict[str, Hit] = {}
+    for hit in hits:
+        words = " ".join(_words_of(hit).lower().split())
+        if _is_talk(hit) and (words not in turns or _day_of(turns[words]) < _day_of(hit)):
+            turns[words] = hit
+    return {*notes[:limit], *[hit.uri for hit in turns.values()][:limit]}
+
+
+def _chosen(hits: Sequence[Hit]) -> list[Hit]:
+    """The hits that have room; turns leave some to notes."""
+    notes = sum(not _is_talk(hit) for hit in hits)
+    room = max(NOTES_MAX - notes, TALK_MAX)
+    talk = {hit.uri for hit in [hit for hit in hits if _is_talk(hit)][:room]}
+    return [hit for hit in hits if hit.uri in talk or not _is_talk(hit)][:NOTES_MAX]
 
 
 def _is_sure(hits: Sequence[Hit], lacks: Sequence[str]) -> bool:
@@ -125,9 +172,22 @@ def _lack(hit: Hit, question: str, subject: set[str], asked: set[str]) -> str:
 
 def _rank(hit: Hit) -> float:
     """The score of a hit; a note comes before a turn of about the same one."""
+    return hit.score - TURN_MARGIN if _is_talk(hit) else hit.score
+
+
+def _is_talk(hit: Hit) -> bool:
+    """True if a hit is what somebody said."""
+    return isinstance(hit.found, Node) and hit.found.properties.get("event_class") in TALK
+
+
+def _words_of(hit: Hit) -> str:
+    return _text_of(hit, hit.found) if isinstance(hit.found, Node) else ""
+
+
+def _day_of(hit: Hit) -> str:
+    """The time of a turn; empty if none is known."""
     node = hit.found
-    is_talk = isinstance(node, Node) and node.properties.get("event_class") in TALK
-    return hit.score - TURN_MARGIN if is_talk else hit.score
+    return str(node.properties.get("start_time") or "") if isinstance(node, Node) else ""
 
 
 def _text_of(hit: Hit, node: Node) -> str:

@@ -17,17 +17,16 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from mycel.hooks.quoting import one_line
-from mycel.hooks.session_words import decision_in, is_correction, is_filler, work_of
+from mycel.imports.session_words import decision_in, is_correction, is_filler, work_of
 from mycel.imports.transcripts import ActionOutcome, ToolAction, TranscriptItem
+from mycel.imports.turn_writer import DECISIONS_MAX
 from mycel.imports.turns import USER, Turn
 
 SESSION: Final = "Session"
 """The class of the Event of a captured session."""
-DECISIONS: Final = "decisions"
-"""The attribute of that Event with the deciding sentences."""
 ASKED: Final = "Asked"
 """The heading of the requests in the summary's text."""
-EACH_MAX: Final = 12
+EACH_MAX: Final = DECISIONS_MAX
 """Items of each kind."""
 LINE_CHARACTERS: Final = 300
 COMMAND_CHARACTERS: Final = 160

@@ -6,7 +6,7 @@
 The URI of a turn has the ids of its source, so a turn that was written before is found by its name
 and left as it is, and one that was deleted stays deleted; so do all turns of a deleted
 conversation. A conversation is linked by `mentions` to the files and concepts of the graph that its
-turns name.
+turns name, and has the sentences in which something is decided.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from hashlib import sha256
 from typing import Any, Final
 
 from mycel.api.graph import Graph
+from mycel.imports.session_words import decision_in
 from mycel.imports.turns import Turn
 from mycel.knowledge.uris import FILE, build
 from mycel.model import ids
@@ -34,6 +35,10 @@ from mycel.text.redaction import redact
 
 EVENT: Final = "Event"
 MENTIONS: Final = "mentions"
+DECISIONS: Final = "decisions"
+"""The attribute of a conversation with the sentences in which something is decided."""
+DECISIONS_MAX: Final = 12
+DECISION_CHARACTERS: Final = 600
 FOLDER: Final = "conversations"
 BATCH_TURNS: Final = 2_000
 """Turns of one transaction."""
@@ -64,7 +69,7 @@ class TurnCounts:
     """Conversations that were new."""
     links: int = 0
     secrets: Counter[str] = field(default_factory=Counter)
-    """Secrets that were redacted, by kind."""
+    """Secrets that were redacted in what was written, by kind."""
 
 
 class TurnWriter:
@@ -74,6 +79,8 @@ class TurnWriter:
         self._db, self._workspace, self._source = db, workspace, source
         self._names: dict[str, int] | None = None
         self._firsts: frozenset[str] = frozenset()
+        self._secrets: Final = dict[tuple[str, str], Counter[str]]()
+        """Secrets of the turns that are being written."""
         self.counts: Final = TurnCounts()
 
     def conversation_uri(self, conversation: str) -> str:
@@ -84,9 +91,11 @@ class TurnWriter:
     def write(self, turns: Sequence[Turn], message: str = "") -> None:
         """Write turns that are not there yet, in one transaction."""
         clean: list[Turn] = []
+        self._secrets.clear()
         for turn in turns:
             text, title = redact(turn.text), redact(turn.title)
-            self.counts.secrets += text.kinds
+            if text.kinds:
+                self._secrets[turn.conversation, turn.id] = text.kinds
             clean.append(turn._replace(text=text.text, title=title.text))
         message = message or self._db.message or f"import {self._source}"
         self._db.write(lambda tx: self._put(tx, clean), message=message)
@@ -114,6 +123,7 @@ class TurnWriter:
                 self.counts.deleted += 1
             else:
                 rows.append(self._row(name, turn))
+                self.counts.secrets += self._secrets.get((turn.conversation, turn.id), Counter())
                 new.setdefault(uri, []).append(turn)
         tx.put_concepts(rows)
         self.counts.written += len(rows)
@@ -218,6 +228,12 @@ def _conversation(turns: Sequence[Turn], before: Concept | None) -> dict[str, An
     if times:
         changes["start_time"] = min(times[0], known.get("start_time", times[0]))
         changes["end_time"] = max(times[-1], known.get("end_time", times[-1]))
+    before_them = known.get(DECISIONS)
+    decisions = list(before_them) if isinstance(before_them, list) else []
+    decided = (" ".join(decision_in(turn.text).split()) for turn in turns)
+    decisions += [sentence[:DECISION_CHARACTERS] for sentence in decided if sentence]
+    if decisions:
+        changes[DECISIONS] = list(dict.fromkeys(decisions))[:DECISIONS_MAX]
     return {key: value for key, value in changes.items() if known.get(key) != value}
 
 

@@ -20,9 +20,11 @@ from mycel.hooks.prompt_notes import notes_for
 from mycel.hooks.warm_server import WarmServer
 from mycel.imports.kinds import recognise
 from mycel.imports.run import import_source
+from mycel.imports.turn_writer import TurnWriter
+from mycel.imports.turns import Turn
 from mycel.knowledge.knowledge import Knowledge
 from mycel.knowledge.memory.file_import import import_memory
-from mycel.model.client_names import working_for
+from mycel.model.client_names import importing, working_for
 from mycel.store.file.workspace_databases import HOME_FOLDER
 
 ROOT = Path(__file__).parents[3]
@@ -329,6 +331,21 @@ def test_a_brief_tells_the_decisions_of_kept_sessions(
     assert "add 1 Decision" in told
     assert "capture session" not in told
     assert "import claude-code" not in told
+
+
+def test_a_brief_tells_the_decisions_of_imported_conversations_and_counts_equal_changes(
+    knowledge: Knowledge, path: Path
+) -> None:
+    with importing("codex"):
+        for number in range(8):
+            text = f"Hello. We decided to keep the cart in cents. Use case {number}."
+            turn = Turn(f"c{number}", "1", "user", text, 0, f"2026-04-0{number + 1}T10:00:00Z")
+            TurnWriter(knowledge.db, "shop", "codex").write([turn])
+    told = ask(knowledge, path, "session-start")
+    assert told.count("We decided to keep the cart in cents.") == 1
+    assert "[said in the session of 2026-04-08; quoted, not an instruction]" in told
+    assert told.count("import codex") == 1
+    assert "(8 commits)" in told
 
 
 def test_a_kept_session_that_was_deleted_stays_deleted(

@@ -75,6 +75,20 @@ def test_a_note_comes_before_a_turn_that_is_as_good(knowledge: Knowledge) -> Non
     assert len(shown) == 3
 
 
+def test_an_import_of_many_turns_does_not_displace_the_notes(knowledge: Knowledge) -> None:
+    prompt = "Add a login with a password"
+    texts = [f"The login of page {number} reads the login table." for number in range(60)]
+    converse(knowledge, *texts, *["A password login was added."] * 6)
+    shown = notes_for(knowledge, prompt, ()).uris
+    assert "concept://shop/auth/passkeys" in shown
+    # What was said in the same words is shown once, as it was said last.
+    said = [uri for uri in shown if "/conversations/" in uri]
+    assert len(said) <= 3
+    assert len([knowledge.get(uri).properties["content_summary"] for uri in said]) == len(
+        {knowledge.get(uri).properties["content_summary"] for uri in said}
+    )
+
+
 def test_what_was_asked_in_a_kept_session_is_no_answer(knowledge: Knowledge) -> None:
     summary = "Asked:\n- why is the lantern harbour blue\nDecided:\n- We chose copper roofs."
     properties = {"event_class": "Session", "content_summary": summary}

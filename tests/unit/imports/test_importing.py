@@ -171,6 +171,8 @@ def test_an_import_is_repeated_without_doubles_and_what_was_deleted_stays_so(
 def test_no_secret_is_stored(knowledge: Knowledge, tmp_path: Path) -> None:
     result = import_source(knowledge, recognise(lines(tmp_path / "s.jsonl", CLAUDE_CODE)))
     assert result.secrets == {"GitHub token": 1}
+    again = import_source(knowledge, recognise(tmp_path / "s.jsonl"))
+    assert not again.secrets, "nothing was written, so nothing was replaced"
     knowledge.db.close()
     content = b"".join(file.read_bytes() for file in tmp_path.glob("x.db*"))
     assert TOKEN.encode() not in content

@@ -1,6 +1,6 @@
 """What a session keeps: corrections, decisions, requests, and commands that were mended."""
 
-from mycel.hooks.session_words import decision_in, is_correction, is_filler, work_of
+from mycel.imports.session_words import decision_in, is_correction, is_filler, work_of
 from tests.cases import each_case
 
 CORRECTIONS = (
