@@ -98,6 +98,12 @@ def markdown_files(root: Path) -> Iterator[Path]:
                 yield path
 
 
+def note_paths(root: Path) -> Iterator[str]:
+    """The paths of the notes of a folder, also of those that cannot be read."""
+    for path in markdown_files(root):
+        yield path.relative_to(root).as_posix().removesuffix(".md")
+
+
 def _other_files(root: Path) -> dict[str, str]:
     """The files below a folder that are no notes, by their paths and names in lower case."""
     files: dict[str, str] = {}

@@ -2,25 +2,34 @@
 
 A note that was changed in the graph since keeps that change until its file changes too. One that
 was deleted stays deleted. A link to a note that does not exist is a relation to a missing concept,
-which heals when it is written.
+which heals when it is written. A note whose file is gone is archived, unless somebody has changed
+it, and restored when the file is back.
 """
 
 from __future__ import annotations
 
+import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
+from pathlib import Path
 from typing import Any, Final
 
+from mycel.engine.archive import ARCHIVED_BECAUSE, archive_element, restore_element
 from mycel.imports.note_files import ImportedNote, NoteLink
 from mycel.imports.turn_writer import segment
 from mycel.knowledge.knowledge import Knowledge
 from mycel.knowledge.node_values import NewNode, NewRelation
 from mycel.knowledge.uris import FILE, build
 from mycel.knowledge.vocabulary import RESOURCE
-from mycel.store.query import lookup
+from mycel.model.client_names import import_source_of
+from mycel.model.elements import Element
+from mycel.model.names import SYSTEM_ACTOR
+from mycel.store.index.lifetimes import ARCHIVED_AT
+from mycel.store.query import authorship, lookup
+from mycel.store.write.transaction import Transaction
 from mycel.text.redaction import redact
 
 BATCH_NOTES: Final = 500
@@ -28,6 +37,10 @@ DIGEST: Final = "import_digest"
 """The metadata key with the hash of a note's text in its source."""
 LINKS: Final = "import_links"
 """The metadata key with the relations that the import wrote, each with its target."""
+PLACE: Final = "import_place"
+"""The metadata key with a hash of the path of the folder or file that a note was read from."""
+GONE: Final = "its file is gone"
+"""The reason for which the notes of files that are gone are archived."""
 _RESERVED: Final = re.compile(r"[^A-Za-z0-9_]+")
 
 
@@ -40,6 +53,8 @@ class NoteCounts:
     """Notes whose source has not changed."""
     deleted: int = 0
     """Notes that the user deleted; they stay deleted."""
+    archived: int = 0
+    """Notes whose files are gone."""
     links: int = 0
     secrets: Counter[str] = field(default_factory=Counter)
 
@@ -51,6 +66,8 @@ class NoteWriter:
         self._knowledge, self._source = knowledge, source
         self._titles: dict[str, str] = {}
         self._aliases: dict[str, str] = {}
+        self._place = ""
+        self._present: set[str] = set()
         self.counts: Final = NoteCounts()
 
     def _uri(self, path: str) -> str:
@@ -67,16 +84,70 @@ class NoteWriter:
             for alias in note.properties.get("aliases") or ():
                 self._aliases.setdefault(str(alias).lower(), uri)
 
+    def enter(self, file: Path) -> None:
+        """Begin with a folder or file: the notes that are written now are from there."""
+        self._place = sha256(os.fsencode(file.resolve())).hexdigest()[:16]
+        self._present.clear()
+
+    def archive_gone(self, paths: Iterable[str] = ()) -> None:
+        """Archive the notes of this place that were not written now, unless somebody changed them.
+
+        `paths` are of notes that are there and could not be read.
+        """
+        present = self._present | set(map(self._uri, paths))
+        if not present:
+            return  # A folder without notes is rather one that is not mounted.
+        with self._knowledge.db.reading() as reader:
+            below = lookup.named_below(reader, self._knowledge.uri(self._source).text)
+            absent = [number for number, _, name in below if name not in present]
+            gone = [
+                number
+                for number, element in reader.elements(absent).items()
+                if element.metadata.get(PLACE) == self._place
+                and element.metadata.get(ARCHIVED_AT) is None
+            ]
+            authors = authorship.writers(reader, gone)
+        gone = [number for number in gone if _is_as_imported(authors[number])]
+
+        def archive(tx: Transaction) -> None:
+            for element in tx.reader.elements(gone).values():
+                self.counts.archived += archive_element(tx, element, GONE)
+
+        if gone:
+            self._knowledge.db.write(archive, message=f"import {self._source}: files are gone")
+
+    def _restore(self, elements: Mapping[int, Element]) -> bool:
+        """Bring back notes whose files are there again. True if there were any."""
+        back = [
+            number
+            for number, element in elements.items()
+            if element.metadata.get(ARCHIVED_AT) is not None
+            and element.metadata.get(ARCHIVED_BECAUSE) == GONE
+        ]
+
+        def restore(tx: Transaction) -> None:
+            for element in tx.reader.elements(back).values():
+                self.counts.written += restore_element(tx, element)
+
+        if back:
+            self._knowledge.db.write(restore, message=f"import {self._source}: files are back")
+        return bool(back)
+
     def write(self, notes: Sequence[ImportedNote]) -> None:
         """Write notes that are new or have changed, with their links, as one transaction."""
         uris = {self._uri(note.path): note for note in notes}
+        self._present.update(uris)
         with self._knowledge.db.reading() as reader:
             there = {name: number for number, _, name in lookup.named(reader, list(uris))}
             removed = lookup.former_names(reader, [uri for uri in uris if uri not in there])
             before = reader.elements(there.values())
+        if self._restore(before):
+            with self._knowledge.db.reading() as reader:
+                before = reader.elements(there.values())
         nodes: list[NewNode] = []
         relations: list[NewRelation] = []
         stale: list[tuple[str, str, str]] = []
+        moved: list[int] = []
         resources: dict[str, NewNode] = {}
         for uri, note in uris.items():
             element = before.get(there.get(uri, -1))
@@ -86,6 +157,8 @@ class NoteWriter:
                 self.counts.deleted += 1
             elif metadata.get(DIGEST) == digest:
                 self.counts.known += 1
+                if metadata.get(PLACE) != self._place:
+                    moved.append(there[uri])
             else:
                 links: dict[tuple[str, str], None] = {}
                 for link in note.links:
@@ -111,11 +184,22 @@ class NoteWriter:
             self._knowledge.delete_many(
                 (), relations=stale, reason="no longer in its file", message=message
             )
+        if moved:
+            self._move(moved, message)
         if nodes:
             new = [*nodes, *resources.values()]
             outcome = self._knowledge.remember(new, relations, message=message)
             self.counts.written += len(nodes)
             self.counts.links += sum(relation.changed for relation in outcome.relations)
+
+    def _move(self, numbers: Sequence[int], message: str) -> None:
+        """Note that notes are read from another place than before."""
+
+        def update(tx: Transaction) -> None:
+            for element in tx.reader.elements(numbers).values():
+                tx.update_found(element, metadata={PLACE: self._place})
+
+        self._knowledge.db.write(update, message=message)
 
     def _relations(self, uri: str) -> set[tuple[str, str]]:
         return {
@@ -138,7 +222,12 @@ class NoteWriter:
             for name, value in note.properties.items()
             if (key := _RESERVED.sub("_", name).strip("_")) and not key[0].isdigit()
         }
-        metadata: dict[str, Any] = {"source": self._source, DIGEST: digest, LINKS: links}
+        metadata: dict[str, Any] = {
+            "source": self._source,
+            DIGEST: digest,
+            LINKS: links,
+            PLACE: self._place,
+        }
         if note.time is not None:
             metadata["observed_at"] = note.time
         return NewNode(uri, redact(note.title).text, text.text, note.type, properties, metadata)
@@ -156,6 +245,12 @@ class NoteWriter:
                 return {key: self._clean(item) for key, item in value.items()}
             case _:
                 return value
+
+
+def _is_as_imported(authors: Mapping[str, int]) -> bool:
+    """True if an import wrote the last version of a note that was not written by upkeep."""
+    people = {actor: time for actor, time in authors.items() if actor != SYSTEM_ACTOR}
+    return bool(people) and bool(import_source_of(max(people, key=people.__getitem__)))
 
 
 def _digest(note: ImportedNote) -> str:

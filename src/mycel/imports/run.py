@@ -101,6 +101,8 @@ class ImportResult:
     """Items that were there before."""
     deleted: int = 0
     """Items that the user deleted; they stay deleted."""
+    archived: int = 0
+    """Notes whose files are gone."""
     conversations: int = 0
     links: int = 0
     secrets: Counter[str] = field(default_factory=Counter)
@@ -114,6 +116,7 @@ class ImportResult:
                 "written": self.written,
                 "known": self.known,
                 "deleted": self.deleted,
+                **({} if is_talk else {"archived": self.archived}),
             },
             **({"conversations": self.conversations} if is_talk else {}),
             "links": self.links,
@@ -174,10 +177,13 @@ def import_source(
 
 def _items(source: ImportSource) -> Iterator[Turn | ImportedNote | SourceProblem]:
     for path in source.files:
-        if source.kind in CONVERSATIONS:
-            yield from _TURN_READERS[source.kind](path)
-        else:
-            yield from _NOTE_READERS[source.kind](path)
+        yield from _items_of(source.kind, path)
+
+
+def _items_of(kind: SourceKind, path: Path) -> Iterator[Turn | ImportedNote | SourceProblem]:
+    if kind in CONVERSATIONS:
+        return _TURN_READERS[kind](path)
+    return _NOTE_READERS[kind](path)
 
 
 def _import_turns(
@@ -213,21 +219,35 @@ def _import_notes(
     writer = NoteWriter(knowledge, source.kind)
     # Links name notes by their titles, so titles are read first.
     writer.announce(item for item in _items(source) if isinstance(item, ImportedNote))
-    batch: list[ImportedNote] = []
     read = 0
-    for item in _items(source):
-        if isinstance(item, SourceProblem):
-            outcome.problems.add(item)
-        elif isinstance(item, ImportedNote):
-            batch.append(item)
-        if len(batch) >= BATCH_NOTES:
+    for path in source.files:
+        writer.enter(path)
+        problems = outcome.problems.count
+        for batch in _batches(source.kind, path, outcome.problems):
             writer.write(batch)
             read += len(batch)
             progress(read)
-            batch.clear()
-    if batch:
-        writer.write(batch)
+        if path.is_dir():
+            writer.archive_gone(note_files.note_paths(path))
+        elif source.kind == "instructions" and outcome.problems.count == problems:
+            writer.archive_gone()
     counts = writer.counts
     outcome.written, outcome.known, outcome.deleted = counts.written, counts.known, counts.deleted
+    outcome.archived = counts.archived
     outcome.links, outcome.secrets = counts.links, counts.secrets
     return outcome
+
+
+def _batches(kind: SourceKind, path: Path, problems: Problems) -> Iterator[list[ImportedNote]]:
+    """The notes of a folder or file, some at a time."""
+    batch: list[ImportedNote] = []
+    for item in _items_of(kind, path):
+        if isinstance(item, SourceProblem):
+            problems.add(item)
+        elif isinstance(item, ImportedNote):
+            batch.append(item)
+        if len(batch) >= BATCH_NOTES:
+            yield batch
+            batch = []
+    if batch:
+        yield batch

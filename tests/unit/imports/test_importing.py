@@ -251,6 +251,57 @@ def test_notes_keep_their_links_and_changes_of_the_user(
     assert knowledge.get("obsidian/Keys").content == "Other keys."
 
 
+def test_a_note_whose_file_is_gone_is_archived_until_the_file_is_back(
+    knowledge: Knowledge, tmp_path: Path
+) -> None:
+    vault, other = tmp_path / "vault", tmp_path / "other"
+    for folder, names in ((vault, ("Login", "Keys", "Mine", "Bad")), (other, ("Far",))):
+        (folder / ".obsidian").mkdir(parents=True)
+        for name in names:
+            (folder / f"{name}.md").write_text(f"About {name}. [[Keys]]")
+    run(knowledge, vault)
+    run(knowledge, other)
+    knowledge.update("obsidian/Mine", content="My own words.")
+    for name in ("Login", "Mine"):
+        (vault / f"{name}.md").unlink()
+    (vault / "Bad.md").write_bytes(b"\xff\xfe\x00")
+    result = import_source(knowledge, recognise(vault))
+    assert (result.archived, result.problems.count) == (1, 1)
+    assert import_source(knowledge, recognise(vault)).archived == 0
+
+    def is_shown(name: str) -> bool:
+        return bool(
+            knowledge.db.execute("FIND(?n) WHERE { ?n {name: :name} }", name=uri(name)).rows
+        )
+
+    def uri(name: str) -> str:
+        return f"concept://shop/obsidian/{name}"
+
+    assert [is_shown(name) for name in ("Login", "Keys", "Mine", "Bad", "Far")] == [False] + 4 * [
+        True
+    ]
+    (vault / "Login.md").write_text("About Login. [[Keys]]")
+    assert run(knowledge, vault)[0] == 1
+    assert is_shown("Login")
+    # A folder that is not mounted has no notes, and takes none away.
+    for file in vault.glob("*.md"):
+        file.unlink()
+    assert import_source(knowledge, recognise(vault)).archived == 0
+    assert is_shown("Login")
+
+
+def test_a_section_of_instructions_that_is_gone_is_archived(
+    knowledge: Knowledge, tmp_path: Path
+) -> None:
+    file = tmp_path / "CLAUDE.md"
+    file.write_text("# Style\nTabs.\n# Tests\nNo mocks.\n")
+    run(knowledge, file)
+    file.write_text("# Tests\nNo mocks.\n")
+    result = import_source(knowledge, recognise(file))
+    assert (result.known, result.archived) == (1, 1)
+    assert not knowledge.search("Which style: tabs?", threshold=0.5)
+
+
 def test_relations_that_a_file_no_longer_has_are_removed_and_others_stay(
     knowledge: Knowledge, tmp_path: Path
 ) -> None:

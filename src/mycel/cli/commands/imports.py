@@ -8,7 +8,7 @@ import tempfile
 import time
 import zipfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast
 
@@ -169,7 +169,8 @@ def _tell(out: Output, result: ImportResult) -> None:
         return
     noun = "turn" if "turns" in wire else "note"
     deleted = f", {result.deleted} stay deleted" if result.deleted else ""
-    text = f"{count(result.written, noun)} written, {result.known} known{deleted}."
+    archived = f", {result.archived} archived: files are gone" if result.archived else ""
+    text = f"{count(result.written, noun)} written, {result.known} known{deleted}{archived}."
     if "turns" in wire:
         text += f" {count(result.conversations, 'new conversation')}."
     text += f" {count(result.links, 'link')}."
@@ -204,13 +205,14 @@ def _watch(out: Output, knowledge: Knowledge, source: ImportSource) -> None:
             source = source._replace(files=files)
         states = _states(source)
         changed = tuple(Path(name) for name, state in states.items() if seen.get(name) != state)
+        is_gone = bool(seen.keys() - states.keys())
         seen = states
-        if not changed:
-            continue
         folders = any(file.is_dir() for file in source.files)
+        if not (changed or (is_gone and folders)):
+            continue
         part = source if folders else source._replace(files=changed)
         result = import_source(knowledge, part)
-        if result.written or out.as_json:
+        if result.written or result.archived or out.as_json:
             _tell(out, result)
 
 
@@ -219,8 +221,9 @@ def _states(source: ImportSource) -> dict[str, tuple[int, int]]:
     states: dict[str, tuple[int, int]] = {}
     for path in source.files:
         for file in path.rglob("*.md") if path.is_dir() else (path,):
-            status = file.stat()
-            states[str(file)] = status.st_size, status.st_mtime_ns
+            with suppress(FileNotFoundError):  # It was removed meanwhile.
+                status = file.stat()
+                states[str(file)] = status.st_size, status.st_mtime_ns
     return states
 
 
