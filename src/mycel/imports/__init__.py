@@ -6,6 +6,7 @@
 - `transcripts`    turns of sessions of Claude Code and Codex
 - `exports`        turns of the exports of ChatGPT and Claude, and of plain turn files
 - `note_files`     notes of folders of Markdown, and of mem0
+- `claude_mem`     notes of the SQLite file of claude-mem
 - `session_words`  words that correct, decide or ask for nothing
 - `turn_writer`    turns as Events, by their ids, linked to what their conversation mentions
 - `note_writer`    notes as nodes, linked by their links

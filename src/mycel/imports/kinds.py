@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, get_args
 
 from mycel.errors import ConstraintViolation, NotFound
-from mycel.imports.note_files import markdown_files
+from mycel.imports.claude_mem import USUAL_FILE, is_claude_mem
+from mycel.imports.note_files import RULES, markdown_files
 from mycel.imports.text_streams import json_items, json_lines
 from mycel.imports.turns import SourceProblem
 from mycel.model.names import shorten
@@ -25,6 +26,7 @@ SourceKind = Literal[
     "obsidian",
     "markdown",
     "mem0",
+    "claude-mem",
     "instructions",
 ]
 KINDS: Final[tuple[SourceKind, ...]] = get_args(SourceKind)
@@ -44,6 +46,8 @@ class ImportSource(NamedTuple):
     path: Path
     files: tuple[Path, ...]
     """The files that are read one after another; a folder of notes is one of them."""
+    project: str = ""
+    """The project of which notes are read, in a file of several; empty for all."""
 
     @property
     def size(self) -> int:
@@ -57,7 +61,7 @@ class ImportSource(NamedTuple):
 
 
 def usual_source(kind: str, root: Path, *, everywhere: bool = False) -> ImportSource | None:
-    """The sessions of a client at their usual place: those of one project, or of all."""
+    """The memory of a client at its usual place: that of one project, or of all."""
     if kind == "claude-code":
         home = Path(os.environ.get("CLAUDE_CONFIG_DIR") or Path.home() / ".claude")
         folder = home / "projects"
@@ -70,6 +74,10 @@ def usual_source(kind: str, root: Path, *, everywhere: bool = False) -> ImportSo
         if not everywhere:
             files = tuple(file for file in files if _is_of_project(file, root))
         return ImportSource("codex", folder, files)
+    if kind == "claude-mem":
+        file = Path.home() / USUAL_FILE
+        files = (file,) if file.is_file() else ()
+        return ImportSource("claude-mem", file, files, "" if everywhere else root.name)
     return None
 
 
@@ -113,7 +121,7 @@ def recognise(path: Path, kind: SourceKind | None = None) -> ImportSource:
     if known_kind in ("chatgpt", "claude") and (path / EXPORT_FILE).is_file():
         return ImportSource(known_kind, path, (path / EXPORT_FILE,))
     if known_kind == "instructions":
-        files = (file for file in sorted(path.iterdir()) if file.name.lower() in INSTRUCTION_FILES)
+        files = (file for file in sorted(path.iterdir()) if _is_instructions(file))
         return ImportSource(known_kind, path, tuple(files))
     return ImportSource(known_kind, path, (path,))
 
@@ -122,8 +130,10 @@ def _kind_of(path: Path) -> SourceKind | None:
     if path.is_dir():
         return _kind_of_folder(path)
     name = path.name.lower()
-    if name in INSTRUCTION_FILES:
+    if _is_instructions(path):
         return "instructions"
+    if is_claude_mem(path):
+        return "claude-mem"
     if name.endswith((".md", ".markdown")):
         return "markdown"
     if not name.endswith(".jsonl"):
@@ -144,6 +154,11 @@ def _kind_of(path: Path) -> SourceKind | None:
     return None
 
 
+def _is_instructions(file: Path) -> bool:
+    """True for instructions of agents, and for the rules of Cursor."""
+    return file.name.lower() in INSTRUCTION_FILES or file.suffix == RULES
+
+
 def _kind_of_folder(path: Path) -> SourceKind | None:
     if (path / ".obsidian").is_dir():
         return "obsidian"
@@ -157,7 +172,9 @@ def _kind_of_folder(path: Path) -> SourceKind | None:
     notes = [file for _, file in zip(range(_LOOKED_AT), path.rglob("*.md"), strict=False)]
     if any(_has_permalink(file) for file in notes):
         return "basic-memory"
-    return "markdown" if notes else None
+    if notes:
+        return "markdown"
+    return "instructions" if any(path.glob(f"*{RULES}")) else None
 
 
 def _has_permalink(path: Path) -> bool:

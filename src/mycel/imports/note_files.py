@@ -27,6 +27,8 @@ LINKS_MAX: Final = 200
 LINKS_TO: Final = "links_to"
 NOTE: Final = "Note"
 GUIDELINE: Final = "Guideline"
+RULES: Final = ".mdc"
+"""The suffix of a file of rules of Cursor."""
 _LINK: Final = re.compile(
     r"\[\[([^\[\]\n|#]{1,300})(?:#[^\[\]\n|]{0,300})?(?:\|[^\[\]\n]{0,300})?\]\]"
 )
@@ -210,7 +212,7 @@ def instruction_notes(path: Path) -> NoteItems:
         return
     title, lines, fence = path.name, list[str](), False
     stem = path.stem.lower()
-    for line in [*text.splitlines(), "# "]:
+    for line in [*_without_front_matter(text.splitlines()), "# "]:
         fence ^= line.lstrip().startswith("```")
         heading = None if fence else _HEADING.match(line)
         if heading is None and line != "# ":
@@ -221,6 +223,13 @@ def instruction_notes(path: Path) -> NoteItems:
             slug = re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")[:60] or "text"
             yield ImportedNote(f"{stem}/{slug}", title, body, GUIDELINE, tuple(_links(body)))
         title, lines = (heading[2].strip() if heading else path.name), []
+
+
+def _without_front_matter(lines: list[str]) -> list[str]:
+    """The lines behind the front matter, whose globs are often no YAML."""
+    if lines[:1] != ["---"] or "---" not in lines[1:]:
+        return lines
+    return lines[lines.index("---", 1) + 1 :]
 
 
 def mem0_notes(path: Path) -> NoteItems:

@@ -100,20 +100,20 @@ class NoteWriter:
         with self._knowledge.db.reading() as reader:
             below = lookup.named_below(reader, self._knowledge.uri(self._source).text)
             absent = [number for number, _, name in below if name not in present]
-            gone = [
+            own = [
                 number
                 for number, element in reader.elements(absent).items()
                 if element.metadata.get(PLACE) == self._place
                 and element.metadata.get(ARCHIVED_AT) is None
             ]
-            authors = authorship.writers(reader, gone)
-        gone = [number for number in gone if _is_as_imported(authors[number])]
+            authors = authorship.writers(reader, own)
+        numbers = [number for number in own if _is_as_imported(authors[number])]
 
         def archive(tx: Transaction) -> None:
-            for element in tx.reader.elements(gone).values():
+            for element in tx.reader.elements(numbers).values():
                 self.counts.archived += archive_element(tx, element, GONE)
 
-        if gone:
+        if numbers:
             self._knowledge.db.write(archive, message=f"import {self._source}: files are gone")
 
     def _restore(self, elements: Mapping[int, Element]) -> bool:

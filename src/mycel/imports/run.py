@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from mycel.errors import ConstraintViolation
 from mycel.imports import exports, note_files, transcripts
+from mycel.imports.claude_mem import claude_mem_notes
 from mycel.imports.kinds import CONVERSATIONS, ImportSource, SourceKind
 from mycel.imports.note_files import ImportedNote, NoteItems
 from mycel.imports.note_writer import BATCH_NOTES, NoteWriter
@@ -177,13 +178,15 @@ def import_source(
 
 def _items(source: ImportSource) -> Iterator[Turn | ImportedNote | SourceProblem]:
     for path in source.files:
-        yield from _items_of(source.kind, path)
+        yield from _items_of(source, path)
 
 
-def _items_of(kind: SourceKind, path: Path) -> Iterator[Turn | ImportedNote | SourceProblem]:
-    if kind in CONVERSATIONS:
-        return _TURN_READERS[kind](path)
-    return _NOTE_READERS[kind](path)
+def _items_of(source: ImportSource, path: Path) -> Iterator[Turn | ImportedNote | SourceProblem]:
+    if source.kind in CONVERSATIONS:
+        return _TURN_READERS[source.kind](path)
+    if source.kind == "claude-mem":
+        return claude_mem_notes(path, source.project)
+    return _NOTE_READERS[source.kind](path)
 
 
 def _import_turns(
@@ -223,7 +226,7 @@ def _import_notes(
     for path in source.files:
         writer.enter(path)
         problems = outcome.problems.count
-        for batch in _batches(source.kind, path, outcome.problems):
+        for batch in _batches(source, path, outcome.problems):
             writer.write(batch)
             read += len(batch)
             progress(read)
@@ -238,10 +241,10 @@ def _import_notes(
     return outcome
 
 
-def _batches(kind: SourceKind, path: Path, problems: Problems) -> Iterator[list[ImportedNote]]:
+def _batches(source: ImportSource, path: Path, problems: Problems) -> Iterator[list[ImportedNote]]:
     """The notes of a folder or file, some at a time."""
     batch: list[ImportedNote] = []
-    for item in _items_of(kind, path):
+    for item in _items_of(source, path):
         if isinstance(item, SourceProblem):
             problems.add(item)
         elif isinstance(item, ImportedNote):

@@ -1,6 +1,8 @@
 """Conversations and notes of other programs, from their files to the graph."""
 
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +11,7 @@ import pytest
 import mycel
 from mycel.cli.commands.imports import KIND_NAMES
 from mycel.errors import ConstraintViolation, NotFound
-from mycel.imports.kinds import KINDS, recognise
+from mycel.imports.kinds import KINDS, recognise, usual_source
 from mycel.imports.run import import_source, preview_source
 from mycel.knowledge.knowledge import Knowledge
 
@@ -118,6 +120,24 @@ def knowledge(tmp_path: Path) -> Knowledge:
 def lines(path: Path, values: list[Any]) -> Path:
     path.write_text("".join(json.dumps(value) + "\n" for value in values))
     return path
+
+
+CLAUDE_MEM = f"""
+CREATE TABLE observations (id INTEGER PRIMARY KEY, memory_session_id TEXT, project TEXT, type TEXT,
+    title TEXT, narrative TEXT, facts TEXT, files_modified TEXT, created_at_epoch INTEGER);
+INSERT INTO observations VALUES
+    (1, 's', 'shop', 'decision', 'Cents, not floats', 'Amounts are integers of cents.',
+     '["Floats round.", "See cart.py"]', '["cart.py"]', 1767225600000),
+    (2, 's', 'shop', 'discovery', 'Token', 'The token is {TOKEN}.', NULL, 'no list', NULL),
+    (3, 's', 'bank', 'discovery', 'Other', 'Of another project.', '[broken', NULL, NULL),
+    (4, 's', 'shop', 'change', NULL, NULL, NULL, NULL, NULL);
+CREATE TABLE session_summaries (id INTEGER PRIMARY KEY, project TEXT, request TEXT, learned TEXT,
+    next_steps TEXT);
+INSERT INTO session_summaries VALUES (1, 'shop', 'Fix it', 'The cart rounds twice.', 'Ask Ada.');
+CREATE TABLE directives (id INTEGER PRIMARY KEY, project TEXT, content TEXT, status TEXT);
+INSERT INTO directives VALUES (1, NULL, 'Never mock the database.', 'active'),
+    (2, NULL, 'Use tabs.', 'inactive');
+"""
 
 
 def run(knowledge: Knowledge, path: Path) -> tuple[int, int, int]:
@@ -391,11 +411,47 @@ def test_instructions_become_a_note_for_each_section(knowledge: Knowledge, tmp_p
     assert "# no heading" in str(knowledge.get("instructions/agents/tests").content)
 
 
+def test_rules_of_cursor_are_instructions(knowledge: Knowledge, tmp_path: Path) -> None:
+    folder = tmp_path / ".cursor" / "rules"
+    folder.mkdir(parents=True)
+    (folder / "style.mdc").write_text("---\nglobs: *.py\n---\n# Style\nNo mocks.\n")
+    assert run(knowledge, folder) == (1, 0, 0)
+    assert knowledge.get("instructions/style/style").content == "No mocks."
+
+
 def test_memories_of_mem0_become_notes(knowledge: Knowledge, tmp_path: Path) -> None:
     path = tmp_path / "mem0.json"
     path.write_text(json.dumps({"results": [{"id": "a", "memory": "Likes tea", "user_id": "u"}]}))
     assert run(knowledge, path) == (1, 0, 0)
     assert knowledge.get("mem0/a").properties["user_id"] == "u"
+
+
+def test_a_file_of_claude_mem_becomes_notes_of_this_project(
+    knowledge: Knowledge, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / ".claude-mem").mkdir()
+    path = tmp_path / ".claude-mem" / "claude-mem.db"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript(CLAUDE_MEM)
+    source = recognise(path)
+    assert (source.kind, preview_source(source).items) == ("claude-mem", 5)
+    usual = usual_source("claude-mem", Path("/home/ada/shop"))
+    assert usual is not None
+    result = import_source(knowledge, usual)
+    assert (result.written, result.problems.count) == (4, 1)
+    assert result.secrets == {"GitHub token": 1}
+    decision = knowledge.get("claude-mem/observation-1")
+    assert (decision.type, decision.name) == ("Decision", "Cents, not floats")
+    assert decision.content == "Amounts are integers of cents.\n\n- Floats round.\n- See cart.py"
+    assert decision.metadata["observed_at"] == "2026-01-01T00:00:00Z"
+    assert decision.properties["files_modified"] == ["cart.py"]
+    summary = knowledge.get("claude-mem/summary-1").content or ""
+    assert summary.startswith("Learned: The cart rounds twice.\n\nNext steps: Ask Ada.")
+    assert knowledge.get("claude-mem/rule-1").type == "Guideline"
+    assert import_source(knowledge, usual).written == 0
+    path.write_bytes(path.read_bytes()[:5_000])
+    assert import_source(knowledge, usual).problems.count == 1
 
 
 def test_what_is_no_source_is_refused_with_the_way_on(tmp_path: Path) -> None:

@@ -31,12 +31,12 @@ if TYPE_CHECKING:
     from mycel.knowledge.memory.file_import import MemoryImport
 
 _STANDARD: Final = "-"
-_CLIENTS: Final = ("claude-code", "codex")
+_CLIENTS: Final = ("claude-code", "codex", "claude-mem")
 WATCH_SECONDS: Final = 2.0
 PROBLEMS_PRINTED: Final = 10
 KIND_NAMES: Final = (
     *("claude-code", "codex", "chatgpt", "claude", "turns", "server-memory", "basic-memory"),
-    *("obsidian", "markdown", "mem0", "instructions"),
+    *("obsidian", "markdown", "mem0", "claude-mem", "instructions"),
 )
 """As in `mycel.imports.kinds`, which loads the engine; a test compares them."""
 
@@ -45,7 +45,7 @@ KIND_NAMES: Final = (
 @click.argument(
     "source",
     metavar="SOURCE",
-    help="A file, a folder, or a client: claude-code or codex; - is standard input",
+    help="A file, a folder, or a client: claude-code, codex or claude-mem; - is standard input",
 )
 @click.option(
     "--from",
@@ -56,7 +56,7 @@ KIND_NAMES: Final = (
 @click.option("--preview", is_flag=True, help="Show what is there, and write nothing")
 @click.option("--yes", is_flag=True, help="Do not ask after the preview")
 @click.option("--strict", is_flag=True, help="Write nothing if a part cannot be read")
-@click.option("--all", "everywhere", is_flag=True, help="The sessions of a client in all projects")
+@click.option("--all", "everywhere", is_flag=True, help="The memory of a client in all projects")
 @click.option("--watch", is_flag=True, help="Go on until Ctrl-C: import what is added")
 @pass_session
 def import_(
@@ -73,9 +73,9 @@ def import_(
     """Import what other programs remember: conversations, notes, memories.
 
     Conversations of Claude Code, Codex, ChatGPT and Claude become Events with their turns, which a
-    search finds beside notes. Folders of Obsidian and basic-memory, exports of mem0, and files such
-    as CLAUDE.md become notes with their links. The file of the MCP memory server becomes entities,
-    relations and observations.
+    search finds beside notes. Folders of Obsidian and basic-memory, exports of mem0, the file of
+    claude-mem, and files such as CLAUDE.md become notes with their links. The file of the MCP
+    memory server becomes entities, relations and observations.
 
     Secrets are replaced before anything is written. Importing a source again writes only what is
     new; what you deleted stays deleted. Parts that cannot be read are named and skipped. On a
@@ -93,7 +93,7 @@ def import_(
         if chosen is None or not chosen.files:
             raise NotFound(
                 f"{source} has nothing to import here.",
-                hint="--all imports the sessions of all projects.",
+                hint="--all imports what there is of all projects.",
             )
         if not _is_wanted(session, chosen, preview=preview, yes=yes):
             return
@@ -253,8 +253,8 @@ def _readable(file: str) -> Iterator[Path]:
     except (OSError, ValueError) as error:
         raise NotFound(
             refusal_of(file, error),
-            hint="Name a file, a folder, or a client: claude-code, codex. The memory server keeps"
-            " its file where MEMORY_FILE_PATH says.",
+            hint=f"Name a file, a folder, or a client: {', '.join(_CLIENTS)}. The memory server"
+            " keeps its file where MEMORY_FILE_PATH says.",
         ) from None
     if not is_archive:
         yield path

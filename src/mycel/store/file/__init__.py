@@ -8,5 +8,6 @@
 - `branch_files` files of branches, and the branch that commands use
 - `use_counts`   how often elements were read, beside a graph
 - `cache_file`   a cache beside a graph, in a file of its own
+- `foreign_tables` tables of a file of another program, read-only
 - `process_memory` freed memory, returned to the operating system
 """
