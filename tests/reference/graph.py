@@ -102,6 +102,12 @@ class Graph:
 
     def outside(self, moment: int) -> set[int]:
         """Elements that do not hold at a time, and links with such an end."""
+        found = self.outdated(moment)
+        at_them = {k.number for k in self.links() if k.subject in found or k.object in found}
+        return found | at_them
+
+    def outdated(self, moment: int) -> set[int]:
+        """Elements that do not hold at a time by their own values."""
         found = set()
         for number, element in self.elements.items():
             said = element.attributes | {
@@ -110,8 +116,7 @@ class Graph:
             begins, ends = (_moment(said.get(key)) for key in ("valid_from", "valid_until"))
             if (begins is not None and begins > moment) or (ends is not None and ends <= moment):
                 found.add(number)
-        at_them = {k.number for k in self.links() if k.subject in found or k.object in found}
-        return found | at_them
+        return found
 
     def links_about(self, numbers: set[int]) -> set[int]:
         """Every link that refers to one of these elements, or to such a link, and so on."""

@@ -19,12 +19,17 @@ from tests.reference.graph import Concept, Graph, JsonObject, Link
 from tests.reference.parameters import Parameters
 from tests.reference.patterns import Patterns
 
+_NOW_US = times.from_text("2030-01-01")
+"""Generated times are far from it and from the clock of an engine."""
+
 
 class _Way(NamedTuple):
     """A way; in this order the least is found."""
 
     cost: float
     hops: int
+    is_outdated: bool
+    """True if the link, or its far end, does not hold now."""
     predicate: int
     number: int
     source: int
@@ -55,12 +60,13 @@ def traverse(
     without = set() if node.include_archived else graph.hidden()
     if node.for_time is not None:
         without |= graph.outside(times.from_text(values.text(node.for_time)))
-    reached = [_Way(0.0, 0, 0, start, 0, False, "", 0.0)]
+    outdated = graph.outdated(_NOW_US) if node.for_time is None else set()
+    reached = [_Way(0.0, 0, False, 0, start, 0, False, "", 0.0)]
     while True:
         seen = {way.number for way in reached}
         ways = [
             each
-            for each in _ways(reached, graph, direction, along, without)
+            for each in _ways(reached, graph, direction, along, without, outdated)
             if each.number not in seen and each.cost <= cost
         ]
         if not ways:
@@ -91,6 +97,7 @@ def _ways(
     direction: str,
     along: set[str] | None,
     without: set[int],
+    outdated: set[int],
 ) -> Iterator[_Way]:
     """Every way that goes one link on from an element that was reached."""
     for place, way in enumerate(reached):
@@ -100,12 +107,16 @@ def _ways(
             either = direction == "both" or graph.is_symmetric(link.predicate)
             number = _predicate_number(link, graph)
             # Costs are exact to a billionth, so that 0.1 and 0.2 make 0.3.
-            further = (round(way.cost + link.weight, 9), way.hops + 1, number)
+            further = (round(way.cost + link.weight, 9), way.hops + 1)
             step = (link.predicate, link.weight)
+            ways = []
             if link.subject == way.number and (either or direction == "out"):
-                yield _Way(*further, link.object, place, False, *step)
+                ways.append((link.object, False))
             if link.object == way.number and (either or direction == "in"):
-                yield _Way(*further, link.subject, place, True, *step)
+                ways.append((link.subject, True))
+            for end, against in ways:
+                past = not outdated.isdisjoint((end, link.number))
+                yield _Way(*further, past, number, end, place, against, *step)
 
 
 def _predicate_number(link: Link, graph: Graph) -> int:
@@ -131,10 +142,13 @@ def _answers(reached: list[_Way], graph: Graph) -> list[JsonObject]:
                 "node": graph.id_of(way.number),
                 "name": _name(way.number, graph),
             }
+            if way.is_outdated:
+                step["holds"] = False
             path = [*source["path"], step]
             over = "back over" if way.against else "over"
             origin = _name(reached[way.source].number, graph)
-            reason = f"reached {over} {way.relation} ({way.weight:g}) from {origin}"
+            past = "; it does not hold now" if way.is_outdated else ""
+            reason = f"reached {over} {way.relation} ({way.weight:g}) from {origin}{past}"
         answers.append(
             {
                 "node": graph.wire(way.number),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterator, Sequence
+from datetime import datetime
 from math import inf
 from time import monotonic
 from typing import IO, TYPE_CHECKING, Any, Final
@@ -22,6 +23,7 @@ from mycel.model.names import check_name
 from mycel.model.state import LIVE, State
 from mycel.store.database import Store
 from mycel.store.query import history
+from mycel.store.query.filters import visibility_of
 from mycel.store.query.reader import Reader
 from mycel.store.query.refs import Ref, missing
 
@@ -156,12 +158,16 @@ class GraphView:
         max_tokens: int | None = None,
         direction: Direction = "out",
         relation_types: Collection[str] | None = None,
+        for_time: datetime | str | None = None,
+        include_archived: bool = False,
     ) -> traversal.Traversal:
         """The elements near an element, nearest first. A link costs its weight, a path their sum.
 
         The start comes first, at a cost of 0. Budgets are hard: at most `max_nodes` elements, of
         about `max_tokens` tokens together; `cut_off` lists what did not fit. Links of symmetric
-        predicates are followed in both directions.
+        predicates are followed in both directions. `for_time` leaves out what does not hold at that
+        time; without it, what holds now comes first among equal costs, and reasons tell what does
+        not hold.
 
         Raises:
             NotFound: the start is not there.
@@ -169,7 +175,10 @@ class GraphView:
             ConstraintViolation, InvalidValueType: a bound of the wrong kind.
             ExecutionTimeout: it took too long.
         """
-        bounds = traversal.Bounds(max_cost, max_nodes, max_tokens, direction, relation_types)
+        visibility = visibility_of({"for_time": for_time, "include_archived": include_archived})
+        bounds = traversal.Bounds(
+            max_cost, max_nodes, max_tokens, direction, relation_types, visibility
+        )
         with self._store.reading(self.state) as reader:
             return self.traverse_in(reader, start, bounds)
 

@@ -7,6 +7,7 @@ Modules:
 - `background` work in a thread of its own
 - `arrays`     all links of one moment in memory
 - `adjacency`  sources of neighbours for a traversal: the tables, or arrays
+- `validity_order`  neighbours that hold now before others
 - `traversal`  what is near an element by the weights of links, nearest first
 - `followed`   the links by which a traversal reached its elements
 """

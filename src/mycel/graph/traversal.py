@@ -3,7 +3,9 @@
 A link costs its weight, a path the sum of its links, and an element its cheapest path. Elements are
 ordered by cost, then by hops, then by the number of the last predicate, then by their own number.
 So the result is the same on every run over the same state, and elements joined by links of weight 0
-come together. Of several links between two elements the cheapest counts.
+come together. Of several links between two elements the cheapest counts. Among those of equal cost
+and hops, what holds now comes first, unless a time is asked for: by a link and at an element whose
+validity has begun and not ended (`validity_order`).
 
 A link that is the end of other links is an element too: it is reached over those links, and links
 that start at it are followed. Its own two ends are not its neighbours.
@@ -27,6 +29,7 @@ from mycel.errors import ConstraintViolation, DatabaseCorrupt, InvalidValueType,
 from mycel.graph.adjacency import Adjacency, Neighbours, StoredNeighbours
 from mycel.graph.arrays import Link, Route
 from mycel.graph.costs import as_cost, as_units, tokens_of
+from mycel.graph.validity_order import ValidFirst, unmarked
 from mycel.graph.walk import check_whole
 from mycel.model.directions import DIRECTIONS, Direction, Way
 from mycel.model.elements import Concept, Element
@@ -35,7 +38,7 @@ from mycel.model.limits import TRAVERSE_NODES_MAX
 from mycel.model.names import kind_of, shorten
 from mycel.model.state import ORDINARY, Visibility
 from mycel.store.query.reader import Reader
-from mycel.store.query.weighted_links import UNITS_PER_COST, symmetric_predicates
+from mycel.store.query.weighted_links import UNITS_PER_COST, has_lifetimes, symmetric_predicates
 
 Budget = Literal["nodes", "tokens"]
 
@@ -108,6 +111,8 @@ class Step(NamedTuple):
     """The label of the element: a concept's name, or the id of a link."""
     source: str
     """The label of the element before it."""
+    holds: bool = True
+    """False if the link, or the element that it led to, does not hold now."""
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -116,6 +121,7 @@ class Step(NamedTuple):
             "direction": self.direction,
             "node": self.node,
             "name": self.name,
+            **({} if self.holds else {"holds": False}),
         }
 
 
@@ -140,7 +146,8 @@ class Reached(NamedTuple):
             return "the start"
         step = self.path[-1]
         way = "over" if step.direction == "out" else "back over"
-        return f"reached {way} {step.relation} ({step.weight:g}) from {step.source}"
+        past = "" if step.holds else "; it does not hold now"
+        return f"reached {way} {step.relation} ({step.weight:g}) from {step.source}{past}"
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -374,9 +381,13 @@ def _neighbours(reader: Reader, bounds: Bounds, adjacency: Adjacency | None) -> 
     if bounds.relation_types is not None:
         wanted = frozenset(reader.predicate_number(name) for name in bounds.relation_types)
     if adjacency is not None and reader.state.is_live and bounds.visibility == ORDINARY:
-        return adjacency.neighbours(reader, bounds.direction, wanted)
-    route = Route.of(bounds.direction, wanted, symmetric_predicates(reader))
-    return StoredNeighbours(reader, route, bounds.visibility)
+        neighbours = adjacency.neighbours(reader, bounds.direction, wanted)
+    else:
+        route = Route.of(bounds.direction, wanted, symmetric_predicates(reader))
+        neighbours = StoredNeighbours(reader, route, bounds.visibility)
+    if bounds.visibility.valid_at_us is None and has_lifetimes(reader):
+        return ValidFirst(neighbours, reader)
+    return neighbours
 
 
 def _elements(reader: Reader, numbers: Sequence[int]) -> dict[int, Element]:
@@ -419,9 +430,10 @@ def _nodes(
         id_ = element.id if is_link else concept_id(number)
         name = id_ if is_link else element[2]  # A concept's name.
         if hops:
-            relation = reader.predicate_name(predicate)
+            plain, holds = unmarked(predicate)
+            relation = reader.predicate_name(plain)
             way: Way = "in" if against else "out"
-            step = Step(relation, units / UNITS_PER_COST, way, id_, name, names[rank])
+            step = Step(relation, units / UNITS_PER_COST, way, id_, name, names[rank], holds)
             path = (*paths[rank], step)
         paths.append(path)
         names.append(name)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import replace
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, Self, TypeVar, Unpack
@@ -64,7 +65,8 @@ from mycel.model.names import kind_of, shorten
 from mycel.search.modes import HYBRID, SearchMode
 from mycel.search.notes_about import ABOUT
 from mycel.search.question import Question
-from mycel.store.query.filters import Filters, state_reader
+from mycel.store.query.filters import Filters, state_reader, visibility_of
+from mycel.store.query.history import Moment
 from mycel.store.query.reader import Reader
 
 if TYPE_CHECKING:
@@ -376,11 +378,16 @@ class KnowledgeView:
         max_tokens: int | None = None,
         direction: Direction = "out",
         relation_types: Collection[str] | None = None,
+        as_of: Moment | None = None,
+        for_time: datetime | str | None = None,
+        include_archived: bool = False,
     ) -> NodeTraversal:
         """The nodes near a node, nearest first: a path costs the sum of its relations' weights.
 
         The node itself comes first, at a cost of 0. `max_nodes` and `max_tokens` are hard budgets;
         `cut_off` tells what did not fit. Reached nodes are loaded into the active context.
+        `as_of` is a moment of the past, `for_time` leaves out what does not hold at that time, both
+        together tell what was known then about then.
 
         Raises:
             NotFound: there is no such node.
@@ -388,8 +395,10 @@ class KnowledgeView:
             ConstraintViolation, InvalidValueType: a bound is invalid.
         """
         address = self.uri(uri)
-        bounds = Bounds(max_cost, max_nodes, max_tokens, direction, relation_types)
-        with self._reading() as reader:
+        visibility = visibility_of({"for_time": for_time, "include_archived": include_archived})
+        bounds = Bounds(max_cost, max_nodes, max_tokens, direction, relation_types, visibility)
+        with self._reading() as live:
+            reader = state_reader(live, {"as_of": as_of})
             start = locate(reader, address)
             reached_elements = self.db.traverse_in(reader, start.concept, bounds)
             reached = with_uris(reader, reached_elements)
@@ -404,7 +413,8 @@ class KnowledgeView:
             ids={node.uri: node.node.id for node in reached.nodes},
         )
         distant: list[DistantNode] = []
-        if self.elsewhere is not None and relation_types is None:
+        is_now = as_of is None and for_time is None
+        if self.elsewhere is not None and relation_types is None and is_now:
             starts = distant_starts(reached.nodes, self.workspace)
             left = max(1, max_nodes - len(reached.nodes) + len(starts))
             if starts:
@@ -558,7 +568,8 @@ class KnowledgeView:
             ConstraintViolation, InvalidValueType: a bound is invalid.
         """
         bounds = Bounds(max_cost, recalled_nodes.RECALL_NODES_EACH, max_tokens, "both")
-        bounds = replace(bounds, max_tokens=None)  # The budget is for all of them together.
+        # The budget is for all of them together.
+        bounds = replace(bounds, max_tokens=None, visibility=visibility_of(filters))
         how = {"element": "CONCEPT", "type": type, "mode": mode, "warnings": warnings}
         with self._hits(question, limit, filters, **how) as (reader, hits):
             around = [

@@ -293,7 +293,10 @@ def _distant(node: DistantNode) -> str:
 
 
 DISTANT_CHARACTERS: Final = 400
-_BOUNDS: Final = ("max_cost", "max_nodes", "max_tokens", "direction", "relation_types")
+_BOUNDS: Final = (
+    *("max_cost", "max_nodes", "max_tokens", "direction", "relation_types"),
+    *("as_of", "for_time", "include_archived"),
+)
 
 
 # The active context.

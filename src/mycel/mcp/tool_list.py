@@ -63,9 +63,11 @@ class Tool:
 
     def to_wire(self, *, by_handle: bool = False) -> JsonObject:
         """The tool as MCP lists it."""
-        hints: dict[str, bool] = {"readOnlyHint": not self.writes, "openWorldHint": False}
-        if self.writes:
+        hints: dict[str, bool] = {"openWorldHint": False}
+        if self.writes:  # readOnlyHint is false where it is absent.
             hints |= {"destructiveHint": self.destroys, "idempotentHint": self.repeatable}
+        else:
+            hints |= {"readOnlyHint": True}
         return {
             "name": self.name,
             "title": self.title,
@@ -98,7 +100,7 @@ def _object(description: str = "") -> Schema:
     return _typed("object", description)
 
 
-def _flag(description: str) -> Schema:
+def _flag(description: str = "") -> Schema:
     return _typed("boolean", description)
 
 
@@ -111,7 +113,7 @@ DETAIL: Final = _one_of("concise", "detailed")
 CURSOR: Final = _text("next_cursor")
 WEIGHT: Final = _typed(
     "number",
-    "Cost to follow it: 0 belongs together, 1 (default) an ordinary step",
+    "Cost to follow it: 0 together, 1 (default) a step",
     minimum=0,
     maximum=1,
 )
@@ -174,8 +176,7 @@ SEARCH: Final = Tool(
     "search_knowledge",
     "Search",
     "Find what is known, by a question or an exact name (QuerySet, json.dumps). Call it before you"
-    " start a task, read many files, or write. Gives URIs for get_nodes and"
-    " traverse_graph.",
+    " start a task, read many files, or write. Gives URIs for the other tools.",
     {
         "query": _text("A question, a few words, or a name"),
         "kind": _typed(
@@ -195,6 +196,8 @@ SEARCH: Final = Tool(
         "near": _text("URI; prefer what is near"),
         "without": _texts("Types to leave out"),
         "as_of": _text("Time, commit or tag"),
+        "for_time": _text("Only what holds then"),
+        "include_archived": _flag(),
         "context_tokens": _integer_schema("Give contents too, within this", 100, 16_000),
         "limit": _integer_schema("", 1, 50, usual=search_tool.SEARCH_LIMIT),
         "detail": DETAIL,
@@ -239,6 +242,9 @@ TRAVERSE: Final = Tool(
         ),
         "direction": _one_of(*DIRECTIONS),
         "relation_types": _texts(),
+        "as_of": _text(),
+        "for_time": _text(),
+        "include_archived": _flag(),
         "detail": DETAIL,
     },
     read_tools.traverse,
@@ -250,8 +256,8 @@ REMEMBER: Final = Tool(
     "remember_knowledge",
     "Remember",
     "Write what you learned: concepts, resources (file:// and other URIs) and relations, all or"
-    " nothing. Values are merged into what exists; new types are registered; relations to missing"
-    " concepts are kept and reported.",
+    " nothing. Values are merged into what exists; new types are registered; relations may lead to"
+    " what is missing.",
     {
         "concepts": {"type": "array", "items": _CONCEPT},
         "relations": {"type": "array", "items": _RELATION},
@@ -319,8 +325,8 @@ CONTEXT: Final = Tool(
 BOOTSTRAP: Final = Tool(
     "bootstrap_workspace",
     "Bootstrap",
-    "Read the workspace into the graph: files, symbols, imports, calls, tests."
-    " Incremental. Call it on a new project and after larger changes.",
+    "Read the workspace into the graph: files, symbols, imports, calls, tests. Incremental. For a"
+    " new project and after larger changes.",
     {"path": _text("A folder; default: all"), "detail": DETAIL},
     write_tools.bootstrap,
     writes=True,
@@ -331,7 +337,7 @@ BOOTSTRAP: Final = Tool(
 DESCRIBE: Final = Tool(
     "describe_graph",
     "Describe",
-    "Overview, types, relations to missing concepts, mentions, queries, KIP.",
+    "Overview, types, broken links, mentions, queries, KIP.",
     {
         "topic": _one_of(
             *("overview", "types", "type", "relation_types", "relation_type"),
@@ -348,8 +354,7 @@ EXECUTE: Final = Tool(
     "execute_kip",
     "Execute KIP",
     "Run commands of KIP, the graph's language: FIND, SEARCH, DESCRIBE, EXPORT, UPSERT, UPDATE,"
-    " MERGE, DELETE. For what the other tools cannot do; describe_graph with topic kip shows the"
-    " syntax.",
+    " MERGE, DELETE. For what other tools cannot do. Syntax: describe_graph with topic kip.",
     _WRITING,
     kip_tools.execute,
     writes=True,
@@ -360,8 +365,7 @@ EXECUTE: Final = Tool(
 EXECUTE_READONLY: Final = Tool(
     "execute_kip_readonly",
     "Read with KIP",
-    "Query the graph in KIP, its language: FIND, SEARCH, DESCRIBE, EXPORT; for patterns,"
-    " filters, counts.",
+    "Query the graph in KIP: FIND, SEARCH, DESCRIBE, EXPORT; for patterns, filters, counts.",
     _COMMANDS,
     kip_tools.execute_readonly,
 )
@@ -430,7 +434,7 @@ TEND: Final = Tool(
     "tend_memory",
     "Tend the memory",
     "Decide what upkeep asks about: duplicates, contradictions, events to distil. Shows the next"
-    " task, what it is about under letters.",
+    " task, with letters for what it is about.",
     {
         "task": _text(),
         "decision": _typed("string", enum=list(DECISIONS)),

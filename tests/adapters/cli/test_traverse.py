@@ -41,6 +41,29 @@ def test_bounds_are_options(run: Run, graph: Path) -> None:
     assert names("--direction", "in", "--as-of", str(before)) == ["Headache"]
 
 
+def test_a_time_and_archived_elements_are_asked_for_by_options(run: Run, graph: Path) -> None:
+    with mycel.open(graph) as db:
+        db.execute(
+            'UPDATE ?d SET METADATA {valid_until: "2020-01-01"} WHERE { ?d {name: "Fever"} }'
+        )
+        db.execute('ARCHIVE ?d WHERE { ?d {name: "Ibuprofen"} }')
+
+    def names(*command: str) -> set[str]:
+        objects = run(*command, "--json").objects
+        return {(each.get("node") or each)["name"] for each in objects}
+
+    walk = ("traverse", "Symptom:Headache", "--direction", "in")
+    assert names(*walk) == {"Headache", "Aspirin", "Fever"}
+    assert names(*walk, "--include-archived") == {"Headache", "Aspirin", "Fever", "Ibuprofen"}
+    assert names(*walk, "--for-time", "2024-01-01") == {"Headache", "Aspirin"}
+    assert names(*walk, "--for-time", "2019-01-01") == {"Headache", "Aspirin", "Fever"}
+    find = ("search", "--element", "concept", "Fever Ibuprofen")
+    assert names(*find) >= {"Fever"}
+    assert "Fever" not in names(*find, "--for-time", "2024-01-01")
+    assert "Ibuprofen" not in names(*find)
+    assert "Ibuprofen" in names(*find, "--include-archived")
+
+
 def test_what_a_budget_cut_off_is_a_note(run: Run) -> None:
     done = run("traverse", "Drug:Aspirin", "--max-nodes", "2")
     assert "The budget of 2 nodes is used up: 1 element is left out" in done.stderr

@@ -16,8 +16,10 @@ from mycel.cli.console.labels import labels, readable
 from mycel.cli.console.output import when, wire
 from mycel.cli.console.parameters import (
     ELEMENT,
+    archived_option,
     exactly,
     find_concept,
+    for_time_option,
     json_object,
     moment,
     node_reference,
@@ -50,6 +52,7 @@ _OPTIONS = {
     "metadata": "METADATA",
     "near": "NEAR",
     "as_of": "AS OF",
+    "for_time": "FOR TIME",
 }
 """Options of `mycel search`, and of SEARCH."""
 
@@ -327,6 +330,8 @@ def _concept(graph: GraphView | Transaction, text: str, *, at_home: bool = False
     metavar="SEQ|TIME",
     help="Elements as they were then, by names and words",
 )
+@for_time_option
+@archived_option
 @click.option("--limit", type=click.IntRange(1, 1000), default=10, help="Maximum number of hits")
 @click.option(
     "--all", "in_all", is_flag=True, help="All workspaces; some of them are --workspace a,b"
@@ -335,10 +340,12 @@ def _concept(graph: GraphView | Transaction, text: str, *, at_home: bool = False
 def search(
     session: Invocation,
     /,
+    *,
     words: tuple[str, ...],
     elements: tuple[str, ...],
     types: tuple[str, ...],
     without: tuple[str, ...],
+    include_archived: bool,
     limit: int,
     **options: Any,
 ) -> None:
@@ -349,7 +356,8 @@ def search(
     --all or --workspace a,b nodes of several workspaces are ranked together.
     """
     if options.pop("in_all") or "," in session.given.get("workspace", ""):
-        _search_several(session, words, options | {"types": types, "without": without}, limit)
+        others = {"types": types, "without": without, "include_archived": include_archived}
+        _search_several(session, words, options | others, limit)
         return
     elements = elements or (("concept",) if types or without else tuple(_SOUGHT))
     # No deadline: a thread that derives passages would end with this process.
@@ -366,7 +374,7 @@ def search(
         question = " ".join(words)
         given = {name: value for name, value in options.items() if value is not None}
         given |= {f"type{at}": name for at, name in enumerate(types)}
-        hits = _search(session, db, question, elements, given, limit)
+        hits = _search(session, db, question, elements, given, limit, archived=include_archived)
         found = [_Found(view.get(hit["id"]), hit["metadata"]) for hit in hits]
         warn_conflicts(session, db, (each.element.id for each in found))
         label = labels(view)
@@ -459,11 +467,15 @@ def _search(
     elements: Sequence[str],
     given: Mapping[str, Any],
     limit: int,
+    *,
+    archived: bool,
 ) -> Iterator[dict[str, Any]]:
     room, told = limit, set[str]()
     clauses = " ".join(f"{_OPTIONS[name]} :{name}" for name in given if name in _OPTIONS)
     if types := [f":{name}" for name in given if name not in _OPTIONS]:
         clauses += f" WITH TYPE {' | '.join(types)}"
+    if archived:
+        clauses += " INCLUDE ARCHIVED"
     for element, sought in _SOUGHT.items():
         if element not in elements or not room:
             continue

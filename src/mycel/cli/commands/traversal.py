@@ -9,7 +9,15 @@ import rich_click as click
 from mycel.cli.console.conflict_warnings import warn_conflicts
 from mycel.cli.console.context import Command, Invocation, pass_session
 from mycel.cli.console.output import is_terminal, visible
-from mycel.cli.console.parameters import ELEMENT, direction_option, follow_option, moment, resolve
+from mycel.cli.console.parameters import (
+    ELEMENT,
+    archived_option,
+    direction_option,
+    follow_option,
+    for_time_option,
+    moment,
+    resolve,
+)
 from mycel.model.elements import Concept
 
 if TYPE_CHECKING:
@@ -33,6 +41,8 @@ MISSING = "Missing"
 @direction_option
 @follow_option
 @click.option("--as-of", type=moment, metavar="SEQ|TIME", help="The state at this moment")
+@for_time_option
+@archived_option
 @pass_session
 def traverse(
     session: Invocation,

@@ -49,6 +49,10 @@ def together(*parts: Callable[[Any], Any]) -> Callable[[Decorated], Decorated]:
 follow_option = click.option(
     "--follow", multiple=True, metavar="P", help="Only along this predicate; repeatable"
 )
+for_time_option = click.option(
+    "--for-time", metavar="TIME", help="Only what holds at this time, by valid_from and valid_until"
+)
+archived_option = click.option("--include-archived", is_flag=True, help="What is archived too")
 direction_option = click.option(
     "--direction",
     type=click.Choice(DIRECTIONS),

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Final
 
 from mycel.model import ids
 from mycel.model.state import ORDINARY, Visibility
+from mycel.sql.state_tables import StateTables
 from mycel.store.file.layout import OPEN_END, PROPOSITION_TYPE_NUMBER
 from mycel.store.file.rows import Row, fetch_all, json_array
 from mycel.store.log.journal import Kind, newest
 from mycel.store.log.topological import all_about
+from mycel.store.query.history import time_of_state
 from mycel.store.query.reader import Reader
 
 UNITS_PER_COST: Final = 1_000_000_000
@@ -58,6 +61,38 @@ class NearLinks:
     def of(self, number: int) -> list[Row]:
         """Units, predicate and other end of each link, in this order."""
         return fetch_all(self._connection, self._query, (number,))
+
+
+class OutdatedLinks:
+    """The links at an element that do not hold now, or lead to what does not hold now."""
+
+    def __init__(self, reader: Reader) -> None:
+        self._connection: Final = reader.connection
+        self._now_us: Final = time_of_state(reader)
+        tables = replace(reader.tables, valid_at="?2")
+        self._queries: Final = {
+            against: _outdated_query(tables, against=against) for against in (False, True)
+        }
+
+    def of(self, number: int, *, against: bool) -> set[tuple[int, int]]:
+        """Predicate and other end of each."""
+        rows = fetch_all(self._connection, self._queries[against], (number, self._now_us))
+        return {(predicate, other) for predicate, other in rows}
+
+
+def _outdated_query(tables: StateTables, *, against: bool) -> str:
+    near, far = ("object", "subject") if against else ("subject", "object")
+    holds = " AND ".join(tables.shown_tests("q.id", f"q.{far}"))
+    return " UNION ALL ".join(
+        f"SELECT q.predicate, q.{far} FROM {table} WHERE q.{near} = ?1{in_force} AND NOT ({holds})"
+        for table, in_force in replace(tables, valid_at=None).link_halves()
+    )
+
+
+def has_lifetimes(reader: Reader) -> bool:
+    """True if an element has, or once had, a time from or until which it holds."""
+    (has_rows,) = reader.fetch_one("SELECT EXISTS (SELECT 1 FROM lifetime)")
+    return bool(has_rows)
 
 
 def symmetric_predicates(reader: Reader) -> frozenset[int]:
