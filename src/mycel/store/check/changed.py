@@ -26,7 +26,7 @@ from mycel.store.database import Store
 from mycel.store.file.rows import fetch_all, fetch_one
 from mycel.store.index import text
 from mycel.store.log.audit import Auditor
-from mycel.store.log.journal import Head, JournalNodes, Kind, entry_row_bytes
+from mycel.store.log.journal import Head, JournalNodes, Kind, entries_and_transactions
 from mycel.store.log.registry import Registry
 from mycel.store.log.trees import NAMESPACES, StateTrees
 from mycel.store.query.reader import Reader
@@ -150,29 +150,13 @@ class _ChangedVerification:
         """The entries since then continue the log, and the head is where they end."""
         head = Head.read(self._connection)
         frontier = log.Frontier.from_bytes(self._old.frontier.to_bytes())
-        tx_row_bytes = JournalNodes(self._connection, self._reader.registry).tx_row_bytes
-        entries = {
-            seq: entry_row_bytes(*row)
-            for seq, *row in fetch_all(
-                self._connection,
-                "SELECT seq, kind, element, before, after, purged FROM main.journal WHERE seq > ?",
-                (self._old.seq,),
-            )
-        }
-        entries |= {
-            seq: tx_row_bytes(*row)
-            for seq, *row in fetch_all(
-                self._connection,
-                f"SELECT seq, {', '.join(_TX_COLUMNS)} FROM main.tx WHERE seq > ?",
-                (self._old.seq,),
-            )
-        }
+        log_nodes = JournalNodes(self._connection, self._reader.registry)
         nodes: dict[tuple[int, int], bytes] = {}
-        for seq in sorted(entries):
-            if seq != frontier.size + 1:
+        for row in entries_and_transactions(self._connection, self._old.seq):
+            if row.seq != frontier.size + 1:
                 yield f"journal {frontier.size + 1}", "is missing"
                 return
-            for level, position, digest in frontier.append(log.leaf_hash(entries[seq])):
+            for level, position, digest in frontier.append(log_nodes.leaf(row)):
                 nodes[level, position] = digest
         if (head.seq, head.frontier.to_bytes()) != (frontier.size, frontier.to_bytes()):
             yield "head", "is not where the journal ends"

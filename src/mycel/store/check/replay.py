@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any, Final
 
 from mycel.errors import DatabaseCorrupt
-from mycel.merkle import log
 from mycel.merkle.proofs import Namespace
 from mycel.model import ids
 from mycel.model.names import CONCEPT_TYPE
@@ -38,11 +37,11 @@ from mycel.store.file import layout
 from mycel.store.file.layout import CONCEPT_COLUMNS, OPEN_END, PROPOSITION_COLUMNS
 from mycel.store.file.rows import Row, fetch_first
 from mycel.store.log.journal import (
+    EntryRow,
     Head,
+    JournalNodes,
     Kind,
     entries_and_transactions,
-    entry_row_bytes,
-    tx_bytes,
 )
 from mycel.store.log.purge_entries import PurgeFields, purges
 from mycel.store.log.registry import Registry
@@ -108,26 +107,24 @@ class _Replay:
     def run(self, reader: Reader) -> Iterator[tuple[str, str]]:
         """Apply all entries; name the first transaction after which a root differs."""
         source = reader.connection
+        journal = JournalNodes(source, reader.registry)
         purged = self._purged(source)
         self._connection.execute("BEGIN")
         head = Head.before_genesis()
         self._changes = {name: TreeChanges() for name in NAMESPACES}
         for row in entries_and_transactions(source):
-            if len(row) == 6:
-                head.frontier.append(log.leaf_hash(entry_row_bytes(*row[1:])))
+            leaf = journal.leaf(row)
+            if isinstance(row, EntryRow):
+                head.frontier.append(leaf)
                 self._apply(row, purged)
                 continue
-            seq, fetch_first, time_us, actor, message, *roots = row
-            since, head.seq = head.seq, seq
+            since, head.seq = head.seq, row.seq
             pending = self._trees.apply(head, since, self._changes)
-            head.append(self._connection, (fetch_first, actor, message), pending, b"")
+            head.append(self._connection, (row.first_seq, row.actor, row.message), pending, b"")
             self._changes = {name: TreeChanges() for name in NAMESPACES}
-            name = reader.registry.actors.name(source, actor)
-            head.frontier.append(
-                log.leaf_hash(tx_bytes(fetch_first, time_us, name, message, *roots))
-            )
-            if roots != [head.concepts_root, head.edges_root]:
-                yield f"tx {seq}", "the journal does not lead to its roots"
+            head.frontier.append(leaf)
+            if (row.concepts_root, row.edges_root) != (head.concepts_root, head.edges_root):
+                yield f"tx {row.seq}", "the journal does not lead to its roots"
                 return
         self._connection.execute("COMMIT")
         if head.frontier.root() != Head.read(source).frontier.root():
@@ -149,7 +146,7 @@ class _Replay:
             names = self._registry.types if table == "type" else self._registry.predicates
             names.know(number, name)
 
-    def _apply(self, row: Row, purged: dict[int, PurgeFields]) -> None:
+    def _apply(self, row: EntryRow, purged: dict[int, PurgeFields]) -> None:
         seq, kind, element, before, after, purge_seq = row
         namespace: Namespace = "concepts" if ids.is_concept(element) else "edges"
         if kind == Kind.MARK:

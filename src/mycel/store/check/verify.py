@@ -43,11 +43,11 @@ from mycel.store.index import lifetimes, link_ends, passages, text
 from mycel.store.log import marks, merges, saved_views
 from mycel.store.log.audit import Auditor, VersionRow
 from mycel.store.log.journal import (
+    EntryRow,
     Head,
     JournalNodes,
     Kind,
     entries_and_transactions,
-    entry_row_bytes,
 )
 from mycel.store.log.purge_entries import PurgeFields, purges
 from mycel.store.log.trees import CHANGE_BYTES, NAMESPACES, StateTrees, StoredPages, TreeChanges
@@ -223,28 +223,27 @@ class Verification:
             )
         }
         self._folded_seq = Head.read(self._connection).folded_seq
-        tx_row_bytes = JournalNodes(self._connection, self._registry).tx_row_bytes
+        log_nodes = JournalNodes(self._connection, self._registry)
         newest = [0, -1]  # The last concept and the last proposition so far.
         for row in entries_and_transactions(self._connection):
-            seq = row[0]
-            if seq != frontier.size + 1:
+            if row.seq != frontier.size + 1:
                 yield f"journal {frontier.size + 1}", "is missing"
                 return
-            is_transaction = len(row) > 6
-            entry = (tx_row_bytes if is_transaction else entry_row_bytes)(*row[1:])
-            for level, position, digest in frontier.append(log.leaf_hash(entry)):
+            for level, position, digest in frontier.append(log_nodes.leaf(row)):
                 nodes[level, position] = digest
-            if is_transaction:
-                if row[1] != first or row[2] < last_time:
-                    yield f"tx {seq}", "does not follow the transaction before it"
-                if row[1] == seq:
-                    yield f"tx {seq}", "has no entries"
-                first, last_time = seq + 1, row[2]
-                ids_next = (newest[0] + ids.ID_STEP, newest[1] + ids.ID_STEP)
-                state = (row[2], *ids_next, frontier.to_bytes(), row[5], row[6])
-                yield from self._head_row(seq, state)
-            else:
-                newest[row[2] & 1] = max(newest[row[2] & 1], row[2])
+            if isinstance(row, EntryRow):
+                side = row.element & 1
+                newest[side] = max(newest[side], row.element)
+                continue
+            if row.first_seq != first or row.time_us < last_time:
+                yield f"tx {row.seq}", "does not follow the transaction before it"
+            if row.first_seq == row.seq:
+                yield f"tx {row.seq}", "has no entries"
+            first, last_time = row.seq + 1, row.time_us
+            ids_next = (newest[0] + ids.ID_STEP, newest[1] + ids.ID_STEP)
+            roots = (row.concepts_root, row.edges_root)
+            state = (row.time_us, *ids_next, frontier.to_bytes(), *roots)
+            yield from self._head_row(row.seq, state)
         if first != frontier.size + 1:
             yield f"journal {first}", "belongs to no transaction"
         yield from (

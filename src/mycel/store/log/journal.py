@@ -18,9 +18,10 @@ from dataclasses import dataclass
 from enum import IntEnum
 from hashlib import sha256
 from heapq import merge
+from itertools import starmap
 from operator import itemgetter
 from struct import Struct
-from typing import Final, Self
+from typing import Any, Final, NamedTuple, Self
 
 from mycel.errors import DatabaseCorrupt
 from mycel.merkle import log
@@ -216,9 +217,9 @@ class JournalNodes:
             " WHERE seq > ? AND seq <= ?",
             (start, stop),
         )
-        found = {row[0]: log.leaf_hash(entry_row_bytes(*row[1:])) for row in rows}
+        leaves = {row.seq: row.leaf() for row in starmap(EntryRow, rows)}
         return [
-            found.get(seq) or log.leaf_hash(self._tx_bytes(seq))
+            leaves.get(seq) or log.leaf_hash(self._tx_bytes(seq))
             for seq in range(start + 1, stop + 1)
         ]
 
@@ -233,32 +234,70 @@ class JournalNodes:
     def _tx_bytes(self, seq: int) -> bytes:
         row = fetch_first(
             self._connection,
-            "SELECT first_seq, time, actor, message, concepts_root, edges_root FROM tx"
+            "SELECT seq, first_seq, time, actor, message, concepts_root, edges_root FROM tx"
             " WHERE seq = ?",
             (seq,),
         )
         if row is None:
             raise DatabaseCorrupt(f"The journal has no entry {seq}.")
-        return self.tx_row_bytes(*row)
+        return self._transaction_bytes(TransactionRow(*row))
 
-    def tx_row_bytes(
-        self, first_seq: int, time_us: int, actor: int, message: str, concepts: bytes, edges: bytes
-    ) -> bytes:
-        """The bytes of a row of transactions."""
-        name = self._registry.actors.name(self._connection, actor)
-        return tx_bytes(first_seq, time_us, name, message, concepts, edges)
+    def leaf(self, row: EntryRow | TransactionRow) -> bytes:
+        """The leaf of a row in the log."""
+        if isinstance(row, EntryRow):
+            return row.leaf()
+        return log.leaf_hash(self._transaction_bytes(row))
+
+    def _transaction_bytes(self, row: TransactionRow) -> bytes:
+        actor = self._registry.actors.name(self._connection, row.actor)
+        roots = row.concepts_root, row.edges_root
+        return tx_bytes(row.first_seq, row.time_us, actor, row.message, *roots)
 
 
-def entries_and_transactions(connection: Connection) -> Iterator[Row]:
-    """All rows of the journal and of the transactions, which have one column more, in order."""
+class EntryRow(NamedTuple):
+    """A row of the journal."""
+
+    seq: int
+    kind: int
+    element: int
+    before: Any
+    after: Any
+    """The records, or their hashes if they were purged."""
+    purged: int | None
+
+    def leaf(self) -> bytes:
+        """Its leaf in the log."""
+        return log.leaf_hash(entry_row_bytes(*self[1:]))
+
+
+class TransactionRow(NamedTuple):
+    """A row of the transactions: what the log covers of one."""
+
+    seq: int
+    first_seq: int
+    time_us: int
+    actor: int
+    message: str
+    concepts_root: bytes
+    edges_root: bytes
+
+
+def entries_and_transactions(
+    connection: Connection, after: int = 0
+) -> Iterator[EntryRow | TransactionRow]:
+    """All rows of the journal and of the transactions after an entry, in order."""
     entries = connection.execute(
-        "SELECT seq, kind, element, before, after, purged FROM journal ORDER BY seq"
+        "SELECT seq, kind, element, before, after, purged FROM journal WHERE seq > ? ORDER BY seq",
+        (after,),
     )
     transactions = connection.execute(
         "SELECT seq, first_seq, time, actor, message, concepts_root, edges_root FROM tx"
-        " ORDER BY seq"
+        " WHERE seq > ? ORDER BY seq",
+        (after,),
     )
-    return merge(entries, transactions, key=itemgetter(0))
+    return merge(
+        starmap(EntryRow, entries), starmap(TransactionRow, transactions), key=itemgetter(0)
+    )
 
 
 def entry_row_bytes(

@@ -1,7 +1,6 @@
 """New elements: from the values of a caller to journal and live row.
 
-An element that was removed before is revived as if it were new, under the id that it had: of its
-tombstone, the row begins with the id, and the fifth column is the entry that set it.
+An element that was removed before is revived as if it were new, under the id that it had.
 """
 
 from __future__ import annotations
@@ -12,12 +11,12 @@ from typing import Any, Final
 from mycel.model import ids
 from mycel.model.names import META_TYPES, check_identifier
 from mycel.model.records import canonical_weight
-from mycel.store.file.rows import Row
 from mycel.store.index.slots import NO_ENDS
 from mycel.store.log.journal import Kind
 from mycel.store.write.bulk import INSERT_CONCEPT, INSERT_PROPOSITION
 from mycel.store.write.element_content import content, has_text
 from mycel.store.write.guards import Writing
+from mycel.store.write.ledger import ElementRow
 
 DEFAULT_WEIGHT: Final = 1.0
 
@@ -33,7 +32,7 @@ def create_concept(
     attributes: Mapping[str, Any] | None,
     metadata: Mapping[str, Any] | None,
     *,
-    tombstone: Row | None = None,
+    tombstone: ElementRow | None = None,
 ) -> str:
     """Create a concept, or revive one as new. Returns the id."""
     ledger = tx.ledger
@@ -56,7 +55,7 @@ def create_concept(
         ledger.head.next_concept += ids.ID_STEP
         seq = ledger.append(Kind.PUT_CONCEPT, number, None, record, "concepts", key)
     else:
-        number, before = tombstone[0], ledger.record_at(tombstone[4])
+        number, before = tombstone.number, ledger.record_at(tombstone.removal_seq)
         seq = ledger.append(Kind.PUT_CONCEPT, number, before, record, "concepts", key)
         ledger.end_tombstone("concept", number, seq)
     ledger.memory.keys[number] = key
@@ -82,7 +81,7 @@ def create_proposition(
     metadata: Mapping[str, Any] | None,
     weight: float | None,
     *,
-    tombstone: Row | None = None,
+    tombstone: ElementRow | None = None,
 ) -> str:
     """Create a link, or revive one as new. Returns the id."""
     ledger = tx.ledger
@@ -108,7 +107,7 @@ def create_proposition(
         ledger.head.next_proposition += ids.ID_STEP
         seq = ledger.append(Kind.ADD_EDGE, number, None, record, "edges", key)
     else:
-        number, before = tombstone[0], ledger.record_at(tombstone[4])
+        number, before = tombstone.number, ledger.record_at(tombstone.removal_seq)
         seq = ledger.append(Kind.ADD_EDGE, number, before, record, "edges", key)
         ledger.end_tombstone("proposition", number, seq)
     ledger.memory.keys[number] = key
@@ -123,6 +122,6 @@ def create_proposition(
     return ids.proposition_id(number, predicate)
 
 
-def _number(tombstone: Row | None) -> int | None:
+def _number(tombstone: ElementRow | None) -> int | None:
     """The number of an element that is revived."""
-    return None if tombstone is None else tombstone[0]
+    return None if tombstone is None else tombstone.number

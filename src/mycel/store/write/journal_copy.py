@@ -14,7 +14,6 @@ from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 from mycel.errors import DatabaseCorrupt, MycelError, Unsupported
-from mycel.merkle import log
 from mycel.merkle.proofs import Namespace
 from mycel.model import ids
 from mycel.model.names import CONCEPT_TYPE, META_TYPES
@@ -41,7 +40,7 @@ from mycel.store.file.rows import Row, fetch_all, fetch_first
 from mycel.store.index.properties import IndexedState
 from mycel.store.index.slots import NO_ENDS
 from mycel.store.log import marks
-from mycel.store.log.journal import Head, Kind, entry_row_bytes
+from mycel.store.log.journal import EntryRow, Head, Kind
 from mycel.store.log.purge_entries import PurgeFields
 from mycel.store.log.registry import Registry
 from mycel.store.log.trees import StateTrees
@@ -157,7 +156,7 @@ class _Copying:
         elif kind == Kind.PURGE:
             self._purge(seq, number, after)
         elif purged is not None and purged > 0:
-            self._purged_entry(row)
+            self._purged_entry(EntryRow(*row), self._purges[purged])
         elif ids.is_concept(number):
             self._concept(Kind(kind), number, before, after, purged)
         else:
@@ -184,28 +183,27 @@ class _Copying:
         if fields.until is None:
             self._changes(number).set(fields.key, None)
 
-    def _purged_entry(self, row: Row) -> None:
+    def _purged_entry(self, row: EntryRow, fields: PurgeFields) -> None:
         """An entry whose content is gone; its hashes and the key of its element stay."""
-        seq, _, number, _, after, purged = row
-        fields = self._purges[purged]
-        key, key_before = fields.keys_at(seq)
+        number = row.element
+        key, key_before = fields.keys_at(row.seq)
         if fields.defines and fields.number is not None and fields.name is not None:
             self._know_name(fields.defines, fields.number, fields.name)
         if key != key_before:
             self._leave(number, key_before)
         self._know(number, key)
-        self._changes(number).set(key, after)
+        self._changes(number).set(key, row.after)
         self._journal_purged(row)
 
-    def _journal_purged(self, row: Row) -> None:
+    def _journal_purged(self, row: EntryRow) -> None:
         """Journal an entry that holds hashes in place of records."""
         self._flush()
         ledger = self._ledger
         ledger.flush_entries()
-        ledger.append_leaves([log.leaf_hash(entry_row_bytes(*row[1:]))])
+        ledger.append_leaves([row.leaf()])
         ledger.write("INSERT INTO journal VALUES (?, ?, ?, ?, ?, ?)", row)
-        ledger.head.seq = row[0]
-        self._count(row[2])
+        ledger.head.seq = row.seq
+        self._count(row.element)
 
     # Elements.
 
@@ -296,7 +294,7 @@ class _Copying:
             self._count(number)
             return self._ledger.append(kind, number, before, after, namespace, key)
         # The record before is gone.
-        row = (self._head.seq + 1, int(kind), number, before, after, purged)
+        row = EntryRow(self._head.seq + 1, int(kind), number, before, after, purged)
         self._changes(number).set(key, record_hash(after))
         self._journal_purged(row)
         return self._head.seq

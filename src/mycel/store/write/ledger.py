@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from mycel.errors import VersionConflict
 from mycel.merkle import log
@@ -43,13 +43,36 @@ _ENTRIES_HELD_MAX: Final = 1000
 _CHECK_EVERY: Final = 16
 """The number of entries between two looks at the deadline; an entry can have a megabyte."""
 
+_FIND_CONCEPT: Final = (
+    "SELECT id, attributes, metadata, version, 0 FROM concept WHERE name = ?1 AND type = ?2"
+    " UNION ALL SELECT id, '', '', 0, from_seq FROM concept_past"
+    f" WHERE name = ?1 AND type = ?2 AND to_seq = {OPEN_END}"
+)
+"""A query for the live row of a concept, or its tombstone in force and the entry that set it."""
+
 _FIND_LINK: Final = (
-    "SELECT id, attributes, metadata, version, NULL, weight FROM proposition"
+    "SELECT id, attributes, metadata, version, 0 FROM proposition"
     " WHERE subject = ?1 AND predicate = ?2 AND object = ?3"
-    " UNION ALL SELECT id, NULL, NULL, 0, from_seq, 0 FROM proposition_past"
+    " UNION ALL SELECT id, '', '', 0, from_seq FROM proposition_past"
     f" WHERE subject = ?1 AND predicate = ?2 AND object = ?3 AND to_seq = {OPEN_END}"
 )
 """A query for the live row of a link, or its tombstone in force and the entry that set it."""
+
+
+class ElementRow(NamedTuple):
+    """The row under the key of an element: of its live version, or of a tombstone in force."""
+
+    number: int
+    attributes: str
+    metadata: str
+    version: int
+    removal_seq: int
+    """The entry that set the tombstone; 0 of a live version."""
+
+    @property
+    def is_tombstone(self) -> bool:
+        return self.removal_seq > 0
+
 
 _COLUMNS: Final = {"concept": CONCEPT_COLUMNS, "proposition": PROPOSITION_COLUMNS}
 _SUPERSEDE: Final = {
@@ -277,9 +300,15 @@ class Ledger:
 
     # Links.
 
-    def find_link(self, place: tuple[int, int, int]) -> Row | None:
-        """The link between these: subject, predicate and object."""
-        return self.row(_FIND_LINK, place)
+    def find_concept(self, name: str, type_number: int) -> ElementRow | None:
+        """The concept of this key, live or removed."""
+        row = self.row(_FIND_CONCEPT, (name, type_number))
+        return None if row is None else ElementRow(*row)
+
+    def find_link(self, place: tuple[int, int, int]) -> ElementRow | None:
+        """The link between these (subject, predicate and object), live or removed."""
+        row = self.row(_FIND_LINK, place)
+        return None if row is None else ElementRow(*row)
 
     def note_ends(self, predicate: int, subject: int, object_: int) -> None:
         """A link is written between these elements: remember which predicates lead to links."""

@@ -32,7 +32,7 @@ from mycel.model.records import canonical_weight, concept_key
 from mycel.model.values import JsonObject, check_metadata_keys, object_text
 from mycel.store.backend.failures import REFUSALS, translate
 from mycel.store.file.branch_files import MAIN
-from mycel.store.file.layout import CONCEPT_TYPE_NUMBER, OPEN_END
+from mycel.store.file.layout import CONCEPT_TYPE_NUMBER
 from mycel.store.index.properties import UniqueConflict
 from mycel.store.query.reader import Reader
 from mycel.store.query.refs import Ref, missing, refuse_self_link
@@ -51,13 +51,6 @@ from mycel.store.write.ledger import Ledger
 from mycel.store.write.move import Moves, target_of
 
 __all__ = ["DEFAULT_WEIGHT", "Change", "Guard", "Retired", "Transaction"]
-
-_FIND_CONCEPT: Final = (
-    "SELECT id, attributes, metadata, version, NULL FROM concept WHERE name = ?1 AND type = ?2"
-    " UNION ALL SELECT id, NULL, NULL, 0, from_seq FROM concept_past"
-    f" WHERE name = ?1 AND type = ?2 AND to_seq = {OPEN_END}"
-)
-"""A query for the live row of a concept, or its tombstone in force and the entry that set it."""
 
 _DEFINITION: Final = "SELECT attributes FROM concept WHERE name = ? AND type = ?"
 
@@ -337,21 +330,20 @@ class Transaction:
         ledger = self.ledger
         type_number = ledger.defined_number(ledger.registry.types, type_name)
         check_name(name)
-        row = ledger.row(_FIND_CONCEPT, (name, type_number))
+        row = ledger.find_concept(name, type_number)
         if expect_version is not None:
-            expect(expect_version, row[3] if row else 0, f"the {type_name} {name!r}")
-        if row is None or row[4] is not None:
+            expect(expect_version, row.version if row else 0, f"the {type_name} {name!r}")
+        if row is None or row.is_tombstone:
             return create_concept(
                 self, type_number, type_name, name, attributes, metadata, tombstone=row
             )
-        number, old_attributes, old_metadata, *_ = row
         change_content(
             self,
-            ledger.reader.concept(number),
-            merged(old_attributes, attributes, (), "attributes"),
-            merged(old_metadata, metadata, (), "metadata"),
+            ledger.reader.concept(row.number),
+            merged(row.attributes, attributes, (), "attributes"),
+            merged(row.metadata, metadata, (), "metadata"),
         )
-        return ids.concept_id(number)
+        return ids.concept_id(row.number)
 
     @all_or_nothing
     def revive_concept(self, like: Concept, metadata: Mapping[str, Any]) -> str:
@@ -399,20 +391,19 @@ class Transaction:
         triple = self._triple(subject, predicate, object_)
         row = self.ledger.find_link(triple[:3])
         if expect_version is not None:
-            expect(expect_version, row[3] if row else 0, f"the link {predicate!r}")
-        if row is None or row[4] is not None:
+            expect(expect_version, row.version if row else 0, f"the link {predicate!r}")
+        if row is None or row.is_tombstone:
             return create_proposition(
                 self, triple, predicate, attributes, metadata, weight, tombstone=row
             )
-        number, old_attributes, old_metadata, *_ = row
         change_content(
             self,
-            self.ledger.reader.proposition(number),
-            merged(old_attributes, attributes, (), "attributes"),
-            merged(old_metadata, metadata, (), "metadata"),
+            self.ledger.reader.proposition(row.number),
+            merged(row.attributes, attributes, (), "attributes"),
+            merged(row.metadata, metadata, (), "metadata"),
             None if weight is None else canonical_weight(weight),
         )
-        return ids.proposition_id(number, predicate)
+        return ids.proposition_id(row.number, predicate)
 
     @all_or_nothing
     def put_propositions(self, rows: Iterable[PropositionRow]) -> int:
@@ -435,10 +426,10 @@ class Transaction:
         """Add an edge. One that is live stays exactly as it is; a tombstoned one is revived."""
         triple = self._triple(src, predicate, dst)
         row = self.ledger.find_link(triple[:3])
-        if row is not None and row[4] is None:
+        if row is not None and not row.is_tombstone:
             canonical_weight(weight)  # What would be wrong the first time is wrong the second.
             object_text({} if data is None else data, "data")
-            return ids.proposition_id(row[0], predicate)
+            return ids.proposition_id(row.number, predicate)
         return create_proposition(self, triple, predicate, data, metadata, weight, tombstone=row)
 
     @all_or_nothing
