@@ -278,9 +278,10 @@ class Inspection:
         return f"refs/mycel/{self.settings.branch}-upstream"
 
     @property
-    def is_shared(self) -> bool:
-        """True if a remote has the branch, or may have it."""
-        return bool(self.settings.remote or self.repository.refs(self.upstream_ref))
+    def remote(self) -> str:
+        """The remote that has the branch, or is set to get it; empty if there is none."""
+        is_there = not self.settings.remote and self.repository.refs(self.upstream_ref)
+        return DEFAULT_REMOTE if is_there else self.settings.remote
 
     def fetch(self, repository: Repository | None = None) -> str:
         """Fetch the branch of the remote. Returns the name of the remote.

@@ -113,10 +113,11 @@ class Mirror:
         return self._upkeep.fetch()
 
     def push(self, message: str = "", *, remote: str | None = None) -> Pushed:
-        """Write what the journal has and the mirror lacks, and send it to the remote if one is set.
+        """Write what the journal has and the mirror lacks, and send it to the remote.
 
         Transactions of one actor that follow each other within a second are one Git commit. With a
-        `message`, all of them are one, with this message. A remote is never forced.
+        `message`, all of them are one, with this message. Without a `remote`, it is the one that
+        was set, or `origin` if that has the branch. A remote is never forced.
 
         Raises:
             ConstraintViolation: edits wait to be imported, or the repository is no longer the one
@@ -125,11 +126,20 @@ class Mirror:
             DatabaseBusy: another process is at it.
         """
         pushed = self._upkeep.catch_up(message)
-        name = self._upkeep.settings.remote if remote is None else remote
+        name = self._upkeep.remote if remote is None else remote
         if not name:
-            return pushed
+            return pushed if remote == "" else pushed._replace(notes=self._notes(pushed))
         self._send(name)
         return pushed._replace(remote=name)
+
+    def _notes(self, pushed: Pushed) -> tuple[str, ...]:
+        """The remarks of a push that was not sent: how to send it, if there is a remote."""
+        name = self._upkeep.repository.line("remote")
+        if not name:
+            return pushed.notes
+        command = f"`mycel mirror push --remote {name}`"
+        unsent = f"Nothing was sent, because no remote has the branch: {command} sends it."
+        return (*pushed.notes, unsent)
 
     def _send(self, remote: str) -> None:
         ref = f"refs/heads/{self._upkeep.settings.branch}"

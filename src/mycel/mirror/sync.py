@@ -107,7 +107,7 @@ class Upkeep(Inspection):
             position = MirrorPosition(head, journal_root_at(reader, head))
             if not touched(reader, start, head).purged:
                 made = self._write(reader, sight, start, message, imported)
-            elif self.is_shared:
+            elif self.remote:
                 made, notes = self._write_purge(reader, sight, start, imported), _PURGE_NOTES
             else:
                 made = self._write_anew(reader, sight)

@@ -11,7 +11,7 @@ import mycel
 from mycel.errors import ConstraintViolation, NotFound
 from mycel.model.records import concept_key
 from tests.unit.mirror.conftest import git
-from tests.unit.mirror.sharing import Person
+from tests.unit.mirror.sharing import BRANCH, Person
 
 LOGIN = "concepts/shop/auth/login.md"
 
@@ -67,7 +67,7 @@ def test_graph_files_and_commits_of_both_meet(pair: tuple[Person, Person]) -> No
     bob.mirror.import_edits(message="Memory")
     bob.push()
     ada.knowledge.update("auth/login", properties={"owner": "ada"}, message="Owned")
-    ada.mirror.push()
+    ada.mirror.push(remote="")
     edit(ada, LOGIN, "Sessions last a day.", "Sessions last an hour.")
     ada.sync()
     bob.sync()
@@ -93,7 +93,7 @@ def test_a_merge_by_git_is_imported_and_two_properties_are_no_conflict_for_it(
     bob.push()
     ada.knowledge.update("auth/session", properties={"ttl": 2, "owner": "ada"})
     ada.knowledge.link("auth/session", "checked_by", "audit")
-    ada.mirror.push()
+    ada.mirror.push(remote="")
     ada.git("pull", "-q", "--no-rebase", "--no-edit")
     ada.mirror.import_edits()
     ada.push()
@@ -112,7 +112,7 @@ def test_git_marks_one_property_that_both_changed_and_mycel_opens_a_conflict(
     bob.knowledge.update("auth/session", properties={"ttl": 2, "size": 7})
     bob.push()
     ada.knowledge.update("auth/session", properties={"ttl": 3, "owner": "ada"})
-    ada.mirror.push()
+    ada.mirror.push(remote="")
     with pytest.raises(AssertionError, match="assert"):
         ada.git("pull", "-q", "--no-rebase", "--no-edit")
     marked = ada.read("concepts/shop/auth/session.md")
@@ -128,7 +128,7 @@ def test_git_marks_one_property_that_both_changed_and_mycel_opens_a_conflict(
     (conflict,) = imported.merge.conflicts
     assert (conflict.base, conflict.ours, conflict.theirs) == (1, 3, 2)
     ada.knowledge.add("meanwhile")
-    ada.mirror.push()  # The mirror goes on while the conflict is open.
+    ada.mirror.push(remote="")  # The mirror goes on while the conflict is open.
     with pytest.raises(ConstraintViolation, match="open conflicts"):
         ada.mirror.import_edits()
     ada.db.merges.resolve(conflict, "theirs")
@@ -225,7 +225,7 @@ def test_a_purge_reaches_the_other_and_does_not_come_back(pair: tuple[Person, Pe
     bob.knowledge.link("auth/login", "knows", "secret")
     bob.push()
     ada.db.purge(("Concept", "concept://shop/secret"), "asked to")
-    pushed = ada.mirror.push()
+    pushed = ada.mirror.push(remote="")
     assert any("Git keeps what it saw" in note for note in pushed.notes)
     ada.sync()
     for number in range(3):
@@ -532,3 +532,23 @@ def test_files_that_are_no_documents_are_merged_by_lines(pair: tuple[Person, Per
     ada.push()
     with pytest.raises(ConstraintViolation, match=r"README\.md was changed here and in the remote"):
         bob.pull()
+
+
+def test_a_branch_that_git_has_pushed_is_sent_where_it_went(tmp_path: Path) -> None:
+    bare = tmp_path / "shared.git"
+    git(tmp_path, "init", "-q", "--bare", "-b", BRANCH, str(bare))
+    ada = Person(tmp_path / "ada", "ada")
+    ada.create()
+    assert ada.mirror.push().to_dict().keys() == {"commits", "commit", "seq"}  # Nowhere to send it.
+
+    ada.git("remote", "add", "origin", str(bare))
+    unsent = ada.mirror.push()
+    assert unsent.remote == ""
+    assert "mirror push --remote origin" in unsent.notes[0]
+    assert git(bare, "branch") == ""
+    ada.git("push", "-q", "origin", BRANCH)
+    ada.knowledge.add("auth/login", content="Users log in.")
+    assert ada.mirror.push(remote="").remote == ""
+    assert ada.mirror.push().remote == "origin"
+    assert git(bare, "rev-parse", BRANCH) == ada.tip
+    ada.db.close()

@@ -177,9 +177,10 @@ def status(session: Invocation) -> int:
 @click.option("--remote", metavar="NAME", help="Send commits to this remote of Git, or URL")
 @pass_session
 def push(session: Invocation, *, remote: str | None) -> None:
-    """Write what the mirror lacks, and send it to a remote if one is given or set.
+    """Write what the mirror lacks, and send it to the remote.
 
-    With --message, all of it is one Git commit with this message. A remote is never forced.
+    That is the one that is given or was set, or else `origin` if that has the branch. With
+    --message, all of it is one Git commit with this message. A remote is never forced.
     """
     from mycel.mirror.mirror import Mirror
 
