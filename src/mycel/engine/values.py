@@ -7,8 +7,6 @@ structure of the command. Parameters without a placeholder are ignored.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import date, datetime
-from operator import is_
 from typing import Any, Final, TypeVar, assert_never
 
 import orjson
@@ -22,9 +20,9 @@ from mycel.errors import (
     did_you_mean,
 )
 from mycel.kip import ast
-from mycel.model.limits import INTEGER_MAX, JSON_DEPTH_MAX
+from mycel.model.limits import INTEGER_MAX
 from mycel.model.names import kind_of, shorten
-from mycel.model.values import JsonObject, check_object, unwritable
+from mycel.model.values import JsonObject, json_object, unwritable
 from mycel.syntax.diagnostics import located
 
 _NAMES_SHOWN_MAX: Final = 20
@@ -161,11 +159,12 @@ class Values:
         value = self.parameters[name]
         if value.__class__ is str and value.isascii():
             return value  # The usual case.
-        value = with_times_as_text(value)
         what = f"values of the parameter :{shorten(name)}"
-        whole = value if value.__class__ is dict else {name: value}
+        is_object = value.__class__ is dict
+        whole = value if is_object else {name: value}
         try:
-            check_object(whole, what)
+            whole = json_object(whole, what)
+            value = whole if is_object else whole[name]
             if value is None or value.__class__ in _IMMUTABLE:
                 return value
             return orjson.loads(orjson.dumps(value))  # A copy in plain JSON.
@@ -192,27 +191,6 @@ def _count(value: Any) -> int:
     if value.__class__ is list:
         return 1 + sum(map(_count, value))
     return 1 + sum(map(_count, value.values())) if value.__class__ is dict else 1
-
-
-def with_times_as_text(value: Any, known: dict[int, Any] | None = None, depth: int = 0) -> Any:
-    """The value with each `datetime` and `date` in it as ISO 8601, in UTC with a Z.
-
-    One array may stand in many places: `known` are the containers that were seen, by identity.
-    """
-    kind = value.__class__
-    if kind is datetime or kind is date:
-        return value.isoformat().replace("+00:00", "Z")
-    if (kind is not list and kind is not tuple and kind is not dict) or depth > JSON_DEPTH_MAX:
-        return value  # What is too deep is refused later.
-    known = {} if known is None else known
-    if id(value) not in known:
-        inner = value.values() if kind is dict else value
-        items = [with_times_as_text(item, known, depth + 1) for item in inner]
-        if all(map(is_, items, inner)):
-            known[id(value)] = value
-        else:
-            known[id(value)] = items if kind is not dict else dict(zip(value, items, strict=True))
-    return known[id(value)]
 
 
 _IMMUTABLE: Final = frozenset((bool, int, float))

@@ -10,9 +10,8 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any, Generic, Literal, TypeVar, overload
 
-from mycel.engine.values import with_times_as_text
 from mycel.errors import MycelError
-from mycel.model.values import JsonObject
+from mycel.model.values import JsonObject, with_times_as_text
 
 NodeType = Literal["concept", "resource", "missing"]
 """Outgoing relations of a node, incoming ones, or both."""

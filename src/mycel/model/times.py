@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 
 from mycel.errors import InvalidSyntax
 from mycel.model.names import quote_value
@@ -53,6 +53,23 @@ def to_text(microseconds: int) -> str:
     # Not strftime: its %Y writes the year 987 with three digits on some systems.
     moment = _NAIVE_EPOCH + timedelta(microseconds=_clamp(microseconds))
     return f"{moment.isoformat(timespec='microseconds')}Z"
+
+
+def iso_text(value: date) -> str:
+    """A `datetime` or `date` of a caller as a JSON value: ISO 8601, a `datetime` in UTC with a Z.
+
+    Without a zone it is in UTC.
+
+    >>> iso_text(datetime.fromisoformat("2026-01-31T14:30:00+02:00")), iso_text(date(2026, 1, 31))
+    ('2026-01-31T12:30:00Z', '2026-01-31')
+
+    Raises:
+        OverflowError: in UTC it is before the year 1 or after the year 9999.
+    """
+    if not isinstance(value, datetime):
+        return value.isoformat()
+    moment = value if value.tzinfo is None else value.astimezone(UTC)
+    return f"{moment.replace(tzinfo=None).isoformat()}Z"
 
 
 def is_time(value: object) -> bool:

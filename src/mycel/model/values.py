@@ -2,16 +2,18 @@
 
 Attributes and metadata are JSON objects. What JSON cannot carry faithfully is refused rather than
 changed: NaN, infinities, lone surrogates, integers beyond 64 bits, keys that are no strings, and
-values of any other type than Python's own types for JSON. A `datetime`, an enumeration member, a
-numpy number or an `OrderedDict` inside would come back as something else, although `orjson` would
-write each of them; the caller has to convert them. There are two exceptions: a tuple is an array,
-and the whole may be any `Mapping`.
+values of any other type than Python's own types for JSON. An enumeration member, a numpy number or
+an `OrderedDict` inside would come back as something else, although `orjson` would write each of
+them; the caller has to convert them. There are three exceptions: a tuple is an array, a `datetime`
+or `date` is its text in ISO 8601 (in UTC), and the whole may be any `Mapping`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from datetime import date, datetime
 from math import isfinite
+from operator import is_
 from typing import Any
 
 import orjson
@@ -25,6 +27,7 @@ from mycel.model.limits import (
     KEY_BYTES_MAX,
 )
 from mycel.model.names import kind_of, shorten
+from mycel.model.times import iso_text
 
 JsonObject = dict[str, Any]
 
@@ -48,7 +51,7 @@ def object_text(value: Mapping[str, Any], what: str) -> str:
         value = dict(value)
     if not value:
         return EMPTY_OBJECT
-    check_object(value, what)
+    value = json_object(value, what)
     try:
         text = orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
     except orjson.JSONEncodeError as error:
@@ -98,6 +101,53 @@ def check_metadata_keys(keys: Iterable[object]) -> None:
 def own_metadata(metadata: Mapping[str, Any]) -> JsonObject:
     """Metadata without the keys that the engine writes."""
     return {key: value for key, value in metadata.items() if not key.startswith("_")}
+
+
+def json_object(value: JsonObject, what: str) -> JsonObject:
+    """The object if it holds JSON values alone; otherwise a copy with times as texts.
+
+    Times are looked for only where something is no JSON value.
+
+    Raises:
+        InvalidValueType: something in it is no JSON value, and no time.
+        ResourceExhausted: it nests too deep or is too large.
+    """
+    try:
+        check_object(value, what)
+    except InvalidValueType:
+        copy: JsonObject = with_times_as_text(value)
+        if copy is value:
+            raise
+        check_object(copy, what)
+        return copy
+    return value
+
+
+def with_times_as_text(value: Any, known: dict[int, Any] | None = None, depth: int = 0) -> Any:
+    """The value with each `datetime` and `date` in it as ISO 8601, in UTC with a Z.
+
+    One array may stand in many places: `known` are the containers that were seen, by identity.
+
+    Raises:
+        InvalidValueType: a time is not within the years 1 to 9999 in UTC.
+    """
+    kind = value.__class__
+    if kind is datetime or kind is date:
+        try:
+            return iso_text(value)
+        except OverflowError:
+            raise InvalidValueType(f"{value} is not within the years 1 to 9999 in UTC.") from None
+    if kind not in _CONTAINERS or depth > JSON_DEPTH_MAX:
+        return value  # What is too deep is refused later.
+    known = {} if known is None else known
+    if id(value) not in known:
+        inner = value.values() if kind is dict else value
+        items = [with_times_as_text(item, known, depth + 1) for item in inner]
+        if all(map(is_, items, inner)):
+            known[id(value)] = value
+        else:
+            known[id(value)] = items if kind is not dict else dict(zip(value, items, strict=True))
+    return known[id(value)]
 
 
 def check_object(value: dict[Any, Any], what: str) -> None:

@@ -1,6 +1,7 @@
 """The values of a command: literals, and parameters in the place of placeholders."""
 
 from datetime import UTC, date, datetime, timedelta, timezone
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -105,17 +106,58 @@ def test_no_parameters_at_all_are_said_to_be_none() -> None:
     assert "No parameters were given" in caught.value.hint
 
 
+def test_every_door_of_python_takes_times(tmp_path: Path) -> None:
+    at = datetime(2026, 1, 31, 14, 30, tzinfo=timezone(timedelta(hours=2)))
+    text, deep = "2026-01-31T12:30:00Z", {"at": at, "all": [at.date()]}
+    expected = {"at": text, "all": ["2026-01-31"]}
+    with mycel.open(tmp_path / "a.db") as db:
+        one, two, three = (
+            db.write(lambda tx, name=name: tx.put_concept("Domain", name, {"n": 0}))
+            for name in ("one", "two", "three")
+        )
+        db.branches.create("x")
+        with mycel.open(tmp_path / "a.db", branch="x") as other:
+            other.write(lambda tx: tx.update(one, attributes={"n": 1}))
+        new = db.write(lambda tx: tx.put_concept("Domain", "new", deep, {"seen": at}))
+        db.write(lambda tx: tx.update(two, attributes=deep, metadata={"seen": at}))
+        db.write(lambda tx: tx.move(three, name="four", attributes=deep))
+        (row,) = db.write(lambda tx: tx.put_concepts([mycel.ConceptRow("Domain", "row", deep)]))
+        for ref in (new, two, three, row):
+            assert db.get(ref).attributes.items() >= expected.items()
+        assert db.get(two).metadata["seen"] == text
+        about = ("belongs_to_domain",)
+        link = db.write(lambda tx: tx.put_proposition(new, *about, one, deep, {"seen": at}))
+        edge = db.add_edge(new, *about, two, data=deep)
+        assert db.get(link).attributes == db.get_edge(new, *about, two).data == expected
+        assert edge
+        assert {hit.id for hit, _ in db.search("new", metadata={"seen": at})} == {new, link}
+        command = 'FIND(?d.name) WHERE { ?d {type: "Domain"} FILTER(?d.metadata.seen == :at) }'
+        request = {"command": command, "parameters": {"at": at}}
+        assert set(db.request(request)["result"]) == {"new", "two"}
+        edit = {"concept": {"type": "Domain", "name": "row"}, "attributes": {"late": at}}
+        assert db.merges.merge_changes([edit], base=db.snapshot().seq).status == "merged"
+        assert db.get(row).attributes == {"late": text}
+        db.write(lambda tx: tx.update(one, attributes={"n": 2}))
+        (conflict,) = db.merge("x").conflicts
+        decided = db.merges.resolve(conflict, "value", at).conflicts[0].resolution
+        assert decided is not None
+        assert decided.value == text
+        db.merges.commit()
+        assert db.get(one).attributes["n"] == text
+        assert db.verify().ok
+
+
 def test_times_are_taken_as_iso_text() -> None:
     given = {
         "utc": datetime(2026, 1, 31, 12, 30, tzinfo=UTC),
         "east": datetime(2026, 1, 31, 12, 30, tzinfo=timezone(timedelta(hours=2))),
-        "naive": datetime(2026, 1, 31, 12, 30),  # noqa: DTZ001 - nothing is known of its zone
+        "naive": datetime(2026, 1, 31, 12, 30),  # noqa: DTZ001 - taken as UTC
         "day": date(2026, 1, 31),
     }
     expected = {
         "utc": "2026-01-31T12:30:00Z",
-        "east": "2026-01-31T12:30:00+02:00",
-        "naive": "2026-01-31T12:30:00",
+        "east": "2026-01-31T10:30:00Z",
+        "naive": "2026-01-31T12:30:00Z",
         "day": "2026-01-31",
     }
     with mycel.open(":memory:") as db:

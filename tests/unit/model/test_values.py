@@ -3,7 +3,7 @@
 import json
 from collections import ChainMap, OrderedDict, defaultdict, deque, namedtuple
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import date, datetime, time, timedelta, timezone
 from decimal import Decimal
 from enum import Enum, IntEnum, StrEnum
 from fractions import Fraction
@@ -77,8 +77,6 @@ Pair = namedtuple("Pair", "a b")
 
 NO_JSON_VALUES = [
     # `orjson` would write each of these on its own.
-    datetime(2026, 1, 31, tzinfo=UTC),
-    date(2026, 1, 31),
     time(12),
     UUID(int=1),
     Point(),
@@ -219,6 +217,25 @@ def test_the_whole_may_be_any_mapping(value: Any) -> None:
 
 def test_a_typed_dict_is_a_dict() -> None:
     assert object_text({"shape": Shape(sides=3)}, "attributes") == '{"shape":{"sides":3}}'
+
+
+def test_a_time_is_its_text_in_utc_wherever_it_stands() -> None:
+    east = datetime(2026, 1, 31, 14, 30, tzinfo=timezone(timedelta(hours=2)))
+    naive = datetime(2026, 1, 31, 12, 30, 0, 5)  # noqa: DTZ001 - taken as UTC
+    given = {"at": east, "all": [{"naive": (naive,)}, date(2026, 1, 31)], "n": 1}
+    text = object_text(given, "attributes")
+    assert parse_object(text) == {
+        "at": "2026-01-31T12:30:00Z",
+        "all": [{"naive": ["2026-01-31T12:30:00.000005Z"]}, "2026-01-31"],
+        "n": 1,
+    }
+    assert given["at"] is east  # What the caller has stays as it is.
+    for bad in ({"at": east, "bad": b"x"}, {"at": east, "bad": float("nan")}):
+        with pytest.raises(InvalidValueType, match="'bad'"):
+            object_text(bad, "attributes")
+    first = datetime(1, 1, 1, tzinfo=timezone(timedelta(hours=2)))
+    with pytest.raises(InvalidValueType, match="years 1 to 9999"):
+        object_text({"at": first}, "attributes")
 
 
 def test_a_tuple_is_an_array() -> None:

@@ -11,6 +11,7 @@ from mycel.history.merge.outcome import CHOICES, ID_DIGITS, Choice, Conflict, Re
 from mycel.history.merge.rules import check_policy
 from mycel.history.merge.values import UNKNOWN
 from mycel.model.ids import parse_id
+from mycel.model.values import with_times_as_text
 from mycel.store.query.diff import ABSENT
 
 
@@ -131,7 +132,7 @@ def _decision(choice: str, value: Any = ABSENT) -> Resolution:
             f'The choice is "{choice}", and there is no value.',
             hint="Give it as `value`, or choose ours, theirs or base.",
         )
-    return Resolution(choice, value)
+    return Resolution(choice, with_times_as_text(value))
 
 
 def full_id(given: str, known: Sequence[str]) -> str:

@@ -18,6 +18,7 @@ from mycel.model import times
 from mycel.model.limits import INTEGER_MAX
 from mycel.model.names import check_actor, check_text, kind_of
 from mycel.model.state import Visibility
+from mycel.model.values import with_times_as_text
 from mycel.sql.dialect import Dialect
 from mycel.sql.state_tables import StateTables
 from mycel.store.file.layout import KIND_COLUMN, Table
@@ -251,7 +252,8 @@ def _metadata(dialect: Dialect, metadata: object, bindings: dict[str, Any]) -> I
             f"metadata has {len(metadata)} keys; a search compares {METADATA_KEYS_MAX} at most.",
             hint="Give those that tell most.",
         )
-    for at, (key, value) in enumerate(metadata.items()):
+    for at, (key, given) in enumerate(metadata.items()):
+        value = with_times_as_text(given)
         if not isinstance(value, str | int | float | None):
             raise InvalidValueType(
                 f"The metadata {key!r} is compared with a text, a number, true, false or null,"

@@ -90,7 +90,7 @@ def content(given: Mapping[str, Any] | None, what: str) -> tuple[str, bytes]:
         text = checked_metadata(given) if what == "metadata" else object_text(given, what)
         if text == EMPTY_OBJECT:
             return NO_CONTENT
-        encoded = cbor.encode(dict(given))
+        encoded = cbor.encode(parse_object(text))  # Its times are texts.
     else:
         if what == "metadata":
             check_metadata_keys(given)
