@@ -281,7 +281,9 @@ class Graph(GraphView):
         dry_run: bool = False,
         message: str = "",
     ) -> Result:
-        """Run a capsule, `UPSERT` statements, as `execute` does. It may be of 64 MiB.
+        """Run a capsule, `UPSERT` statements, as `execute` does.
+
+        It may be of 64 MiB, and takes as long as it needs.
 
         Raises:
             InvalidSyntax: it is no capsule.

@@ -53,8 +53,8 @@ def open_graph(
     "normal" may then lose the last commits but never harms the file, "off" is for scratch data.
     With `strict`, an element without the attributes that its type requires is refused; otherwise
     that is a warning. Without `core_capsules`, a new graph holds nothing but the two meta-types and
-    built-in predicates, and stays so. `timeout_s` bounds every command that reads, and how long a
-    command that writes may look for what it is about. `guards` are asked about every change. An
+    built-in predicates, and stays so. `timeout_s` bounds every command of KIP; capsules and
+    transactions may write for as long as they need. `guards` are asked about every change. An
     `embedder` makes the vectors of search by meaning, and of properties with `@embed`: an object,
     or a name of `mycel.embedding.choice` such as "static", the one inside the package. Without it,
     the one of `mycel embed use` makes them.

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
+from math import inf
 from time import monotonic
 from typing import Any, Final, TypeVar
 
@@ -21,6 +22,7 @@ from mycel.engine.planner import FindPlanner
 from mycel.engine.result import Result
 from mycel.engine.statements import introspect, manipulate
 from mycel.engine.values import Values
+from mycel.engine.write_deadline import stopping_after
 from mycel.engine.write_defaults import WriteDefaults
 from mycel.errors import ExecutionTimeout, ImmutableTarget, InvalidSyntax, MycelError
 from mycel.graph.adjacency import Adjacency
@@ -86,7 +88,7 @@ class Engine:
         prepared = self._commands.known.get(text)
         if prepared is None:
             prepared = self.prepare(text)
-        return self._run(prepared, parameters, readonly, dry_run, message)
+        return self._run(prepared, parameters, readonly, dry_run, message, self._timeout_s)
 
     def apply_capsule(
         self,
@@ -100,7 +102,8 @@ class Engine:
         """Run a capsule as `execute` does; it may be larger than a command."""
         with collector_paused(len(text) > COMMAND_BYTES_MAX):
             # No name here refers to the tree, so it is gone when the collector comes back.
-            return self._run(_read_capsule(text), parameters, readonly, dry_run, message)
+            capsule = _read_capsule(text)
+            return self._run(capsule, parameters, readonly, dry_run, message, write_s=inf)
 
     def _run(
         self,
@@ -109,6 +112,7 @@ class Engine:
         readonly: bool,
         dry_run: bool,
         message: str,
+        write_s: float,
     ) -> Result:
         command = prepared.command
         if readonly and is_write(command):
@@ -118,9 +122,8 @@ class Engine:
                 result = self._finder.run(prepared, command, parameters, self._timeout_s)
             else:
                 by = Author(self._defaults.actor, self._defaults.message_or(message))
-                result = Result.of(
-                    *self._outcome(prepared, Values(parameters), by, dry_run=dry_run)
-                )
+                values = Values(parameters)
+                result = Result.of(*self._outcome(prepared, values, by, write_s, dry_run=dry_run))
         except MycelError as error:
             locate_error(at_parameter(error, command), prepared.text)
             raise
@@ -136,10 +139,12 @@ class Engine:
         self._commands.keep(prepared)
         return prepared
 
-    def _outcome(self, prepared: Prepared, values: Values, by: Author, *, dry_run: bool) -> Outcome:
+    def _outcome(
+        self, prepared: Prepared, values: Values, by: Author, write_s: float, *, dry_run: bool
+    ) -> Outcome:
         command = prepared.command
         if isinstance(command, ast.Manipulation):
-            return self._write(command, values, by, dry_run=dry_run)
+            return self._write(command, values, by, write_s, dry_run=dry_run)
         match command:
             case ast.Explain():
                 return self._explain(command, values, by, dry_run=dry_run)
@@ -178,7 +183,8 @@ class Engine:
         from mycel.engine.explain import analyzed, explain  # noqa: PLC0415 - see `statements`
 
         def run() -> Outcome:
-            return self._outcome(self.prepare(told["command"]), values, by, dry_run=dry_run)
+            explained = self.prepare(told["command"])
+            return self._outcome(explained, values, by, self._timeout_s, dry_run=dry_run)
 
         with self._reading() as reader:
             told = explain(reader, command.command, values)
@@ -205,10 +211,16 @@ class Engine:
             yield DryRun(self._store, tx)
 
     def _write(
-        self, command: ast.Manipulation, values: Values, by: Author, *, dry_run: bool
+        self,
+        command: ast.Manipulation,
+        values: Values,
+        by: Author,
+        write_s: float,
+        *,
+        dry_run: bool,
     ) -> Outcome:
         if dry_run:
-            with self._rehearsal(by) as rehearsed:
+            with self._rehearsal(by) as rehearsed, stopping_after(write_s):
                 return rehearsed.rehearse(command, values)
         warnings: list[str] = []
 
@@ -216,7 +228,8 @@ class Engine:
             nonlocal warnings
             warnings = tx.warnings  # Guards add to it until the very end.
             tx.reader.deadline = monotonic() + self._timeout_s
-            return manipulate(tx, command, values)
+            with stopping_after(write_s):
+                return manipulate(tx, command, values)
 
         run = partial(self._store.run, work, actor=by.actor, message=by.message)
         given = allowance.current()

@@ -161,15 +161,15 @@ class Values:
             return value  # The usual case.
         what = f"values of the parameter :{shorten(name)}"
         is_object = value.__class__ is dict
-        whole = value if is_object else {name: value}
+        payload = value if is_object else {name: value}
         try:
-            whole = json_object(whole, what)
-            value = whole if is_object else whole[name]
+            payload = json_object(payload, what)
+            value = payload if is_object else payload[name]
             if value is None or value.__class__ in _IMMUTABLE:
                 return value
             return orjson.loads(orjson.dumps(value))  # A copy in plain JSON.
         except orjson.JSONEncodeError as error:
-            raise located(unwritable(whole, what, error), node.span) from None
+            raise located(unwritable(payload, what, error), node.span) from None
         except MycelError as error:
             raise located(error, node.span) from None
 

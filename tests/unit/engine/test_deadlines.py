@@ -103,6 +103,24 @@ def test_a_change_that_would_take_minutes_to_find_its_targets_changes_nothing(
     assert hurried.snapshot() == before
 
 
+def test_a_write_that_would_take_long_is_stopped_and_a_capsule_is_not(tmp_path: Path) -> None:
+    """A few kilobytes of text name one large parameter hundreds of times."""
+    blocks = [
+        f'CONCEPT {{ {{type: "Domain", name: "d{n}"}} SET ATTRIBUTES {{ all: :all }} }}'
+        for n in range(1_000)
+    ]
+    large = list(range(50_000))
+    with mycel.open(tmp_path / "graph.db", timeout_s=0.5) as db:
+        before = db.snapshot()
+        for dry_run in (False, True):
+            with pytest.raises(ExecutionTimeout, match="nothing was written") as caught:
+                db.execute(f"UPSERT {{ {' '.join(blocks)} }}", all=large, dry_run=dry_run)
+            assert "timeout_s" in caught.value.hint
+            assert db.snapshot() == before
+        db.apply_capsule(f"UPSERT {{ {' '.join(blocks[:3])} }}", {"all": large})
+        assert_sound(db)
+
+
 def test_writing_goes_on_after_a_change_was_stopped(tmp_path: Path) -> None:
     with mycel.open(tmp_path / "graph.db", timeout_s=0.05) as db:
         with db.transaction() as tx:
