@@ -36,6 +36,7 @@ nearest KIP code. `REGISTRY` is the table of all of them; the documentation is c
         ├── EmbedderFailed       KIP_4003   a model that makes vectors cannot be used
         ├── GitFailed            KIP_4003   git is not installed, or a call of it failed
         ├── RemoteFailed         KIP_4003   another workspace is out of reach, or cannot be trusted
+        │   └── HistoryRewritten KIP_4003   its history is no longer the one that was seen
         └── CommitUncertain      KIP_4003   the commit failed at its last step and may be durable
 """
 
@@ -68,6 +69,7 @@ __all__ = [
     "ExecutionTimeout",
     "FormatTooNew",
     "GitFailed",
+    "HistoryRewritten",
     "ImmutableTarget",
     "InternalError",
     "InvalidId",
@@ -403,6 +405,13 @@ class RemoteFailed(InternalError):
 
     name = "RemoteFailed"
     default_hint = "Check its address with `mycel remote list`, and try again later."
+
+
+class HistoryRewritten(RemoteFailed):
+    """The history of another workspace does not continue the one that was seen before."""
+
+    name = "HistoryRewritten"
+    default_hint = "Nothing was changed here. Ask who runs it; `mycel clone` trusts it anew."
 
 
 class CommitUncertain(InternalError):

@@ -70,7 +70,7 @@ _MODULES: Final = {
     "differences": "diff rollback revert",
     "proofs": "prove verify",
     "submission": "submit proposal",
-    "remotes": "remote clone pull push",
+    "remotes": "remote clone pull push follow",
 }
 """The commands of each module that is not called after its only command."""
 
@@ -132,7 +132,8 @@ _PANELS: Final = {
         " folder.",
         "clone": "Copy a workspace exactly: the same commits, roots and history.",
         "pull": "Bring a clone up to date with its remote; only what is missing travels.",
-        "push": "Submit what this graph has beyond its remote, as one commit there.",
+        "push": "Submit what this graph has beyond its remote, commit by commit.",
+        "follow": "Keep a clone up to date: what is committed there comes at once, until Ctrl-C.",
     },
     "History and proofs": {
         "log": "List transactions, newest first; each is a commit.",

@@ -17,7 +17,7 @@ from starlette.routing import Route
 
 from mycel.api.graph import Graph
 from mycel.api.open_branches import OpenBranches
-from mycel.errors import AccessDenied, ConstraintViolation, MycelError, VersionConflict
+from mycel.errors import ConstraintViolation, MycelError, VersionConflict
 from mycel.explorer.parameters import Argument, Parameters, checked, integer_parameter
 from mycel.http.request_values import given_parameters
 from mycel.http.responses import JSON, encode, refusal
@@ -94,22 +94,12 @@ def _diff(call: _RemoteCall) -> RemoteAnswer:
 
 
 def _journal(call: _RemoteCall) -> RemoteAnswer:
-    _check_whole(call)
     page = pages.journal_page(call.db, call.given["after"], call.given["limit"])
     return RemoteAnswer(page, media_type=CBOR)
 
 
 def _consistency(call: _RemoteCall) -> RemoteAnswer:
     return RemoteAnswer(encode(pages.consistency(call.db, call.given["from"]).to_dict()))
-
-
-def _check_whole(call: _RemoteCall) -> None:
-    """Refuse the journal to a token that may not read everything."""
-    if call.access is not None and not call.access.reads_everything:
-        raise AccessDenied(
-            "The token may not read everything, and the journal has everything.",
-            hint="Copy with `diff`, or ask for a token with the scope `read:/**`.",
-        )
 
 
 def _subgraph(call: _RemoteCall) -> RemoteAnswer:

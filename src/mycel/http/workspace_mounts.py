@@ -19,6 +19,7 @@ from contextvars import Context
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, NamedTuple
+from urllib.parse import unquote
 
 from starlette.applications import Starlette
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -31,6 +32,7 @@ from mycel.http.request_guard import GRANT
 from mycel.http.responses import refusal
 from mycel.http.worker_pool import PERMISSION, Workers
 from mycel.model.permission import permitted
+from mycel.remote.http_client import PATH_HEADER
 from mycel.sharing.open_workspaces import OpenWorkspaces
 from mycel.sharing.scoped_copy import FOLDER, MainAlone, ScopedCopy
 from mycel.sharing.scopes import ALL, Grant, Pattern, WorkspaceAccess
@@ -186,12 +188,16 @@ class WorkspaceMounts:
                 raise unknown_workspace(name)
             if not slash:
                 raise NotFound("There is nothing at this path.", hint=f"GET {PREFIX}{name}/")
+            asked = _path_header(scope)
+            if asked:
+                access = access.narrowed(asked)
             patterns = _visible_patterns(access)
             path = self._folder.find(name)  # Each time: it may be gone.
             if patterns == (ALL,):
                 place, opened = self.open, await self._open_whole(scope, name, path)
             else:
-                place, opened = self.copies, await self._open_copy(scope, name, path, patterns)
+                place = self.copies
+                opened = await self._open_copy(scope, name, path, patterns, is_asked=bool(asked))
         except MycelError as error:
             await refusal(error)(scope, receive, send)
             return
@@ -212,13 +218,19 @@ class WorkspaceMounts:
         return opened
 
     async def _open_copy(
-        self, scope: Scope, name: str, path: Path, patterns: tuple[Pattern, ...]
+        self,
+        scope: Scope,
+        name: str,
+        path: Path,
+        patterns: tuple[Pattern, ...],
+        *,
+        is_asked: bool,
     ) -> OpenWorkspace:
         """Begin to use the copy of a workspace for some patterns, as the workspace is now."""
         loop = asyncio.get_running_loop()
 
         def take() -> OpenWorkspace:
-            opened = self._take_copy(name, path, patterns, loop)
+            opened = self._take_copy(name, path, patterns, loop, is_asked=is_asked)
             try:
                 if opened.copy is not None:
                     opened.copy.follow()
@@ -243,6 +255,8 @@ class WorkspaceMounts:
         path: Path,
         patterns: tuple[Pattern, ...],
         loop: asyncio.AbstractEventLoop,
+        *,
+        is_asked: bool,
     ) -> OpenWorkspace:
         def open_() -> OpenWorkspace:
             source = self._take(name, path, loop)
@@ -253,6 +267,7 @@ class WorkspaceMounts:
                     patterns,
                     readonly=self._policy.readonly,
                     timeout_s=self._policy.timeout_s,
+                    is_asked=is_asked,
                 )
             except BaseException:
                 self.open.give(source)
@@ -281,6 +296,12 @@ class WorkspaceMounts:
 def _inside(scope: Scope, name: str) -> dict[str, Any]:
     """The scope of a request for the application of a workspace."""
     return dict(scope) | {"root_path": scope.get("root_path", "") + PREFIX + name}
+
+
+def _path_header(scope: Scope) -> str:
+    """The path that a request concerns; empty for all."""
+    values = [value for name, value in scope["headers"] if name == PATH_HEADER.encode()]
+    return unquote(values[0].decode("latin-1")) if values else ""
 
 
 def _visible_patterns(access: WorkspaceAccess) -> tuple[Pattern, ...]:

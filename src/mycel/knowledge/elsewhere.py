@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 import orjson
 
 from mycel.api.opening import open_graph
-from mycel.errors import AccessDenied, MycelError, NotFound, RemoteFailed
+from mycel.errors import AccessDenied, HistoryRewritten, MycelError, NotFound, RemoteFailed
 from mycel.knowledge.knowledge_view import KnowledgeView
 from mycel.knowledge.node_values import DistantNode
 from mycel.knowledge.subgraph import STARTS_MAX, SubgraphRequest, read_subgraph
@@ -102,7 +102,7 @@ class Elsewhere:
         except AccessDenied as error:
             return _none(costs, workspace, "forbidden", error.message), {}
         except (RemoteFailed, NotFound) as error:
-            state = "untrusted" if "rewritten" in error.message else "unreachable"
+            state = "untrusted" if isinstance(error, HistoryRewritten) else "unreachable"
             return _none(costs, workspace, state, f"{error.message} {error.hint}".strip()), {}
         except MycelError as error:
             return _none(costs, workspace, "unreachable", error.message), {}

@@ -4,5 +4,6 @@ registry     known workspaces: addresses, tokens and pinned roots, in a file of 
 http_client  requests to a server, within limits
 sources      a workspace elsewhere: on a server, or in a file
 copying      clone, pull and push
+following    pulls, whenever something is committed there
 pages        the history of a graph in its wire form, which servers and copies read
 """

@@ -5,7 +5,8 @@ page, each in one transaction, so that it goes on where it was cut. Before anyth
 remote proves that its journal continues the root that was pinned, and the journal that is here.
 
 If both have commits of their own, the remote is copied to a branch beside the graph, and the merge
-that exists joins the two. A push submits what differs from the remote's head as one commit.
+that exists joins the two. A push submits what the remote lacks, commit by
+commit where that is possible.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from mycel.errors import (
     ConstraintViolation,
     DatabaseCorrupt,
     DuplicateExists,
+    HistoryRewritten,
     RemoteFailed,
     VersionConflict,
 )
@@ -29,12 +31,22 @@ from mycel.remote.pages import change_to_dict
 from mycel.remote.sources import RemoteHead, RemoteSource, check_consistency
 from mycel.store.database import Store
 from mycel.store.file import branch_files
-from mycel.store.query.commits import commit_at, journal_root_at
+from mycel.store.query.commits import (
+    LogEntry,
+    commit_at,
+    journal_root_at,
+    transaction_of,
+    transactions_after,
+)
+from mycel.store.query.history import Moment
 from mycel.store.query.journal_page import journal_end
+from mycel.store.query.lineage import parents
 from mycel.store.query.reader import Reader
 
 PARTIAL: Final = ".cloning"
 """The suffix of a clone that is not complete yet."""
+STEPS_MAX: Final = 200
+"""The most commits that a push keeps apart."""
 PAGES_MAX: Final = 1_000_000
 
 Progress = Callable[[int, int], None]
@@ -100,7 +112,8 @@ def pull(
     """Bring a clone up to date with its remote; `pinned` is the head that it has shown before.
 
     Raises:
-        RemoteFailed: the history of the remote was rewritten, or it cannot be reached.
+        HistoryRewritten: the history of the remote is another one.
+        RemoteFailed: it cannot be reached.
         DatabaseCorrupt: what it sends does not lead to its roots. Nothing of it is kept.
     """
     head = source.head()
@@ -121,52 +134,106 @@ def pull(
 
 
 def push(
-    db: Graph, source: RemoteSource, *, name: str = "remote", propose: bool = False, key: str = ""
+    db: Graph,
+    source: RemoteSource,
+    *,
+    name: str = "remote",
+    propose: bool = False,
+    squash: bool = False,
+    key: str = "",
 ) -> PushResult:
-    """Submit what this graph has beyond the head of its remote, as one commit there.
+    """Submit what this graph has beyond the head of its remote, commit by commit.
+
+    Each keeps its message; its author is that of the token. What was written before the last merge
+    with the remote is one commit, as is everything with `squash`, in a proposal, beyond
+    `STEPS_MAX`, and from where somebody else commits meanwhile.
 
     Raises:
         VersionConflict: the remote has commits that are not here: pull first.
     """
     head = source.head()
-    tracking = tracking_branch(name)
-    base: int | str = head.entries
-    with db.reading() as reader:
-        contains = reader.position >= head.entries and (
-            _root_at(reader, head.entries) == head.journal_root
-        )
-    if not contains:
-        if tracking not in db.branches.names() or db.branches.get(tracking).commit != head.commit:
-            raise VersionConflict(
-                "The remote has commits that are not here.", hint="`mycel pull` first."
-            )
-        if not db.branches.get(tracking).is_merged:
-            raise VersionConflict(
-                "The remote has commits that are not merged.", hint="`mycel pull` first."
-            )
-        base = tracking
-    difference = db.history.diff(base)
-    changes = [_change(change_to_dict(change)) for change in difference.elements]
-    if not changes:
-        return PushResult("unchanged", 0, {})
-    with db.reading() as reader:
-        commit = commit_at(reader, reader.position)
-        entry = next(iter(db.history.log(limit=1)))
-    body = {
-        "base": head.commit,
-        "key": key or f"push:{commit[:100]}",
-        "message": entry.message if contains else f"push {count(len(changes), 'change')}",
-        "on_conflict": "propose" if propose or "write" not in head.can else "merge",
-        "changes": changes,
-    }
-    _, answer = source.submit(body)
+    base = _base_of_push(db, head, tracking_branch(name))
+    is_proposal = propose or "write" not in head.can
+    steps = [] if is_proposal or squash or key else _steps(db, base)
+    sent, commit = 0, head.commit
+    answer: dict[str, Any] = {}
+    reached: Moment = base
+    for entry in steps:
+        changes = _changes_between(db, reached, entry.seq)
+        if changes:
+            body = {
+                "base": commit,
+                "key": f"push:{entry.commit[:100]}",
+                "message": entry.message,
+                "on_conflict": "fail",
+                "changes": changes,
+            }
+            try:
+                _, answer = source.submit(body)
+            except VersionConflict:
+                break  # Somebody else was faster: the rest is merged as one.
+            sent += len(changes)
+            commit = str(answer.get("commit") or answer["head"])
+        reached = entry.seq
+    changes = _changes_between(db, reached, None)
+    if changes:
+        with db.reading() as reader:
+            own = commit_at(reader, reader.position)
+        newest = next(iter(db.history.log(limit=1)))
+        is_alone = isinstance(reached, int)
+        body = {
+            "base": commit,
+            "key": key or f"push:{'rest:' if sent else ''}{own[:100]}",
+            "message": newest.message if is_alone else f"push {count(len(changes), 'change')}",
+            "on_conflict": "propose" if is_proposal else "merge",
+            "changes": changes,
+        }
+        _, answer = source.submit(body)
+        sent += len(changes)
     if answer.get("status") == "conflicts":
         raise VersionConflict(
             "The remote has other values where this graph changed some.",
             hint="`mycel pull`, decide the conflicts, and push again.",
             data={"conflicts": answer.get("conflicts")},
         )
-    return PushResult(str(answer.get("status")), len(changes), answer)
+    return PushResult(str(answer.get("status", "unchanged")), sent, answer)
+
+
+def _base_of_push(db: Graph, head: RemoteHead, tracking: str) -> Moment:
+    """The state of this graph's branches that is the head of the remote.
+
+    Raises:
+        VersionConflict: there is none, or it is not merged.
+    """
+    with db.reading() as reader:
+        if _root_at(reader, head.entries) == head.journal_root:
+            return head.entries
+    if tracking not in db.branches.names() or db.branches.get(tracking).commit != head.commit:
+        raise VersionConflict(
+            "The remote has commits that are not here.", hint="`mycel pull` first."
+        )
+    if not db.branches.get(tracking).is_merged:
+        raise VersionConflict(
+            "The remote has commits that are not merged.", hint="`mycel pull` first."
+        )
+    return tracking
+
+
+def _steps(db: Graph, base: Moment) -> list[LogEntry]:
+    """The commits to submit one by one, oldest first; none if there are too many."""
+    with db.reading() as reader:
+        after = (
+            base if isinstance(base, int) else max((seq for seq, _ in parents(reader)), default=0)
+        )
+        entries = transactions_after(reader, after, STEPS_MAX + 1)
+        if not isinstance(base, int):
+            entries.insert(0, transaction_of(reader, after))
+    return entries if len(entries) <= STEPS_MAX else []
+
+
+def _changes_between(db: Graph, first: Moment, last: Moment | None) -> list[dict[str, Any]]:
+    difference = db.history.diff(first, last)
+    return [_change(change_to_dict(change)) for change in difference.elements]
 
 
 def tracking_branch(name: str) -> str:
@@ -239,10 +306,9 @@ def _check_continues(
     try:
         proof = source.consistency(entries)
     except VersionConflict:
-        raise RemoteFailed(
+        raise HistoryRewritten(
             f"The remote has {head.entries} entries, and had {entries} before: its history was"
-            " rewritten, or it is an older copy.",
-            hint="Nothing was changed here. Ask who runs it.",
+            " rewritten, or it is an older copy."
         ) from None
     check_consistency(proof, entries, journal_root, head)
 

@@ -9,19 +9,24 @@ from __future__ import annotations
 import http.client
 import ssl
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import quote, urlencode, urlsplit
 
 import orjson
 
 from mycel.errors import REGISTRY, AccessDenied, MycelError, NotFound, RemoteFailed
 from mycel.model.names import shorten
 
+PATH_HEADER: Final = "mycel-path"
+"""The header of a request that concerns only what is under a path of its workspace."""
 TIMEOUT_S: Final = 30.0
 """The time for one answer, from the request to its last byte."""
 JSON_BYTES_MAX: Final = 32 << 20
 JOURNAL_BYTES_MAX: Final = 128 << 20
+LINE_BYTES_MAX: Final = 1 << 20
+SILENCE_S: Final = 60.0
+"""The time without a byte after which a stream is given up; a server sends a comment each 15 s."""
 _CHUNK: Final = 1 << 16
 
 
@@ -36,13 +41,20 @@ class RemoteResponse(NamedTuple):
 class HttpClient:
     """A connection to one address, opened when it is needed."""
 
-    def __init__(self, url: str, token: str = "", *, timeout_s: float = TIMEOUT_S) -> None:
+    def __init__(
+        self, url: str, token: str = "", *, path: str = "", timeout_s: float = TIMEOUT_S
+    ) -> None:
+        """Take an address and its token; `path` narrows the workspace to what is under it."""
         parts = urlsplit(url)
         self._host: Final = parts.hostname or ""
         self._port: Final = parts.port
         self._is_tls: Final = parts.scheme == "https"
         self._path: Final = parts.path.rstrip("/")
-        self._token: Final = token
+        self._headers: Final = {"accept-encoding": "identity"}
+        if token:
+            self._headers["authorization"] = f"Bearer {token}"
+        if path:
+            self._headers[PATH_HEADER] = quote(path, safe="/*:@")
         self._timeout_s: Final = timeout_s
         self._connection: http.client.HTTPConnection | None = None
         self.received = 0
@@ -85,9 +97,7 @@ class HttpClient:
             RemoteFailed: there is no answer within the limits.
         """
         target = self._path + path + (f"?{urlencode(query)}" if query else "")
-        sent = dict(headers or {}) | {"accept-encoding": "identity"}
-        if self._token:
-            sent["authorization"] = f"Bearer {self._token}"
+        sent = dict(headers or {}) | self._headers
         content = None
         if body is not None:
             content = orjson.dumps(body)
@@ -108,6 +118,33 @@ class HttpClient:
             self.close()
             raise self._failed(error) from None
 
+    def lines(self, path: str, query: Sequence[tuple[str, Any]] = ()) -> Iterator[bytes]:
+        """The lines of an answer that need not end, as they come, on a connection of its own.
+
+        Raises:
+            RemoteFailed: the connection is cut, silent for too long, or no such answer.
+            MycelError: the error that the server names.
+        """
+        connection = self._connect(SILENCE_S)
+        try:
+            target = self._path + path + (f"?{urlencode(query)}" if query else "")
+            connection.request("GET", target, None, self._headers)
+            response = connection.getresponse()
+            self._check_no_redirect(response.status)
+            if response.status != 200:
+                body = response.read(JSON_BYTES_MAX)
+                self.json_of(RemoteResponse(response.status, body))
+                raise RemoteFailed(f"{self._host} answered {response.status}.")
+            while line := response.readline(LINE_BYTES_MAX):
+                self.received += len(line)
+                if not line.endswith(b"\n"):
+                    raise RemoteFailed(f"{self._host} sent a line that does not end.")
+                yield line.rstrip(b"\r\n")
+        except (http.client.HTTPException, OSError, ValueError) as error:
+            raise self._failed(error) from None
+        finally:
+            connection.close()
+
     def _exchange(
         self,
         method: str,
@@ -117,15 +154,11 @@ class HttpClient:
         bytes_max: int,
     ) -> RemoteResponse:
         deadline = time.monotonic() + self._timeout_s
-        connection = self._connection or self._connect()
+        connection = self._connection = self._connection or self._connect(self._timeout_s)
         connection.request(method, target, content, dict(headers))
         response = connection.getresponse()
-        if 300 <= response.status < 400 and response.status != 304:
-            self.close()
-            raise RemoteFailed(
-                f"{self._host} redirects to another address, which is not followed.",
-                hint="Register the address that it redirects to, if you trust it.",
-            )
+        if response.status != 304:
+            self._check_no_redirect(response.status)
         parts, size = [], 0
         while part := response.read1(_CHUNK):
             size += len(part)
@@ -146,19 +179,21 @@ class HttpClient:
         self.received += size
         return RemoteResponse(response.status, b"".join(parts), response.getheader("etag") or "")
 
-    def _connect(self) -> http.client.HTTPConnection:
-        if self._is_tls:
-            self._connection = http.client.HTTPSConnection(
-                self._host,
-                self._port,
-                timeout=self._timeout_s,
-                context=ssl.create_default_context(),
+    def _check_no_redirect(self, status: int) -> None:
+        if 300 <= status < 400:
+            self.close()
+            raise RemoteFailed(
+                f"{self._host} redirects to another address, which is not followed.",
+                hint="Register the address that it redirects to, if you trust it.",
             )
-        else:
-            self._connection = http.client.HTTPConnection(
-                self._host, self._port, timeout=self._timeout_s
-            )
-        return self._connection
+
+    def _connect(self, timeout_s: float) -> http.client.HTTPConnection:
+        if not self._is_tls:
+            return http.client.HTTPConnection(self._host, self._port, timeout=timeout_s)
+        context = ssl.create_default_context()
+        return http.client.HTTPSConnection(
+            self._host, self._port, timeout=timeout_s, context=context
+        )
 
     def _failed(self, error: Exception) -> RemoteFailed:
         reason = str(error) or type(error).__name__

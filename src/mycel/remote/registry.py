@@ -4,6 +4,8 @@
     url = "https://graphs.example.org/ws/shop"    # or the path of a graph: a share, a USB stick
     token_env = "SHOP_TOKEN"                      # the variable with the token
     token_file = "/home/ada/.shop-token"          # or a file that nobody else may read
+    branch = "draft"                              # the branch that is meant, if it is not main
+    path = "/infra/**"                            # the part that is meant, if it is not all
     graph = "/home/ada/shop.db"                   # the clone of it
     entries = 1042                                # the pinned head: the remote never goes back
     journal_root = "9f…"
@@ -34,6 +36,7 @@ from mycel.errors import (
     NotFound,
 )
 from mycel.model.names import shorten
+from mycel.store.file.branch_files import check_name
 from mycel.store.file.plain_files import read_bounded
 
 FILE_BYTES_MAX: Final = 1 << 20
@@ -52,6 +55,10 @@ class RemoteEntry:
     token_file: str = ""
     graph: str = ""
     """The path of its clone on this machine."""
+    branch: str = ""
+    """The branch of the remote; empty for main."""
+    path: str = ""
+    """The path below which its nodes are; empty for all."""
     entries: int = 0
     journal_root: str = ""
 
@@ -95,6 +102,9 @@ class RemoteEntry:
             return read_bounded(path, TOKEN_BYTES_MAX).decode().strip()
         except (OSError, ValueError):
             raise NotFound(f"The file {str(path)!r} with a token cannot be read.") from None
+
+
+_BLANK: Final = asdict(RemoteEntry("", ""))
 
 
 class RemoteRegistry:
@@ -213,16 +223,22 @@ def check_entry(entry: RemoteEntry) -> None:
     """Refuse a name or an address that cannot be used.
 
     Raises:
-        ConstraintViolation: it is one.
+        ConstraintViolation, InvalidIdentifier: it is one.
     """
     if not _NAME.fullmatch(entry.name):
         raise ConstraintViolation(
             f"{shorten(repr(entry.name))} is not the name of a workspace.",
             hint="It has up to 63 of a-z, 0-9, dot, hyphen and underscore.",
         )
-    values: tuple[object, object] = (entry.url, entry.entries)
-    if not isinstance(values[0], str) or not isinstance(values[1], int):
+    values: dict[str, object] = asdict(entry)
+    if any(not isinstance(value, type(_BLANK[key])) for key, value in values.items()):
         raise ConstraintViolation(f"The entry of {entry.name} has a value of a wrong kind.")
+    if entry.branch:
+        check_name(entry.branch)
+    if not re.fullmatch(r"(/[^\s\x00-\x1f]*)?", entry.path):
+        raise ConstraintViolation(
+            f"{shorten(repr(entry.path))} is no path of a workspace.", hint="It is like /infra/**."
+        )
     if "://" not in entry.url:
         return
     parts = urlsplit(entry.url)

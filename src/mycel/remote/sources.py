@@ -6,6 +6,7 @@ believed because of where it came from.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,13 +14,17 @@ from typing import Any, Final, NamedTuple, Protocol
 
 from mycel.api.graph import Graph
 from mycel.api.opening import open_graph
-from mycel.errors import NotFound, RemoteFailed
+from mycel.errors import HistoryRewritten, NotFound, RemoteFailed, Unsupported
 from mycel.merkle.proofs import ConsistencyProof, Snapshot
 from mycel.model import cbor
 from mycel.remote import pages
 from mycel.remote.http_client import JOURNAL_BYTES_MAX, HttpClient
 from mycel.remote.registry import RemoteEntry
+from mycel.store.file.branch_files import MAIN
 from mycel.store.write.journal_copy import CopiedPage
+
+FILE_LOOK_S: Final = 0.5
+"""The time between two looks at a graph in a file, for those who follow it."""
 
 
 class RemoteHead(NamedTuple):
@@ -65,13 +70,21 @@ class RemoteSource(Protocol):
         """Submit changes. Returns the status and the body of the answer."""
         ...
 
+    def positions(self, after: int) -> Iterator[int]:
+        """The positions that the journal reaches after one, as they are reached, until it is cut.
+
+        A position that is not after it is a sign of life.
+        """
+        ...
+
 
 class ServerSource:
     """A workspace on a server."""
 
     def __init__(self, entry: RemoteEntry, branch: str) -> None:
-        self.client: Final = HttpClient(entry.url, entry.token())
+        self.client: Final = HttpClient(entry.url, entry.token(), path=entry.path)
         self._branch: Final = branch
+        self._is_part: Final = bool(entry.path)
 
     @property
     def received(self) -> int:
@@ -79,6 +92,11 @@ class ServerSource:
 
     def head(self) -> RemoteHead:
         payload = self.client.get_json("/refs")
+        if self._is_part and not payload.get("paths"):
+            raise Unsupported(
+                "The server cannot give a part of a workspace.",
+                hint="Clone the whole workspace, or ask for a server with `--root`.",
+            )
         try:
             for item in payload["branches"]:
                 if item["name"] == self._branch:
@@ -111,6 +129,16 @@ class ServerSource:
         content = dict(body) | {"branch": self._branch}
         response = self.client.request("POST", "/submit", body=content)
         return response.status, self.client.json_of(response)
+
+    def positions(self, after: int) -> Iterator[int]:
+        query = [("after", after), ("branch", self._branch)]
+        position = after
+        for line in self.client.lines("/api/changes", query):
+            field, _, value = line.partition(b": ")
+            if field == b"id" and value.isdigit() and len(value) < 19:
+                position = int(value)
+            elif not line:  # The end of an event or of a comment.
+                yield position
 
 
 class FileSource:
@@ -154,6 +182,12 @@ class FileSource:
         )
         return 200, outcome.to_dict()
 
+    def positions(self, after: int) -> Iterator[int]:
+        while True:
+            with self.db.reading() as reader:
+                yield reader.position
+            time.sleep(FILE_LOOK_S)
+
 
 def edits_of(changes: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Changes that name elements by type and name, which are edits as they are."""
@@ -161,13 +195,15 @@ def edits_of(changes: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 @contextmanager
-def open_source(entry: RemoteEntry, branch: str = "main") -> Iterator[RemoteSource]:
-    """The workspace of an entry of the registry, for the time of a block.
+def open_source(entry: RemoteEntry) -> Iterator[RemoteSource]:
+    """The branch of a workspace that an entry of the registry names, for the time of a block.
 
     Raises:
         NotADatabase, NotFound: there is no such graph or branch.
         AccessDenied, ConstraintViolation: its token cannot be used.
+        Unsupported: a part of a graph in a file is asked for.
     """
+    branch = entry.branch or MAIN
     if entry.is_http:
         source = ServerSource(entry, branch)
         try:
@@ -175,8 +211,13 @@ def open_source(entry: RemoteEntry, branch: str = "main") -> Iterator[RemoteSour
         finally:
             source.client.close()
         return
+    if entry.path:
+        raise Unsupported(
+            "A part of a workspace comes from a server, and not from a file.",
+            hint="Clone the whole graph.",
+        )
     path = Path(entry.url.removeprefix("file://")).expanduser()
-    named = None if branch == "main" else branch
+    named = None if branch == MAIN else branch
     with open_graph(path, create=False, branch=named) as db:
         yield FileSource(db, entry.name)
 
@@ -207,7 +248,7 @@ def check_consistency(proof: ConsistencyProof, entries: int, root: bytes, head: 
     """Check that a journal continues one whose root is known.
 
     Raises:
-        RemoteFailed: it does not; its history was rewritten, or the proof is a lie.
+        HistoryRewritten: it does not, or the proof is a lie.
     """
     snapshot: Snapshot = proof.snapshot
     if (
@@ -215,11 +256,9 @@ def check_consistency(proof: ConsistencyProof, entries: int, root: bytes, head: 
         or snapshot.journal_root != head.journal_root
         or not proof.verify(root, snapshot.overall_root, old_entries=entries)
     ):
-        raise RemoteFailed(
+        raise HistoryRewritten(
             f"The remote does not continue the history that it had at entry {entries}: it was"
-            " rewritten, or the proof is wrong.",
-            hint="Nothing was changed here. Ask who runs it. `mycel remote remove` and `clone`"
-            " trust it anew.",
+            " rewritten, or the proof is wrong."
         )
 
 

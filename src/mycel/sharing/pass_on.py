@@ -28,7 +28,8 @@ from mycel.model.state import State
 from mycel.sharing.copy_steps import GoalMaker, define_used, same_content
 from mycel.sharing.element_filter import ElementFilter
 from mycel.store.log.journal import Kind
-from mycel.store.query.commits import changes_since
+from mycel.store.log.marks import IMPORT
+from mycel.store.query.commits import changes_since, marks_since
 from mycel.store.query.copies import sources_of
 from mycel.store.write.copies import keep_pairs
 from mycel.store.write.guards import Change
@@ -61,12 +62,16 @@ class PassOn:
         """
         tx.flush()
         changes = changes_since(tx.reader, tx.first_seq)
-        if any(kind in (Kind.MARK, Kind.PURGE) for kind, _ in changes):
+        marks = marks_since(tx.reader, tx.first_seq)
+        # Edits of an earlier state are marked with it, which is a commit of the copy alone.
+        if any(kind == Kind.PURGE for kind, _ in changes) or any(
+            mark.kind != IMPORT for mark in marks
+        ):
             raise AccessDenied(
                 "A token that may read some paths only may not tag, purge or undo.",
                 hint="It takes a token with the scope `read:/**` as well.",
             )
-        numbers = {element for _, element in changes}
+        numbers = {element for kind, element in changes if kind != Kind.MARK}
         before = tx.reader.at(State(tx.first_seq - 1)).elements(numbers)
         after = tx.reader.elements(numbers)
         own = {

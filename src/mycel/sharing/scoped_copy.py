@@ -21,7 +21,7 @@ from typing import Final
 from mycel.api.graph import Graph
 from mycel.api.open_branches import OpenBranches
 from mycel.api.opening import open_graph
-from mycel.errors import AccessDenied, InternalError, MycelError
+from mycel.errors import AccessDenied, InternalError, MycelError, ResourceExhausted
 from mycel.model.allowance import using
 from mycel.model.permission import permitted
 from mycel.sharing.copy_follower import CopyFollower, CopyOutdatedError
@@ -35,6 +35,8 @@ from mycel.store.query.purges import last_purge
 
 FOLDER: Final = ".scopes"
 """The folder of all copies, in the folder of the workspaces."""
+COPIES_MAX: Final = 64
+"""The copies of one workspace after which no request may ask for the copy of another part."""
 LOOK_S: Final = 0.25
 """The time between two looks at the journal, for those who listen to a stream of changes."""
 
@@ -55,8 +57,13 @@ class ScopedCopy:
         *,
         readonly: bool = False,
         timeout_s: float,
+        is_asked: bool = False,
     ) -> None:
-        """Open the copy in a folder, made if it is not there, as the graph is now."""
+        """Open the copy in a folder, made if it is not there, as the graph is now.
+
+        Raises:
+            ResourceExhausted: `is_asked` by a request and not by a token, and there are too many.
+        """
         self._source: Final = source
         self._filter: Final = ElementFilter(patterns)
         self._readonly: Final = readonly
@@ -70,6 +77,11 @@ class ScopedCopy:
             generation = last_purge(reader)
         self._path: Final = folder / f"{_digest(self._filter.patterns)}-{generation}.db"
         remove_outdated(folder, generation)
+        if is_asked and not self._path.exists() and len(list(folder.glob("*.db"))) >= COPIES_MAX:
+            raise ResourceExhausted(
+                f"There are {COPIES_MAX} copies of parts of this workspace, which is the limit.",
+                hint="Ask for a part that others have, or for the whole workspace.",
+            )
         with using(None), permitted(None):
             try:
                 self._follower = self._open()

@@ -19,10 +19,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal, NamedTuple
 
-from mycel.errors import ConstraintViolation, InvalidId, MycelError
+from mycel.errors import AccessDenied, ConstraintViolation, InvalidId, MycelError
 from mycel.knowledge.uris import check_workspace, parse
 from mycel.model.names import shorten
 from mycel.store.file.branch_files import check_name
@@ -147,6 +147,13 @@ def _pattern(path: str, workspace: str) -> Pattern:
     return Pattern(uri.text, is_below)
 
 
+def _contains(pattern: Pattern, other: Pattern) -> bool:
+    """True if a pattern covers everything that another one covers."""
+    return pattern == ALL or (
+        bool(other.uri) and pattern.covers(other.uri) and (pattern.is_below or not other.is_below)
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class WorkspaceAccess:
     """The rights of one caller on one workspace. It is the `Permission` of its requests."""
@@ -184,6 +191,30 @@ class WorkspaceAccess:
     def covers_for(self, action: Action, branch: str, uri: str) -> bool:
         """True if an action is allowed for the element of a URI on a branch."""
         return any(pattern.covers(uri) for pattern in self.patterns(action, branch))
+
+    def narrowed(self, path: str) -> WorkspaceAccess:
+        """The same rights under a path alone.
+
+        Raises:
+            ConstraintViolation: it is no path.
+            AccessDenied: it has nothing that may be read.
+        """
+        try:
+            part = _pattern(path, self.workspace)
+        except MycelError as error:
+            raise ConstraintViolation(
+                f"{shorten(repr(path))} is no path: {error.message}", hint=_HINT
+            ) from None
+        scopes = []
+        for scope in self.scopes:
+            own = scope.pattern(self.workspace)
+            if _contains(own, part):
+                scopes.append(replace(scope, path=str(part)))
+            elif _contains(part, own):
+                scopes.append(scope)
+        if not any(scope.allows("read") for scope in scopes):
+            raise AccessDenied("The token may not read this path.", hint="Ask for a wider scope.")
+        return replace(self, scopes=tuple(scopes))
 
     # As a permission of the layers below.
 

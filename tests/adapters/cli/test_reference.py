@@ -85,6 +85,7 @@ def test_the_commands_are_those_that_were_promised() -> None:
         "clone",
         "pull",
         "push",
+        "follow",
         "log",
         "tag",
         "branch",

@@ -1,7 +1,8 @@
-"""`mycel remote`, `clone`, `pull` and `push`: workspaces that are elsewhere."""
+"""`mycel remote`, `clone`, `pull`, `push` and `follow`: workspaces that are elsewhere."""
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ from mycel.model.names import count
 
 if TYPE_CHECKING:
     from mycel.api.graph import Graph
+    from mycel.remote.copying import Pulled
     from mycel.remote.registry import RemoteEntry, RemoteRegistry
     from mycel.remote.sources import RemoteHead
 
@@ -91,6 +93,7 @@ def remove(session: Invocation, *, name: str) -> None:
 @click.option("--as", "called", metavar="NAME", help="The name in the registry of a new address")
 @click.option("--token-env", default="", metavar="VARIABLE", help="The variable with the token")
 @click.option("--token-file", default="", metavar="FILE", help="A file with it, of mode 600")
+@click.option("--path", "part", default="", metavar="PATH", help="Only what is under a path")
 @pass_session
 def clone(
     session: Invocation,
@@ -100,11 +103,13 @@ def clone(
     called: str | None,
     token_env: str,
     token_file: str,
+    part: str,
 ) -> None:
     """Copy a workspace exactly: the same commits, roots and history.
 
-    A copy that was cut goes on where it was. The head is pinned: later pulls refuse a remote whose
-    history was rewritten.
+    `--branch` is the branch to copy, and `--path` a part: such a clone has nothing else, with a
+    history of its own, and is pulled and pushed like any other. A copy that was cut goes on where
+    it was. The head is pinned: later pulls refuse a remote whose history was rewritten.
     """
     from mycel.knowledge.uris import workspace_named
     from mycel.remote.copying import clone as copy
@@ -117,8 +122,13 @@ def clone(
         url = _address(name)
         called = called or workspace_named(Path(url.rstrip("/")).name.removesuffix(".db"))
         path = str(Path(token_file).expanduser().absolute()) if token_file else ""
-        entry = RemoteEntry(called, url, token_env, path)
+        branch = session.given.get("branch", "")
+        entry = RemoteEntry(called, url, token_env, path, branch, _pattern(part))
         registry.check_new(entry)
+    elif part or "branch" in session.given:
+        raise click.UsageError(
+            f"{entry.name} is registered. Clone its address with --as, to register a part of it."
+        )
     place = (target or Path(f"{entry.name}.db")).absolute()
     with open_source(entry) as source:
         head = copy(source, place)
@@ -151,6 +161,11 @@ def pull(session: Invocation, *, name: str | None) -> int:
         with open_source(entry) as source:
             result = follow(db, source, pinned=pinned, name=entry.name)
         _pin(registry, entry, result.head, str(Path(db.path).absolute()))
+    session.out.say(_words(entry, result), result.to_dict())
+    return CONFLICTING if result.status == "conflicts" else 0
+
+
+def _words(entry: RemoteEntry, result: Pulled) -> str:
     words = {
         "up_to_date": "Nothing is missing here.",
         "ahead": "Nothing is missing here; `mycel push` sends what the remote lacks.",
@@ -158,18 +173,52 @@ def pull(session: Invocation, *, name: str | None) -> int:
         "merged": f"Merged {entry.name} at {short(result.head.commit)}.",
         "conflicts": "Conflicts are left: `mycel conflicts` shows them.",
     }
-    session.out.say(words[result.status], result.to_dict())
-    return CONFLICTING if result.status == "conflicts" else 0
+    return words[result.status]
+
+
+@click.command(cls=Command)
+@click.argument("name", required=False, help="The workspace; by default the one it was cloned from")
+@pass_session
+def follow(session: Invocation, *, name: str | None) -> int:
+    """Keep a clone up to date: what is committed there comes at once, until Ctrl-C.
+
+    While the remote is away it is tried again; nothing is lost meanwhile. The exit status is 1 if
+    conflicts are left: decide them and follow again.
+    """
+    from mycel.remote.following import Away
+    from mycel.remote.following import follow as pulls
+    from mycel.remote.registry import RemoteRegistry
+    from mycel.remote.sources import open_source
+
+    registry = RemoteRegistry()
+    with session.open() as db:
+        entry = _entry_of(registry, db, name)
+        pinned = (entry.entries, bytes.fromhex(entry.journal_root)) if entry.entries else None
+        place = str(Path(db.path).absolute())
+        with open_source(entry) as source:
+            for result in pulls(db, source, pinned=pinned, name=entry.name):
+                if isinstance(result, Away):
+                    words = f"{result.reason} Trying again in {result.pause_s:g} s."
+                else:
+                    words = _words(entry, result)
+                    _pin(registry, entry, result.head, place)
+                session.out.say(words, result.to_dict())
+                sys.stdout.flush()
+                if result.to_dict()["status"] == "conflicts":
+                    return CONFLICTING
+    return 0
 
 
 @click.command(cls=Command)
 @click.argument("name", required=False, help="The workspace; by default the one it was cloned from")
 @click.option("--propose", is_flag=True, help="As a proposal, which others review")
+@click.option("--squash", is_flag=True, help="As one commit")
 @pass_session
-def push(session: Invocation, *, name: str | None, propose: bool) -> None:
-    """Submit what this graph has beyond its remote, as one commit there.
+def push(session: Invocation, *, name: str | None, propose: bool, squash: bool) -> None:
+    """Submit what this graph has beyond its remote, commit by commit.
 
-    A token that may only propose makes a proposal. After a commit this graph pulls.
+    Each keeps its message; the author is that of the token. A proposal is one change: a token that
+    may only propose makes one. After a commit this graph pulls.
     """
     from mycel.remote.copying import pull as follow
     from mycel.remote.copying import push as send
@@ -180,7 +229,7 @@ def push(session: Invocation, *, name: str | None, propose: bool) -> None:
     with session.open() as db:
         entry = _entry_of(registry, db, name)
         with open_source(entry) as source:
-            result = send(db, source, name=entry.name, propose=propose)
+            result = send(db, source, name=entry.name, propose=propose, squash=squash)
             if result.status == "committed":
                 pinned = (entry.entries, bytes.fromhex(entry.journal_root))
                 follow_up = follow(
@@ -198,6 +247,11 @@ def push(session: Invocation, *, name: str | None, propose: bool) -> None:
 def _address(url: str) -> str:
     """An address as it is registered; a path is absolute."""
     return url if "://" in url else str(Path(url).expanduser().absolute())
+
+
+def _pattern(part: str) -> str:
+    """A path of a workspace, and everything below it."""
+    return f"/{part.strip('/').removesuffix('/**')}/**" if part else ""
 
 
 def _entry_of(registry: RemoteRegistry, db: Graph, name: str | None) -> RemoteEntry:

@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 
 from mycel.errors import InvalidValueType, NotFound
 from mycel.merkle import log
-from mycel.model import commits, times
+from mycel.model import cbor, commits, times
 from mycel.model.names import kind_of, shorten
 from mycel.store.file.layout import OPEN_END
 from mycel.store.file.rows import Row
@@ -187,6 +187,13 @@ def changes_since(reader: Reader, first_seq: int) -> list[tuple[int, int]]:
     """The kind and element of every entry from a position on, of an open transaction too."""
     query = "SELECT DISTINCT kind, element FROM journal WHERE seq >= ?"
     return [(kind, element) for kind, element in reader.fetch_all(query, (first_seq,))]
+
+
+def marks_since(reader: Reader, first_seq: int) -> list[marks.Mark]:
+    """The marks from a position on, of an open transaction too."""
+    query = "SELECT after FROM journal WHERE seq >= ? AND kind = ? ORDER BY seq"
+    rows = reader.column(query, (first_seq, int(Kind.MARK)))
+    return [marks.Mark(*cbor.decode(record)) for record in rows]
 
 
 def has_purged(reader: Reader, entry: LogEntry) -> bool:
