@@ -71,6 +71,7 @@ _MODULES: Final = {
     "proofs": "prove verify",
     "submission": "submit proposal",
     "remotes": "remote clone pull push follow",
+    "trust": "key witness",
 }
 """The commands of each module that is not called after its only command."""
 
@@ -134,6 +135,8 @@ _PANELS: Final = {
         "pull": "Bring a clone up to date with its remote; only what is missing travels.",
         "push": "Submit what this graph has beyond its remote, commit by commit.",
         "follow": "Keep a clone up to date: what is committed there comes at once, until Ctrl-C.",
+        "key": "Make and show the key with which a server signs the heads of a graph.",
+        "witness": "Keep the heads that a remote shows, and fail if its history was rewritten.",
     },
     "History and proofs": {
         "log": "List transactions, newest first; each is a commit.",

@@ -46,6 +46,7 @@ from mycel.http.worker_pool import Workers
 from mycel.merkle.proofs import Snapshot
 from mycel.model.allowance import shortage
 from mycel.model.limits import BATCH_COMMANDS_MAX
+from mycel.remote.signing import HeadSigner
 
 if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send
@@ -77,6 +78,7 @@ def build_app(
     workspace: str = "graph",
     root: Path | None = None,
     workers: Workers | None = None,
+    signer: HeadSigner | None = None,
     opens_page: bool = False,
 ) -> RequestGate:
     """Everything that a server answers, as one ASGI application.
@@ -97,6 +99,7 @@ def build_app(
         workspace=workspace,
         root=root,
         workers=workers,
+        signer=signer,
         opens_page=opens_page,
         load_after_s=LOAD_AFTER_S,
     )
@@ -123,12 +126,14 @@ def graph_app(
     workspace: str,
     root: Path | None,
     workers: Workers,
+    signer: HeadSigner | None = None,
     opens_page: bool = False,
     load_after_s: float | None = None,
 ) -> Starlette:
     """The routes of one graph, without a gate, for the server of one graph or of many.
 
-    With `load_after_s`, doors are loaded by then, even if nobody has used them.
+    `signer` signs heads. With `load_after_s`, doors are loaded by then, even if nobody has used
+    them.
     """
     opened = [_OpenDoor(door, load_after_s) for door in doors]
     pages = _Pages(db, policy, opened, branches, workers)
@@ -152,7 +157,7 @@ def graph_app(
             *(Route(door.door.path, door) for door in opened),
             *branch_routes(policy, branches, workers),
             *query_routes(policy, branches, workers),
-            *remote_routes(branches, workers, workspace),
+            *remote_routes(branches, workers, workspace, signer),
             *submission_routes(policy, branches, workers, workspace),
             *explorer.routes(),
         ],

@@ -27,6 +27,7 @@ from mycel.knowledge.subgraph import NODES_MAX, STARTS_MAX, SubgraphRequest, rea
 from mycel.model.directions import DIRECTIONS
 from mycel.model.limits import INTEGER_MAX
 from mycel.remote import pages
+from mycel.remote.signing import HeadSigner
 from mycel.sharing.scopes import ACTIONS, WorkspaceAccess, readable_text
 
 CBOR: Final = "application/cbor"
@@ -47,6 +48,7 @@ class _RemoteCall(NamedTuple):
     workspace: str
     access: WorkspaceAccess | None
     given: Mapping[str, Any]
+    signer: HeadSigner | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +65,18 @@ class RemoteEndpoint:
 
 def _refs(call: _RemoteCall) -> RemoteAnswer:
     payload = {"workspace": call.workspace} | pages.refs(call.db)
+    paths: list[str] = []
     heads = "".join(head["name"] + head["overall_root"] for head in payload["branches"])
     access = call.access
     payload["can"] = [action for action in ACTIONS if access is None or access.may_ever(action)]
     if access is not None and not access.reads_everything:
-        payload["paths"] = readable_text(access.patterns("read", call.db.branch))
+        payload["paths"] = paths = readable_text(access.patterns("read", call.db.branch))
+    if call.signer is not None:
+        payload["key"] = call.signer.key
+        for head in payload["branches"]:
+            head["signature"] = call.signer.sign(
+                head["name"], paths, head["entries"], head["overall_root"]
+            )
     digest = sha256(f"{heads}{sorted(payload['tags'].items())}{payload['can']}".encode())
     return RemoteAnswer(encode(payload), digest.hexdigest())
 
@@ -99,7 +108,9 @@ def _journal(call: _RemoteCall) -> RemoteAnswer:
 
 
 def _consistency(call: _RemoteCall) -> RemoteAnswer:
-    return RemoteAnswer(encode(pages.consistency(call.db, call.given["from"]).to_dict()))
+    return RemoteAnswer(
+        encode(pages.consistency(call.db, call.given["from"], call.given["to"]).to_dict())
+    )
 
 
 def _subgraph(call: _RemoteCall) -> RemoteAnswer:
@@ -168,7 +179,12 @@ REMOTE_ENDPOINTS: Final = (
         "/consistency",
         "The proof that an older journal is the beginning of this one",
         _consistency,
-        {"from": _position("The entries of the older journal", 0)},
+        {
+            "from": _position("The entries of the older journal", 0),
+            "to": _position(
+                "The position of the commit that continues it; the head if left out", None
+            ),
+        },
     ),
     RemoteEndpoint(
         "/subgraph",
@@ -187,8 +203,10 @@ REMOTE_ENDPOINTS: Final = (
 )
 
 
-def remote_routes(branches: OpenBranches, workers: Workers, workspace: str) -> list[Route]:
-    """The routes of all endpoints."""
+def remote_routes(
+    branches: OpenBranches, workers: Workers, workspace: str, signer: HeadSigner | None
+) -> list[Route]:
+    """The routes of all endpoints; heads are signed if the workspace has a key."""
 
     def route(endpoint: RemoteEndpoint) -> Route:
         async def serve(request: Request) -> Response:
@@ -200,7 +218,7 @@ def remote_routes(branches: OpenBranches, workers: Workers, workspace: str) -> l
                     with branches.using(branch) as db:
                         db.check_in_place()
                         access = request.scope.get(PERMISSION)
-                        return endpoint.run(_RemoteCall(db, workspace, access, known))
+                        return endpoint.run(_RemoteCall(db, workspace, access, known, signer))
 
                 content = await workers.run(request.scope, run)
             except VersionConflict as error:

@@ -29,6 +29,7 @@ from mycel.remote.registry import RemoteEntry, RemoteRegistry
 
 if TYPE_CHECKING:
     from mycel.remote.http_client import HttpClient
+    from mycel.remote.sources import RemoteHead
 
 ROUNDS_MAX: Final = 3
 TEXT_CHARACTERS: Final = 2_000
@@ -146,35 +147,39 @@ class Elsewhere:
 
     def _check_root(self, client: HttpClient, entry: RemoteEntry, payload: dict[str, Any]) -> None:
         """Check that the root of an answer continues the one that was pinned."""
-        from mycel.remote.sources import (  # noqa: PLC0415 - as above
-            RemoteHead,
-            check_consistency,
-            open_source,
-        )
+        from mycel.remote.sources import check_continues, open_source  # noqa: PLC0415 - as above
 
         snapshot = Snapshot.from_dict(payload["proofs"]["snapshot"])
         if snapshot.overall_root.hex() != payload["overall_root"]:
             raise RemoteFailed("The root of the answer is not that of its proofs.")
-        if not entry.entries:
-            self._registry.pin(entry.name, snapshot.entries, snapshot.journal_root.hex())
-            return
         root = bytes.fromhex(entry.journal_root)
-        if (snapshot.entries, snapshot.journal_root) == (entry.entries, root):
+        if entry.entries and (snapshot.entries, snapshot.journal_root) == (entry.entries, root):
             return
-        with open_source(entry) as source:
-            self.requests += 1
-            proof = source.consistency(entry.entries)
-        head = RemoteHead(
-            "main",
-            payload["commit"],
-            snapshot.entries,
-            snapshot.journal_root,
-            snapshot.overall_root,
-            entry.name,
-            (),
-        )
-        check_consistency(proof, entry.entries, root, head)
+        if entry.entries or entry.key:
+            with open_source(entry) as source:
+                head = _head_of(entry, payload, snapshot)
+                if entry.key:  # The head is signed, and the answer is of it or of an older state.
+                    self.requests += 1
+                    newest = source.head()
+                    check_continues(source, newest, snapshot.entries, snapshot.journal_root)
+                if entry.entries:
+                    self.requests += 1
+                    check_continues(source, head, entry.entries, root)
         self._registry.pin(entry.name, snapshot.entries, snapshot.journal_root.hex())
+
+
+def _head_of(entry: RemoteEntry, payload: Mapping[str, Any], snapshot: Snapshot) -> RemoteHead:
+    from mycel.remote.sources import RemoteHead  # noqa: PLC0415 - as above
+
+    return RemoteHead(
+        "main",
+        payload["commit"],
+        snapshot.entries,
+        snapshot.journal_root,
+        snapshot.overall_root,
+        entry.name,
+        (),
+    )
 
 
 def _nodes(

@@ -21,14 +21,13 @@ from mycel.errors import (
     ConstraintViolation,
     DatabaseCorrupt,
     DuplicateExists,
-    HistoryRewritten,
     RemoteFailed,
     VersionConflict,
 )
 from mycel.history.merge.outcome import Merge
 from mycel.model.names import count
 from mycel.remote.pages import change_to_dict
-from mycel.remote.sources import RemoteHead, RemoteSource, check_consistency
+from mycel.remote.sources import RemoteHead, RemoteSource, check_consistency, check_continues
 from mycel.store.database import Store
 from mycel.store.file import branch_files
 from mycel.store.query.commits import (
@@ -118,14 +117,14 @@ def pull(
     """
     head = source.head()
     if pinned is not None and pinned[0]:
-        _check_continues(source, head, *pinned)
+        check_continues(source, head, *pinned)
     with db.reading() as reader:
         position, here = reader.position, reader.head().snapshot().journal_root
         is_ahead = position >= head.entries and _root_at(reader, head.entries) == head.journal_root
     if is_ahead:
         return Pulled("up_to_date" if position == head.entries else "ahead", head)
     if position < head.entries:
-        proof = source.consistency(position)
+        proof = source.consistency(position, head.entries)
         if proof.old_journal_root == here:
             check_consistency(proof, position, here, head)
             db.follow_in(lambda store: _follow(store, source, head, progress))
@@ -259,7 +258,7 @@ def _merge_apart(
                 before = reader.position
                 here = reader.head().snapshot().journal_root
             if before < head.entries:
-                check_consistency(source.consistency(before), before, here, head)
+                check_consistency(source.consistency(before, head.entries), before, here, head)
             _follow(store, source, head, progress)
     else:
         clone(source, path, progress=progress)
@@ -297,20 +296,6 @@ def _follow(
         if progress is not None:
             progress(after, head.entries)
     store.fold()
-
-
-def _check_continues(
-    source: RemoteSource, head: RemoteHead, entries: int, journal_root: bytes
-) -> None:
-    """Check that a remote continues the head that it has shown before."""
-    try:
-        proof = source.consistency(entries)
-    except VersionConflict:
-        raise HistoryRewritten(
-            f"The remote has {head.entries} entries, and had {entries} before: its history was"
-            " rewritten, or it is an older copy."
-        ) from None
-    check_consistency(proof, entries, journal_root, head)
 
 
 def _root_at(reader: Reader, entries: int) -> bytes | None:

@@ -14,6 +14,7 @@ from mycel.merkle.proofs import ConsistencyProof
 from mycel.model import cbor, times
 from mycel.model.elements import Element, Proposition
 from mycel.model.names import shorten
+from mycel.model.state import State
 from mycel.store.check.proofs import prove_consistency
 from mycel.store.file.branch_files import MAIN
 from mycel.store.query.commits import commit_at, tags, transactions, transactions_after
@@ -143,18 +144,27 @@ def journal_page(db: Graph, after: int, limit: int = COMMITS_MAX) -> bytes:
     )
 
 
-def consistency(db: Graph, entries: int) -> ConsistencyProof:
-    """The proof that a journal of so many entries is the beginning of this one.
+def consistency(db: Graph, entries: int, to: int | None = None) -> ConsistencyProof:
+    """The proof that a journal of so many entries is the beginning of that of a commit.
+
+    `to` is the position at which the commit ends; without it, the head is meant.
 
     Raises:
-        VersionConflict: this journal has fewer.
+        VersionConflict: the journal has fewer.
+        ConstraintViolation: no commit ends there.
     """
     with db.reading() as reader:
         head = reader.position
-        if entries > head:
+        if max(entries, to or 0) > head:
             raise VersionConflict(
-                f"The journal has {head} entries, and not {shorten(str(entries))}.",
+                f"The journal has {head} entries, and not {shorten(str(max(entries, to or 0)))}.",
                 hint="This is an older copy, or its history was rewritten.",
                 data={"entries": head},
             )
-        return prove_consistency(reader, entries)
+        if to is None or to == head:
+            return prove_consistency(reader, entries)
+        if entries > to or entry_at(reader, to) != to:
+            raise ConstraintViolation(
+                f"No commit after {entries} entries ends at {to}.", hint="Pass the `seq` of one."
+            )
+        return prove_consistency(reader.at(State(to)), entries)

@@ -7,6 +7,7 @@
     branch = "draft"                              # the branch that is meant, if it is not main
     path = "/infra/**"                            # the part that is meant, if it is not all
     graph = "/home/ada/shop.db"                   # the clone of it
+    key = "ed25519:7b…"                           # the key that signs its heads
     entries = 1042                                # the pinned head: the remote never goes back
     journal_root = "9f…"
 
@@ -59,6 +60,8 @@ class RemoteEntry:
     """The branch of the remote; empty for main."""
     path: str = ""
     """The path below which its nodes are; empty for all."""
+    key: str = ""
+    """The key that signs its heads; once it is pinned, no head without its signature counts."""
     entries: int = 0
     journal_root: str = ""
 
@@ -167,13 +170,19 @@ class RemoteRegistry:
         self._write(entries)
         return entry
 
-    def pin(self, name: str, entries: int, journal_root: str, *, graph: str = "") -> None:
-        """Remember the head that a remote has shown, which it has to continue from now on."""
+    def pin(
+        self, name: str, entries: int, journal_root: str, *, graph: str = "", key: str = ""
+    ) -> None:
+        """Remember the head that a remote has shown, which it has to continue from now on.
+
+        A key is remembered if none is pinned yet.
+        """
         known = self._read()
         entry = known.get(name)
         if entry is not None:
             graph = graph or entry.graph
-            known[name] = replace(entry, entries=entries, journal_root=journal_root, graph=graph)
+            pinned = replace(entry, entries=entries, journal_root=journal_root)
+            known[name] = replace(pinned, graph=graph, key=entry.key or key)
             self._write(known)
 
     def _read(self) -> dict[str, RemoteEntry]:
@@ -235,6 +244,10 @@ def check_entry(entry: RemoteEntry) -> None:
         raise ConstraintViolation(f"The entry of {entry.name} has a value of a wrong kind.")
     if entry.branch:
         check_name(entry.branch)
+    if not re.fullmatch(r"(ed25519:[0-9a-f]{64})?", entry.key):
+        raise ConstraintViolation(
+            f"{shorten(repr(entry.key))} is no key.", hint="`mycel key show` prints one."
+        )
     if not re.fullmatch(r"(/[^\s\x00-\x1f]*)?", entry.path):
         raise ConstraintViolation(
             f"{shorten(repr(entry.path))} is no path of a workspace.", hint="It is like /infra/**."

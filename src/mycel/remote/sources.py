@@ -20,6 +20,7 @@ from mycel.model import cbor
 from mycel.remote import pages
 from mycel.remote.http_client import JOURNAL_BYTES_MAX, HttpClient
 from mycel.remote.registry import RemoteEntry
+from mycel.remote.signing import can_check, check_signature
 from mycel.store.file.branch_files import MAIN
 from mycel.store.write.journal_copy import CopiedPage
 
@@ -37,6 +38,9 @@ class RemoteHead(NamedTuple):
     overall_root: bytes
     workspace: str
     can: tuple[str, ...]
+    key: str = ""
+    """The key that has signed it; empty for none."""
+    signature: str = ""
 
 
 class RemotePage(NamedTuple):
@@ -62,8 +66,8 @@ class RemoteSource(Protocol):
         """The page of the journal after a position."""
         ...
 
-    def consistency(self, entries: int) -> ConsistencyProof:
-        """The proof that a journal of so many entries is the beginning."""
+    def consistency(self, entries: int, to: int) -> ConsistencyProof:
+        """The proof that a journal of so many entries is the beginning of that of a commit."""
         ...
 
     def submit(self, body: Mapping[str, Any]) -> tuple[int, dict[str, Any]]:
@@ -84,7 +88,7 @@ class ServerSource:
     def __init__(self, entry: RemoteEntry, branch: str) -> None:
         self.client: Final = HttpClient(entry.url, entry.token(), path=entry.path)
         self._branch: Final = branch
-        self._is_part: Final = bool(entry.path)
+        self._entry: Final = entry
 
     @property
     def received(self) -> int:
@@ -92,15 +96,15 @@ class ServerSource:
 
     def head(self) -> RemoteHead:
         payload = self.client.get_json("/refs")
-        if self._is_part and not payload.get("paths"):
+        if self._entry.path and not payload.get("paths"):
             raise Unsupported(
                 "The server cannot give a part of a workspace.",
-                hint="Clone the whole workspace, or ask for a server with `--root`.",
+                hint="Clone the whole workspace, or from a server of many workspaces.",
             )
         try:
             for item in payload["branches"]:
                 if item["name"] == self._branch:
-                    return RemoteHead(
+                    head = RemoteHead(
                         item["name"],
                         str(item["commit"]),
                         int(item["entries"]),
@@ -108,10 +112,22 @@ class ServerSource:
                         bytes.fromhex(item["overall_root"]),
                         str(payload["workspace"]),
                         tuple(map(str, payload["can"])),
+                        str(payload.get("key", "")),
+                        str(item.get("signature", "")),
                     )
+                    self._check_signed(head, [str(path) for path in payload.get("paths", ())])
+                    return head
         except (KeyError, TypeError, ValueError) as error:
             raise _unreadable(error) from None
         raise NotFound(f"The remote has no branch {self._branch!r}.")
+
+    def _check_signed(self, head: RemoteHead, paths: list[str]) -> None:
+        """Check a head by the pinned key, or by the one that comes with it, if there is one."""
+        pinned = self._entry.key
+        if pinned or (head.key and can_check()):
+            root = head.overall_root.hex()
+            signed = pinned or head.key, head.signature
+            check_signature(*signed, head.branch, paths, head.entries, root)
 
     def journal(self, after: int) -> RemotePage:
         query = [("after", after), ("branch", self._branch)]
@@ -121,8 +137,8 @@ class ServerSource:
             raise RemoteFailed(f"The remote answered {response.status}.")
         return read_page(response.body)
 
-    def consistency(self, entries: int) -> ConsistencyProof:
-        query = [("from", entries), ("branch", self._branch)]
+    def consistency(self, entries: int, to: int) -> ConsistencyProof:
+        query = [("from", entries), ("to", to), ("branch", self._branch)]
         return ConsistencyProof.from_dict(self.client.get_json("/consistency", query))
 
     def submit(self, body: Mapping[str, Any]) -> tuple[int, dict[str, Any]]:
@@ -168,8 +184,8 @@ class FileSource:
     def journal(self, after: int) -> RemotePage:
         return read_page(pages.journal_page(self.db, after))
 
-    def consistency(self, entries: int) -> ConsistencyProof:
-        return pages.consistency(self.db, entries)
+    def consistency(self, entries: int, to: int) -> ConsistencyProof:
+        return pages.consistency(self.db, entries, to)
 
     def submit(self, body: Mapping[str, Any]) -> tuple[int, dict[str, Any]]:
         outcome = self.db.submissions.submit(
@@ -242,6 +258,23 @@ def read_page(content: bytes) -> RemotePage:
     except Exception as error:  # noqa: BLE001 - whatever a stranger sends
         raise _unreadable(error) from None
     return RemotePage(rows, following)
+
+
+def check_continues(
+    source: RemoteSource, head: RemoteHead, entries: int, journal_root: bytes
+) -> None:
+    """Check that a remote continues a head that it has shown before.
+
+    Raises:
+        HistoryRewritten: it does not.
+    """
+    if head.entries < entries:
+        raise HistoryRewritten(
+            f"The remote has {head.entries} entries, and had {entries} before: its history was"
+            " rewritten, or it is an older copy."
+        )
+    proof = source.consistency(entries, head.entries)
+    check_consistency(proof, entries, journal_root, head)
 
 
 def check_consistency(proof: ConsistencyProof, entries: int, root: bytes, head: RemoteHead) -> None:

@@ -86,6 +86,8 @@ def test_the_commands_are_those_that_were_promised() -> None:
         "pull",
         "push",
         "follow",
+        "key",
+        "witness",
         "log",
         "tag",
         "branch",

@@ -254,7 +254,7 @@ def honest(db: mycel.Graph) -> Answer:
             case "/journal":
                 return 200, {}, pages.journal_page(db, int(given["after"]))
             case _:
-                proof = pages.consistency(db, int(given["from"])).to_dict()
+                proof = pages.consistency(db, int(given["from"]), int(given["to"])).to_dict()
                 return 200, {}, json.dumps(proof).encode()
 
     return answer

@@ -24,7 +24,8 @@
 - `sleep`          sleep
 - `merges`         merge, conflicts, resolve, choices
 - `submission`     submit, proposal
-- `remotes`        remote, clone, pull, push
+- `remotes`        remote, clone, pull, push, follow
+- `trust`          key, witness
 - `differences`    diff, rollback, revert
 - `proofs`         prove, verify
 - `mcp`            mcp

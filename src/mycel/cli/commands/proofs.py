@@ -118,6 +118,7 @@ def _named(db: Graph, word: str) -> str | tuple[str, str]:
 )
 @click.option("--replay", is_flag=True, help="Rebuild everything from the journal alone, too")
 @click.option("--proof", metavar="FILE", help="Check this proof instead; needs no database")
+@click.option("--remote", metavar="NAME", help="Check a registered remote, and the clone of it")
 @click.option("--root", type=root_hash, metavar="HEX", help="The overall root that you trust")
 @click.option(
     "--old-root",
@@ -132,6 +133,7 @@ def verify(
     about: tuple[str, ...],
     replay: bool,
     proof: str | None,
+    remote: str | None,
     root: bytes | None,
     old_root: bytes | None,
 ) -> int:
@@ -139,7 +141,15 @@ def verify(
 
     With --proof and --root, check one proof offline. Say what it must be about when it matters: a
     proof that something is absent, or that an edge is there, names it by a hash alone.
+
+    With --remote, check that a remote is signed by its key and continues the head that was pinned.
     """
+    if remote is not None:
+        if replay or proof is not None or about or root is not None or old_root is not None:
+            raise click.UsageError("--remote stands alone.")
+        from mycel.cli.commands.trust import verify_remote
+
+        return verify_remote(session, remote)
     if proof is not None:
         if replay:
             raise click.UsageError("--replay checks a database, --proof a file: give one of them.")

@@ -35,13 +35,20 @@ def remote() -> None:
 @click.argument("url", help="https://host/ws/NAME, or the path of a graph")
 @click.option("--token-env", default="", metavar="VARIABLE", help="The variable with the token")
 @click.option("--token-file", default="", metavar="FILE", help="A file with it, of mode 600")
+@click.option("--key", default="", metavar="KEY", help="The key that signs its heads")
 @pass_session
-def add(session: Invocation, *, name: str, url: str, token_env: str, token_file: str) -> None:
-    """Register a workspace under a name."""
+def add(
+    session: Invocation, *, name: str, url: str, token_env: str, token_file: str, key: str
+) -> None:
+    """Register a workspace under a name.
+
+    With --key, no head counts that the key has not signed; otherwise a key is pinned when it is
+    first seen.
+    """
     from mycel.remote.registry import RemoteEntry, RemoteRegistry
 
     path = str(Path(token_file).expanduser().absolute()) if token_file else ""
-    entry = RemoteEntry(name, _address(url), token_env, path)
+    entry = RemoteEntry(name, _address(url), token_env, path, key=key)
     RemoteRegistry().add(entry)
     session.out.say(f"Registered {name}: {visible(entry.url)}", {"name": name, "url": entry.url})
 
@@ -68,6 +75,9 @@ def list_(session: Invocation) -> None:
             "token_env": entry.token_env,
             "token_file": entry.token_file,
             "graph": entry.graph,
+            "branch": entry.branch,
+            "path": entry.path,
+            "key": entry.key,
             "entries": entry.entries,
             "journal_root": entry.journal_root,
         },
@@ -270,4 +280,8 @@ def _entry_of(registry: RemoteRegistry, db: Graph, name: str | None) -> RemoteEn
 
 
 def _pin(registry: RemoteRegistry, entry: RemoteEntry, head: RemoteHead, graph: str) -> None:
-    registry.pin(entry.name, head.entries, head.journal_root.hex(), graph=graph)
+    from mycel.remote.signing import can_check
+
+    root = head.journal_root.hex()
+    key = head.key if can_check() else ""
+    registry.pin(entry.name, head.entries, root, graph=graph, key=key)

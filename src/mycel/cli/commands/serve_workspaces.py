@@ -156,6 +156,7 @@ class TeamServer:
         from mycel.http.worker_pool import Workers
         from mycel.http.workspace_mounts import OpenGraph
         from mycel.mirror.follower import Follower
+        from mycel.remote.signing import signer_of
         from mycel.sharing.write_scope import WriteScope
 
         workers = Workers()
@@ -194,6 +195,7 @@ class TeamServer:
                 workspace=name,
                 root=None,
                 workers=workers,
+                signer=signer_of(self._folder.find(name)),
             )
 
         return build_team_app(

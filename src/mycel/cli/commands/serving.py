@@ -96,6 +96,7 @@ def graph_application(
         # These take longest to load.
         from mycel.http.app import build_app
         from mycel.http.worker_pool import Workers
+        from mycel.remote.signing import signer_of
 
         workers = Workers()
         door = mcp_door(
@@ -117,6 +118,7 @@ def graph_application(
             workspace=workspace,
             root=root,
             workers=workers,
+            signer=signer_of(db.path),
             opens_page=opens_page,
         )
         gc.freeze()

@@ -13,6 +13,7 @@ from mycel.model.records import concept_key, proposition_key, tree_key
 from mycel.store.log.audit import Auditor
 from mycel.store.log.journal import JournalNodes
 from mycel.store.log.trees import StateTrees
+from mycel.store.query.history import snapshot_of
 from mycel.store.query.reader import Reader
 from mycel.store.query.refs import Ref
 
@@ -63,20 +64,20 @@ def prove_entry(reader: Reader, seq: int) -> EntryProof:
 
 
 def prove_consistency(reader: Reader, old_entries: int) -> ConsistencyProof:
-    """Prove that the journal of then is the beginning of the journal of now.
+    """Prove that the journal of then is the beginning of that of the reader's state.
 
     Raises:
         NotFound: the journal never had so many entries.
     """
-    head = reader.head()
-    if not 0 <= old_entries <= head.seq:
-        raise NotFound(f"The journal never had {old_entries} entries: it has {head.seq}.")
+    snapshot = snapshot_of(reader)
+    if not 0 <= old_entries <= snapshot.entries:
+        raise NotFound(f"The journal never had {old_entries} entries: it has {snapshot.entries}.")
     nodes = JournalNodes(reader.connection, reader.registry)
     return ConsistencyProof(
         old_entries,
         log.root_at(nodes, old_entries),
-        tuple(log.consistency_path(nodes, old_entries, head.seq)),
-        head.snapshot(),
+        tuple(log.consistency_path(nodes, old_entries, snapshot.entries)),
+        snapshot,
     )
 
 

@@ -1,0 +1,128 @@
+"""A witness keeps the heads that a remote has shown, and finds out if its history was rewritten.
+
+The heads are lines of JSON in a file. Each new head has to continue the newest one of the file. Two
+witnesses who compare their files find a remote that shows each of them another history.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from mycel.errors import HistoryRewritten, InvalidSyntax
+from mycel.model import times
+from mycel.remote.sources import RemoteHead, RemoteSource, check_continues
+from mycel.store.file.plain_files import read_bounded
+
+FILE_BYTES_MAX: Final = 64 << 20
+
+
+class SeenHead(NamedTuple):
+    """A head that a remote has shown."""
+
+    url: str
+    branch: str
+    time: str
+    entries: int
+    journal_root: str
+    overall_root: str
+    key: str = ""
+    signature: str = ""
+    problem: str = ""
+    """The reason for which it was refused."""
+
+
+class Witness:
+    """The heads of one remote in a file."""
+
+    def __init__(self, path: Path, url: str) -> None:
+        """Read the file, which need not be there.
+
+        Raises:
+            InvalidSyntax: it has a line that is no head.
+        """
+        self._path: Final = path
+        self._url: Final = url
+        self._seen: Final = [head for head in read_heads(path) if head.url == url]
+
+    @property
+    def newest(self) -> SeenHead | None:
+        """The newest head that was not refused."""
+        return next((head for head in reversed(self._seen) if not head.problem), None)
+
+    def look(self, source: RemoteSource, now_us: int) -> SeenHead:
+        """Look at the head of a remote, and keep it if it is new.
+
+        Raises:
+            HistoryRewritten: it does not continue what was seen; the file has both.
+        """
+        head = source.head()
+        seen = _seen(self._url, head, now_us)
+        before = self.newest
+        if before is not None and (before.entries, before.journal_root) == seen[3:5]:
+            return before
+        if before is not None:
+            try:
+                check_continues(source, head, before.entries, bytes.fromhex(before.journal_root))
+            except HistoryRewritten as error:
+                self._keep(seen._replace(problem=error.message))
+                raise
+        self._keep(seen)
+        return seen
+
+    def compare(self, source: RemoteSource, others: Iterable[SeenHead]) -> int:
+        """Check that the history has the heads that another witness has seen. Returns how many.
+
+        Raises:
+            HistoryRewritten: it lacks one: the remote shows different histories.
+        """
+        head = source.head()
+        number = 0
+        for seen in others:
+            if seen.branch == head.branch and not seen.problem:
+                root = bytes.fromhex(seen.journal_root)
+                check_continues(source, head, seen.entries, root)
+                number += 1
+        return number
+
+    def _keep(self, head: SeenHead) -> None:
+        with self._path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(head._asdict()) + "\n")
+        self._seen.append(head)
+
+
+def read_heads(path: Path) -> list[SeenHead]:
+    """The heads in the file of a witness; none if there is no file.
+
+    Raises:
+        InvalidSyntax: it has a line that is no head.
+    """
+    try:
+        lines = read_bounded(path, FILE_BYTES_MAX).decode().splitlines()
+    except FileNotFoundError:
+        return []
+    heads = []
+    for number, line in enumerate(lines, 1):
+        try:
+            head = SeenHead(**json.loads(line))
+            bytes.fromhex(head.journal_root + head.overall_root)
+            head = head._replace(entries=int(head.entries))
+        except (ValueError, TypeError):
+            raise InvalidSyntax(f"Line {number} of {str(path)!r} is no head.") from None
+        heads.append(head)
+    return heads
+
+
+def _seen(url: str, head: RemoteHead, now_us: int) -> SeenHead:
+    return SeenHead(
+        url,
+        head.branch,
+        times.to_text(now_us),
+        head.entries,
+        head.journal_root.hex(),
+        head.overall_root.hex(),
+        head.key,
+        head.signature,
+    )
