@@ -92,7 +92,19 @@ class ProposalPreview(NamedTuple):
 class Proposals:
     """The proposals for one branch: `db.proposals`. It iterates over the open ones."""
 
-    def __init__(self, store: Store, defaults: WriteDefaults, branches: Branches) -> None:
+    def __init__(
+        self,
+        store: Store,
+        defaults: WriteDefaults,
+        branches: Branches,
+        whole: Store | None = None,
+    ) -> None:
+        """Take the graph; for a copy of a part, `whole` is the graph that has the proposals.
+
+        Of these a caller sees its own.
+        """
+        self._is_part: Final = whole is not None
+        self._place: Final = whole or store
         self._store: Final = store
         self._defaults: Final = defaults
         self._branches: Final = branches
@@ -116,9 +128,9 @@ class Proposals:
                 f"No proposal can be {shorten(repr(status))}.",
                 hint=f"The status is {', '.join(STATUSES)} or all.",
             )
-        with self._store.reading() as reader:
+        with self._place.reading() as reader:
             rows = proposal_rows(reader, None if status == "all" else status, limit)
-        return [_proposal(row) for row in rows]
+        return [self._proposal(row) for row in rows if self._sees(row)]
 
     def get(self, id_: str) -> Proposal:
         """One proposal, by its id or the beginning of it.
@@ -126,12 +138,15 @@ class Proposals:
         Raises:
             NotFound: there is none.
         """
-        return _proposal(self._row(id_))
+        return self._proposal(self._row(id_))
 
     def preview(self, proposal: Proposal | str) -> ProposalPreview:
         """The changes that a proposal would make now, and the conflicts in its way."""
-        row = self._row(_id(proposal))
-        result, changes = self._submitting.preview(self._request(row))
+        request = self._request(self._row(_id(proposal)))
+        submitting = self._submitting
+        if self._is_part:  # Its base is a commit of the whole graph.
+            request = request._replace(theirs=submitting.base_commit(None))
+        result, changes = submitting.preview(request)
         return ProposalPreview(result.counts, changes, result.conflicts, result.warnings)
 
     def accept(
@@ -145,7 +160,7 @@ class Proposals:
             NotFound, ConstraintViolation: it is not there, or not open.
             AccessDenied: the caller may not write all that it changes.
         """
-        self._store.check_may_write()
+        self._check_may_decide()
         row = self._open_row(_id(proposal))
         accepter = owner_of(self._defaults.actor_or(by))
         reason = message or row.body["message"] or f"proposal {row.id}"
@@ -181,7 +196,7 @@ class Proposals:
         Raises:
             NotFound, ConstraintViolation: it is not there or not open, or the reason is empty.
         """
-        self._store.check_may_write()
+        self._check_may_decide()
         check_text(reason, "reason", REASON_BYTES_MAX, empty=False)
         return self._end(_id(proposal), "rejected", by, reason)
 
@@ -232,14 +247,34 @@ class Proposals:
             edits=row.body["edits"],
         )
 
+    def _check_may_decide(self) -> None:
+        self._store.check_may_write()
+        if self._is_part:
+            raise AccessDenied(
+                "A token that may read some paths only cannot decide about proposals.",
+                hint="It takes a token with the scope `read:/**` as well.",
+            )
+
+    def _sees(self, row: StoredProposal) -> bool:
+        """True if the caller may see a proposal: all of them, or its own."""
+        return not self._is_part or row.actor == owner_of(self._defaults.actor_or(None))
+
+    def _proposal(self, row: StoredProposal) -> Proposal:
+        proposal = _proposal(row)
+        return (
+            proposal._replace(base="", ended=_outside(proposal.ended))
+            if self._is_part
+            else proposal
+        )
+
     def _row(self, id_: str) -> StoredProposal:
-        with self._store.reading() as reader:
+        with self._place.reading() as reader:
             row = proposal_row(reader, id_)
             if row is None and len(id_) >= 4:
                 rows = proposal_rows(reader, None, LISTED_MAX)
-                rows = [each for each in rows if each.id.startswith(id_)]
+                rows = [item for item in rows if item.id.startswith(id_) and self._sees(item)]
                 row = rows[0] if len(rows) == 1 else None
-        if row is None:
+        if row is None or not self._sees(row):
             raise NotFound(
                 f"There is no proposal {shorten(id_)!r}.",
                 hint="db.proposals (`mycel proposal list`) lists them.",
@@ -262,8 +297,13 @@ class Proposals:
         return self.get(row.id)
 
     def _change(self, row: StoredProposal, status: ProposalStatus, body: dict[str, Any]) -> None:
-        if not self._store.annotate(submissions.change_proposal, row, status, body):
+        if not self._place.annotate(submissions.change_proposal, row, status, body):
             raise _changed(row)
+
+
+def _outside(ended: dict[str, Any] | None) -> dict[str, Any] | None:
+    """The end of a proposal without the entry of its commit, which is one of the whole graph."""
+    return ended and {key: value for key, value in ended.items() if key != "seq"}
 
 
 def _changed(row: StoredProposal) -> MycelError:

@@ -34,6 +34,7 @@ from mycel.store.database import Store
 from mycel.store.log import submissions
 from mycel.store.log.submissions import KeptOutcome, StoredProposal
 from mycel.store.query.commits import commit_at
+from mycel.store.query.copies import copy_head
 from mycel.store.query.submissions import outcome_of
 from mycel.store.write.submissions import keep_outcome, known_outcome
 from mycel.store.write.transaction import Transaction
@@ -86,7 +87,15 @@ class _KnownError(Exception):
 class Submissions:
     """The submissions to one branch: `db.submissions`."""
 
-    def __init__(self, store: Store, defaults: WriteDefaults, branches: Branches) -> None:
+    def __init__(
+        self,
+        store: Store,
+        defaults: WriteDefaults,
+        branches: Branches,
+        whole: Store | None = None,
+    ) -> None:
+        """Take the graph; for a copy of a part, `whole` is the graph that gets the proposals."""
+        self._whole: Final = whole
         self._store: Final = store
         self._defaults: Final = defaults
         self._branches: Final = branches
@@ -127,11 +136,6 @@ class Submissions:
             on_conflict = "propose"
         if on_conflict == "propose":
             check_may("propose", self._branches.open)
-            if permission is not None and not permission.reads_all(self._branches.open):
-                raise AccessDenied(
-                    "A token that may read some paths only cannot propose yet.",
-                    hint="Give it the scope `read:/**` as well; what it may propose stays limited.",
-                )
         digest = "" if key is None else _digest(edits if content is None else content)
         if owner is not None and (known := self._known(owner)) is not None:
             return self._again(known, digest)
@@ -161,12 +165,7 @@ class Submissions:
         except _KnownError as error:
             return self._again(error.outcome, digest)
         except StaleBaseError as error:
-            raise VersionConflict(
-                "The base of the submission is not the head of the branch.",
-                hint="Read what changed since, and submit again with the head as base; or let"
-                " on_conflict be merge.",
-                data={"status": "stale", "head": error.head},
-            ) from None
+            raise _stale(error.head) from None
         if result.conflicts:
             return Submission("conflicts", head=result.head, conflicts=result.conflicts)
         return self._show(_body(result))
@@ -194,7 +193,11 @@ class Submissions:
 
     def _known(self, owner: tuple[str, str]) -> KeptOutcome | None:
         with self._store.reading() as reader:
-            return outcome_of(reader, *owner)
+            known = outcome_of(reader, *owner)
+        if known is None and self._whole is not None:
+            with self._whole.reading() as reader:
+                known = outcome_of(reader, *owner)
+        return known
 
     def _again(self, known: KeptOutcome, digest: str) -> Submission:
         if known.digest != digest:
@@ -242,7 +245,7 @@ class Submissions:
         conflicts = submitting.conflicts_of(request)
         body = {
             "message": request.message,
-            "base": request.theirs,
+            "base": request.theirs if self._whole is None else self._base_in_whole(request),
             "edits": request.edits,
             "comments": [],
         }
@@ -252,7 +255,8 @@ class Submissions:
         outcome = KeptOutcome(
             digest, {"status": "proposed", "proposal": row.id, "conflicts": len(conflicts)}
         )
-        known = self._store.annotate(submissions.add_proposal, row, owner, outcome)
+        store = self._whole or self._store
+        known = store.annotate(submissions.add_proposal, row, owner, outcome)
         if known is None:
             return self._show(outcome.body)
         if known.body:
@@ -261,6 +265,27 @@ class Submissions:
             f"{submissions.OPEN_MAX} proposals are open, which is the limit.",
             hint="Accept or reject some first.",
         )
+
+    def _base_in_whole(self, request: Request) -> str:
+        """The commit of the whole graph that a copy of a part shows now.
+
+        Raises:
+            VersionConflict: an earlier state of the copy was edited.
+        """
+        with self._store.reading() as reader:
+            head, copied = commit_at(reader, reader.position), copy_head(reader)
+        if request.theirs != head or copied is None:
+            raise _stale(head)
+        return copied.commit
+
+
+def _stale(head: str) -> VersionConflict:
+    return VersionConflict(
+        "The base of the submission is not the head of the branch.",
+        hint="Read what changed since, and submit again with the head as base; or let"
+        " on_conflict be merge.",
+        data={"status": "stale", "head": head},
+    )
 
 
 def _body(result: Submitted) -> dict[str, Any]:

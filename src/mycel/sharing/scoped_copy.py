@@ -108,6 +108,7 @@ class ScopedCopy:
                 busy_timeout_s=self._timeout_s,
                 guards=(WriteScope(), PassOn(self._source, self._filter)),
             )
+            self.graph.be_part_of(self._source)
         except BaseException:
             follower.close()
             raise
