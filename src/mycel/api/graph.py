@@ -115,7 +115,7 @@ class Graph(GraphView):
         self._defaults: Final = WriteDefaults(actor, message)
         self._adjacency: Adjacency = Adjacency(store)
         self._search_index: Final = SearchIndex(store, embedder)
-        self._whole: Store | None = None
+        self._full_store: Store | None = None
 
     @cached_property
     def engine(self) -> Engine:
@@ -183,14 +183,14 @@ class Graph(GraphView):
         """Changes to an earlier state, each committed once under a key, or proposed."""
         from mycel.history.submissions import Submissions  # noqa: PLC0415 - not every use submits
 
-        return Submissions(self._store, self._defaults, self.branches, self._whole)
+        return Submissions(self._store, self._defaults, self.branches, self._full_store)
 
     @cached_property
     def proposals(self) -> Proposals:
         """Changes that wait for somebody to accept or reject them."""
         from mycel.history.proposals import Proposals  # noqa: PLC0415 - as above
 
-        return Proposals(self._store, self._defaults, self.branches, self._whole)
+        return Proposals(self._store, self._defaults, self.branches, self._full_store)
 
     @property
     def path(self) -> str:
@@ -313,9 +313,9 @@ class Graph(GraphView):
 
     # Writing.
 
-    def be_part_of(self, whole: Graph) -> None:
+    def be_part_of(self, graph: Graph) -> None:
         """Put proposals into another graph, of which this one is a copy of a part."""
-        self._whole = whole._store
+        self._full_store = graph._store
 
     def follow_in(self, work: Callable[[Store], None]) -> None:
         """Let a layer above append what another copy of this graph has."""

@@ -97,14 +97,14 @@ class Proposals:
         store: Store,
         defaults: WriteDefaults,
         branches: Branches,
-        whole: Store | None = None,
+        full_store: Store | None = None,
     ) -> None:
-        """Take the graph; for a copy of a part, `whole` is the graph that has the proposals.
+        """Take the graph; for a copy of a part, `full_store` has the proposals.
 
         Of these a caller sees its own.
         """
-        self._is_part: Final = whole is not None
-        self._place: Final = whole or store
+        self._is_part: Final = full_store is not None
+        self._place: Final = full_store or store
         self._store: Final = store
         self._defaults: Final = defaults
         self._branches: Final = branches

@@ -92,10 +92,10 @@ class Submissions:
         store: Store,
         defaults: WriteDefaults,
         branches: Branches,
-        whole: Store | None = None,
+        full_store: Store | None = None,
     ) -> None:
-        """Take the graph; for a copy of a part, `whole` is the graph that gets the proposals."""
-        self._whole: Final = whole
+        """Take the graph; for a copy of a part, `full_store` gets the proposals."""
+        self._full_store: Final = full_store
         self._store: Final = store
         self._defaults: Final = defaults
         self._branches: Final = branches
@@ -194,8 +194,8 @@ class Submissions:
     def _known(self, owner: tuple[str, str]) -> KeptOutcome | None:
         with self._store.reading() as reader:
             known = outcome_of(reader, *owner)
-        if known is None and self._whole is not None:
-            with self._whole.reading() as reader:
+        if known is None and self._full_store is not None:
+            with self._full_store.reading() as reader:
                 known = outcome_of(reader, *owner)
         return known
 
@@ -245,7 +245,7 @@ class Submissions:
         conflicts = submitting.conflicts_of(request)
         body = {
             "message": request.message,
-            "base": request.theirs if self._whole is None else self._base_in_whole(request),
+            "base": request.theirs if self._full_store is None else self._base_in_whole(request),
             "edits": request.edits,
             "comments": [],
         }
@@ -255,7 +255,7 @@ class Submissions:
         outcome = KeptOutcome(
             digest, {"status": "proposed", "proposal": row.id, "conflicts": len(conflicts)}
         )
-        store = self._whole or self._store
+        store = self._full_store or self._store
         known = store.annotate(submissions.add_proposal, row, owner, outcome)
         if known is None:
             return self._show(outcome.body)

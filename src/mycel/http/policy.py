@@ -140,6 +140,8 @@ class Policy:
     """Sessions in browsers, whose tokens count like that of the server."""
     readonly: bool = False
     """True if nothing may be written."""
+    creates_workspaces: bool = False
+    """True if the first submission to a workspace may create it, on a server of many."""
     files: bool = False
     """True if files of the workspace may be read."""
     body_bytes_max: int = BODY_BYTES_MAX

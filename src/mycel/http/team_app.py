@@ -73,7 +73,15 @@ def build_team_app(
     """
     pages = _TeamPages(folder, policy, create_graph, audit, workers, doors)
     public = Starlette(routes=public_routes(policy, workers))
-    mounts = WorkspaceMounts(folder, policy, workers, open_graph, make_app, public)
+    mounts = WorkspaceMounts(
+        folder,
+        policy,
+        workers,
+        public=public,
+        open_graph=open_graph,
+        create_graph=create_graph,
+        make_app=make_app,
+    )
     pages.mounts = mounts
 
     @asynccontextmanager
@@ -281,7 +289,7 @@ class _TeamPages:
                 raise AccessDenied("This server is read-only.", hint="Start it without --readonly.")
 
             def make() -> None:
-                self._create_graph(str(self._folder.new_file(name)))
+                self._folder.create(name, self._create_graph)
 
             await self._workers.run(request.scope, make)
         except MycelError as error:

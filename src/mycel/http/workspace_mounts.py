@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from contextvars import Context
 from dataclasses import replace
 from pathlib import Path
@@ -26,7 +26,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from mycel.api.graph import Graph
 from mycel.api.open_branches import OpenBranches
-from mycel.errors import AccessDenied, InternalError, MycelError, NotFound
+from mycel.errors import AccessDenied, DuplicateExists, InternalError, MycelError, NotFound
 from mycel.http.policy import Policy
 from mycel.http.request_guard import GRANT
 from mycel.http.responses import refusal
@@ -146,9 +146,11 @@ class WorkspaceMounts:
         folder: WorkspaceFolder,
         policy: Policy,
         workers: Workers,
-        open_graph: Callable[[str], OpenGraph],
-        make_app: AppMaker,
+        *,
         public: ASGIApp,
+        open_graph: Callable[[str], OpenGraph],
+        create_graph: Callable[[str], object],
+        make_app: AppMaker,
     ) -> None:
         """Take what opens a graph and makes its application; `public` answers without a token."""
         self._folder: Final = folder
@@ -156,6 +158,7 @@ class WorkspaceMounts:
         self._policy: Final = policy
         self._workers: Final = workers
         self._open_graph: Final = open_graph
+        self._create_graph: Final = create_graph
         self._make_app: Final = make_app
         self.open: Final[OpenWorkspaces[OpenWorkspace]] = OpenWorkspaces()
         self.copies: Final[OpenWorkspaces[OpenWorkspace]] = OpenWorkspaces()
@@ -192,7 +195,7 @@ class WorkspaceMounts:
             if asked:
                 access = access.narrowed(asked)
             patterns = _visible_patterns(access)
-            path = self._folder.find(name)  # Each time: it may be gone.
+            path = await self._find(scope, name, access)
             if patterns == (ALL,):
                 place, opened = self.open, await self._open_whole(scope, name, path)
             else:
@@ -208,6 +211,28 @@ class WorkspaceMounts:
                 await app(inner, receive, send)
         finally:
             place.give(opened)
+
+    async def _find(self, scope: Scope, name: str, access: WorkspaceAccess) -> Path:
+        """The file of a workspace, looked up each time; it may be gone.
+
+        A submission to one that is not there creates it, if that is allowed.
+
+        Raises:
+            NotFound: there is none.
+        """
+        try:
+            return self._folder.find(name)
+        except NotFound:
+            is_submission = scope["method"] == "POST" and local_path(scope["path"]) == "/submit"
+            may_create = self._policy.creates_workspaces and not self._policy.readonly
+            if not (is_submission and may_create) or access.patterns("write", MAIN) != (ALL,):
+                raise
+        await self._workers.run(scope, lambda: self._create(name))
+        return self._folder.find(name)
+
+    def _create(self, name: str) -> None:
+        with suppress(DuplicateExists):  # Another request was faster.
+            self._folder.create(name, self._create_graph)
 
     async def _open_whole(self, scope: Scope, name: str, path: Path) -> OpenWorkspace:
         """Begin to use a workspace."""

@@ -66,7 +66,7 @@ def follow(
                         yield result
                     if result.status == "conflicts":
                         return
-            raise RemoteFailed("The remote ended the stream.")
+            sleep(PAUSE_FIRST_S)  # The remote has ended the stream; a server does so now and then.
         except HistoryRewritten:
             raise
         except (RemoteFailed, DatabaseBusy) as error:

@@ -14,7 +14,9 @@ from __future__ import annotations
 import os
 import re
 import stat
+from collections.abc import Callable
 from pathlib import Path
+from secrets import token_hex
 from typing import Final
 
 from mycel.errors import DuplicateExists, InvalidIdentifier, NotADatabase, NotFound
@@ -68,8 +70,8 @@ class WorkspaceFolder:
                     return path
         raise unknown_workspace(name)
 
-    def new_file(self, name: str) -> Path:
-        """The file for a new workspace.
+    def create(self, name: str, create_graph: Callable[[str], object]) -> Path:
+        """Make a new workspace. It appears under its name when it is complete.
 
         Raises:
             InvalidIdentifier: no workspace can have this name.
@@ -81,10 +83,18 @@ class WorkspaceFolder:
                 hint=f"Use up to {WORKSPACE_CHARACTERS_MAX} of a-z, 0-9 and . _ - with a letter or"
                 " digit first; `server` is taken.",
             )
-        for file in (name + _SUFFIX, _HOME_PREFIX + name + _SUFFIX):
-            if os.path.lexists(self.path / file):
-                raise DuplicateExists(f"There is a workspace {name!r} already.")
-        return self.path / (name + _SUFFIX)
+        path = self.path / (name + _SUFFIX)
+        draft = self.path / f".new-{token_hex(8)}{_SUFFIX}"
+        try:
+            if os.path.lexists(self.path / (_HOME_PREFIX + path.name)):
+                raise FileExistsError
+            create_graph(str(draft))
+            os.link(draft, path)  # It fails if somebody else was faster.
+        except FileExistsError:
+            raise DuplicateExists(f"There is a workspace {name!r} already.") from None
+        finally:
+            draft.unlink(missing_ok=True)
+        return path
 
 
 def unknown_workspace(name: str) -> NotFound:

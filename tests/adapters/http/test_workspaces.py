@@ -1,6 +1,7 @@
 """A server of many workspaces: each is whole, idle ones are closed, and tokens decide."""
 
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 
@@ -75,6 +76,36 @@ def test_a_workspace_is_created_by_an_administrator_alone(team: Team) -> None:
     for name in ("server", "a/b", "../x", "A", "x..y", ""):
         assert team.ask("POST", "/ws", admin, json={"name": name}).status_code == 400, name
     assert team.kip(admin, "shop", PLANT).status_code == 200
+
+
+def test_a_first_submission_creates_a_workspace_where_the_server_allows_it(team: Team) -> None:
+    ada, ops = team.token("ada", "write:/**"), team.token("ops", "write:/infra/**")
+    eve = team.token("eve", "read:/**", "propose:/**")
+    body = {"changes": [{"node": "concept://new/infra/a", "attributes": {"content": "first"}}]}
+    team.serve()
+    assert team.ask("POST", "/ws/new/submit", ada, json=body).status_code == 404
+    assert team.server is not None
+    team.server.stop()
+    team.serve("--create-workspaces")
+    for token in (ops, eve):
+        assert team.ask("POST", "/ws/new/submit", token, json=body).status_code == 404
+    for name in ("server", "a%2Fb", "UPPER"):  # They cannot name a workspace.
+        refused = team.ask("POST", f"/ws/{name}/submit", ada, json=body)
+        assert refused.status_code in (400, 404), name
+    assert team.ask("GET", "/ws/new/refs", ada).status_code == 404
+    with ThreadPoolExecutor(4) as pool:
+        answers = pool.map(
+            lambda number: team.ask(
+                "POST",
+                "/ws/new/submit",
+                ada,
+                json=body | {"key": f"number-{number}", "on_conflict": "merge"},
+            ),
+            range(4),
+        )
+        assert {answer.status_code for answer in answers} == {200}
+    listed = team.ask("GET", "/ws", eve).json()["workspaces"]
+    assert [item["workspace"] for item in listed] == ["new"]
 
 
 def test_a_token_sees_and_does_what_its_scopes_say_and_nothing_else(team: Team) -> None:

@@ -164,6 +164,12 @@ def _seconds(option: str, name: str, usual: float, least: float, says: str) -> C
     help="Serve every graph in this folder, each below /ws/NAME, with the tokens of `mycel token`",
 )
 @click.option(
+    "--create-workspaces",
+    "creates_workspaces",
+    is_flag=True,
+    help="Let the first submission create a workspace, if its token may write all of it",
+)
+@click.option(
     "--oauth",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     metavar="PATH",
@@ -203,6 +209,7 @@ def serve(
     root: Path | None,
     files: bool,
     shared: Path | None,
+    creates_workspaces: bool,
     oauth: Path | None,
     sleep_at: str | None,
     readonly: bool,
@@ -237,7 +244,7 @@ def serve(
         "--sleep": sleep_at,
     }
     _check_options(
-        {"--oauth": oauth} if shared is None else one,
+        {"--oauth": oauth, "--create-workspaces": creates_workspaces} if shared is None else one,
         "needs --workspaces." if shared is None else "is about one graph, without --workspaces.",
     )
     if not is_loopback(addresses) and oauth is None:
@@ -247,6 +254,7 @@ def serve(
         origins=origins_of(allow_origin),
         token=token,
         readonly=readonly,
+        creates_workspaces=creates_workspaces,
         files=files,
         requests_max=concurrency,
         timeout_s=timeout_s,
