@@ -103,6 +103,10 @@ def test_the_slider_shows_the_graph_as_of_then(tab: Callable[..., Tab], shop: Sh
     expect(page.get_by_test_id("moment")).to_contain_text(f"position {moment}")
     expect(page.locator(".status.past")).to_be_visible()
     expect(page.get_by_role("button", name="Edit")).to_have_count(0)
+    # The slider stops at the end of a while, in which there may have been several commits.
+    page.goto(page.url.replace(f"at={moment}", f"at={before}"))
+    expect(page.get_by_test_id("moment")).to_contain_text(f"position {before}")
+    here.drawn(3)
     page.locator("#mirror").focus()
     page.keyboard.press("]")
     here.drawn(2)
