@@ -281,6 +281,13 @@ _kinds = st.sampled_from(["CONCEPT", "PROPOSITION"])
 describes = st.one_of(
     st.builds(ast.DescribePrimer),
     st.builds(ast.DescribeDomains),
+    st.builds(ast.DescribeCapabilities),
+    st.builds(
+        ast.DescribeHistory,
+        *[st.none() | texts] * 4,
+        st.none() | limits,
+        st.none() | texts,
+    ),
     st.builds(
         ast.DescribeChanges, versions | texts, st.none() | versions | texts, st.none() | texts
     ),

@@ -36,6 +36,7 @@ Modules, in the order in which a command passes through them:
 - `missing_concepts`     placeholders, and the guard that replaces them
 - `describe`             DESCRIBE
 - `graph_facts`          facts about types, predicates and domains
+- `capabilities`         DESCRIBE CAPABILITIES
 - `primer`               DESCRIBE PRIMER and DOMAINS, with example commands
 - `search`               SEARCH
 - `nearest`              NEAREST

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Final, assert_never
 
+from mycel.engine.capabilities import describe_capabilities
 from mycel.engine.find import moment_value
 from mycel.engine.outcome import Outcome
 from mycel.engine.page_cursor import cursor_after, place_of
@@ -28,12 +29,18 @@ from mycel.schema.formatter import format_declared
 from mycel.schema.stored_declaration import PG, declaration
 from mycel.store.file.layout import CONCEPT_TYPE_NUMBER, PROPOSITION_TYPE_NUMBER
 from mycel.store.query import summary
+from mycel.store.query.commits import LogFilter, transactions
 from mycel.store.query.diff import diff
-from mycel.store.query.history import state_at
+from mycel.store.query.history import before_moment, entry_at, state_at
+from mycel.store.query.paths import path_of
 from mycel.store.query.reader import Reader
 
 TYPES_PAGE: Final = 1_000
 """The most names of a page of DESCRIBE … TYPES."""
+
+HISTORY_PAGE: Final = 50
+HISTORY_MAX: Final = 1_000
+"""The most commits of a page of DESCRIBE HISTORY, without LIMIT and with it."""
 
 CHANGES_MAX: Final = 10_000
 """The most elements of DESCRIBE CHANGES."""
@@ -77,6 +84,10 @@ def describe(reader: Reader, node: ast.Describe, values: Values) -> Outcome:
             return _types(reader, node, values)
         case ast.DescribeChanges():
             return _changes(reader, node, values)
+        case ast.DescribeCapabilities():
+            return Outcome(describe_capabilities())
+        case ast.DescribeHistory():
+            return _history(reader, node, values)
         case ast.DescribeType(kind="CONCEPT"):
             return Outcome(_concept_type(reader, values.text(node.name, "name of the type")))
         case ast.DescribeType():
@@ -99,6 +110,35 @@ def _changes(reader: Reader, node: ast.DescribeChanges, values: Values) -> Outco
             hint='Narrow it with UNDER "path", or to a shorter time.',
         )
     return Outcome(found.to_dict())
+
+
+def _history(reader: Reader, node: ast.DescribeHistory, values: Values) -> Outcome:
+    """Commits, newest first."""
+    purpose = "DESCRIBE HISTORY"
+    limit = HISTORY_PAGE
+    if node.limit is not None:
+        limit = min(values.positive(node.limit, "LIMIT"), HISTORY_MAX)
+    cursor = None if node.cursor is None else values.cursor(node.cursor)
+    path, actor, since, until = (
+        None if text is None else values.text(text, f"{name} of {purpose}")
+        for name, text in (
+            ("path", node.path),
+            ("actor", node.actor),
+            ("since", node.since),
+            ("until", node.until),
+        )
+    )
+    where = LogFilter(
+        None if path is None else path_of(path),
+        actor=actor,
+        after=None if since is None else before_moment(reader, since),
+        until=None if until is None else entry_at(reader, until),
+    )
+    before = None if cursor is None else int(place_of(cursor, purpose))
+    entries = list(transactions(reader, limit=limit + 1, before=before, where=where))
+    page = entries[:limit]
+    more = cursor_after(purpose, page[-1].seq) if len(entries) > limit else None
+    return Outcome([entry.to_dict() for entry in page], more)
 
 
 def _types(reader: Reader, node: ast.DescribeTypes, values: Values) -> Outcome:

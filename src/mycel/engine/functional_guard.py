@@ -2,8 +2,9 @@
 
 A definition says `functional: true`. A new link with such a predicate does not replace an older one
 of the same subject: the older one is valid until the new one is, by its `valid_from` or else from
-now on, and both can be asked for (`FOR TIME`). A link whose validity has ended by then, or begins
-later, is left alone.
+now on, and both can be asked for (`FOR TIME`). A link whose validity has ended by then is left
+alone. Before one that begins later, the new one ends: so the values of two branches that are merged
+follow each other in the order of their times.
 """
 
 from __future__ import annotations
@@ -57,23 +58,23 @@ def _end_others(tx: Transaction, new: Proposition, metadata: JsonObject) -> None
     begins = metadata.get(VALID_FROM)
     until = begins if times.is_time(begins) else times.to_text(tx.time_us)
     until_us = times.from_text(until)
-    followed = False
+    changes: JsonObject = {}
+    ends = metadata.get(VALID_UNTIL)
     for other in tx.reader.touching_links(new.ends[0]):
         if (
-            other.number != new.number
-            and other.predicate == new.predicate
-            and other.subject == new.subject
-            and _holds_at(other, until_us)
+            other.number == new.number
+            or other.predicate != new.predicate
+            or other.subject != new.subject
+            or other.metadata.get(ARCHIVED_AT) is not None
         ):
+            continue
+        later = other.metadata.get(VALID_FROM)
+        if times.is_time(later) and times.from_text(later) > until_us:
+            if not times.is_time(ends) or times.from_text(ends) > times.from_text(later):
+                ends = changes[VALID_UNTIL] = later
+        elif not times.is_past(other.metadata.get(VALID_UNTIL), until_us) and later != until:
             tx.update_found(other, metadata={VALID_UNTIL: until})
-            followed = True
-    if followed and begins != until:
-        tx.update_found(new, metadata={VALID_FROM: until})
-
-
-def _holds_at(link: Proposition, time_us: int) -> bool:
-    metadata = link.metadata
-    begins, ends = metadata.get(VALID_FROM), metadata.get(VALID_UNTIL)
-    if metadata.get(ARCHIVED_AT) is not None or times.is_past(ends, time_us):
-        return False
-    return not times.is_time(begins) or times.from_text(begins) < time_us
+            if begins != until:
+                changes[VALID_FROM] = until
+    if changes:
+        tx.update_found(new, metadata=changes)

@@ -53,6 +53,8 @@ def introspect(
             | ast.DescribeTypes()
             | ast.DescribeType()
             | ast.DescribeChanges()
+            | ast.DescribeCapabilities()
+            | ast.DescribeHistory()
         ):
             from mycel.engine.describe import describe
 

@@ -509,7 +509,35 @@ class DescribeChanges(SyntaxNode):
     under: Text | None = None
 
 
-Describe = DescribePrimer | DescribeDomains | DescribeTypes | DescribeType | DescribeChanges
+@node
+class DescribeCapabilities(SyntaxNode):
+    """`DESCRIBE CAPABILITIES`."""
+
+
+@node
+class DescribeHistory(SyntaxNode):
+    """`DESCRIBE HISTORY [UNDER "path"] [ACTOR "name"] [SINCE "time"] [UNTIL "time"] [LIMIT n] …`.
+
+    The commits, newest first, with a CURSOR for the next page.
+    """
+
+    path: Text | None = None
+    actor: Text | None = None
+    since: Text | None = None
+    until: Text | None = None
+    limit: Number | None = None
+    cursor: Text | None = None
+
+
+Describe = (
+    DescribePrimer
+    | DescribeDomains
+    | DescribeTypes
+    | DescribeType
+    | DescribeChanges
+    | DescribeCapabilities
+    | DescribeHistory
+)
 
 
 @node

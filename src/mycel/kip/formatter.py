@@ -318,6 +318,12 @@ def _describe(command: ast.Describe) -> Iterator[str]:
         case ast.DescribeChanges(since, until, under):
             yield f"DESCRIBE CHANGES FROM {inline(since)}"
             yield from _options(TO=until, UNDER=under)
+        case ast.DescribeCapabilities():
+            yield "DESCRIBE CAPABILITIES"
+        case ast.DescribeHistory(path, actor, since, until, limit, cursor):
+            yield "DESCRIBE HISTORY"
+            yield from _options(UNDER=path, ACTOR=actor, SINCE=since, UNTIL=until)
+            yield from _options(LIMIT=limit, CURSOR=cursor)
         case ast.DescribeTypes(kind, limit, cursor):
             yield f"DESCRIBE {kind} TYPES"
             yield from _options(LIMIT=limit, CURSOR=cursor)

@@ -17,6 +17,7 @@ KEYWORDS: Final = (
     CONCEPT PROPOSITION SET ATTRIBUTES PROPOSITIONS METADATA WITH EXPECT VERSION WEIGHT
     FROM DETACH INTO ADD MUL CLAMP COALESCE
     PRIMER DOMAINS TYPES TYPE CHANGES TO UNDER MODE THRESHOLD ANALYZE DEFINITIONS
+    CAPABILITIES HISTORY
     FOR TIME INCLUDE ARCHIVED BECAUSE RETENTION BELIEF
     ALONG DIRECTION MAX_COST MAX_TOKENS ACTOR SINCE UNTIL NEAR WORKSPACE KIND
     """.split()  # noqa: SIM905  Sixty words read better without their quotes.
@@ -88,8 +89,8 @@ OPENINGS: Final[dict[str, str]] = {
     **_share_hint("DETACH TRUNCATE ERASE", _REMOVE),
     **_share_hint("REPLACE WRITE ADD STORE ALTER", _TELL),
     "HELP": f"A command starts with the keyword of its statement. {_PRIMER}",
-    "HISTORY": "FIND(?x) AS OF … WHERE { … } asks a past state, by a time or a position in the "
-    "journal; `mycel history` and db.history.versions(…) list the versions of an element.",
+    "HISTORY": "DESCRIBE HISTORY lists the commits; FIND(?x) AS OF … WHERE { … } asks a past"
+    " state, by a time or a position in the journal.",
     "WITH": "A command starts with the keyword of its statement: FIND asks, UPSERT tells.",
 }
 """Words that start a command elsewhere, in upper case. As values they are as good as any."""

@@ -34,6 +34,7 @@ _TEXTS = {
     "NEAR": "a URI or an id",
     "BY": "a property that is a vector",
 }
+HISTORY_OPTIONS = ("UNDER", "ACTOR", "SINCE", "UNTIL", "LIMIT")
 TRAVERSE_OPTIONS = (
     "ALONG", "DIRECTION", "MAX_COST", "MAX_TOKENS", "LIMIT", "AS", "FOR", "INCLUDE"
 )  # fmt: skip
@@ -61,7 +62,12 @@ def describe(tokens: KipTokens) -> ast.Describe:
     target: Any = texts[tokens.at]
     if target == "CHANGES":
         return _changes(tokens, first)
-    if target not in {"PRIMER", "DOMAINS", "CONCEPT", "PROPOSITION"}:
+    if target == "HISTORY":
+        tokens.at += 1
+        options = _options(tokens, HISTORY_OPTIONS)
+        page = cursor(tokens)
+        return ast.DescribeHistory(**options, cursor=page, span=tokens.span(first))
+    if target not in {"PRIMER", "DOMAINS", "CAPABILITIES", "CONCEPT", "PROPOSITION"}:
         raise unexpected(
             tokens,
             "PRIMER",
@@ -69,13 +75,17 @@ def describe(tokens: KipTokens) -> ast.Describe:
             "CONCEPT",
             "PROPOSITION",
             "CHANGES",
+            "CAPABILITIES",
+            "HISTORY",
             hint=_described_type(tokens)
-            or "DESCRIBE PRIMER, DOMAINS, CONCEPT TYPES, PROPOSITION TYPES, "
-            'CONCEPT TYPE "…", PROPOSITION TYPE "…" or CHANGES FROM ….',
+            or "DESCRIBE PRIMER, CAPABILITIES, DOMAINS, CONCEPT TYPES, PROPOSITION TYPES, "
+            'CONCEPT TYPE "…", PROPOSITION TYPE "…", HISTORY or CHANGES FROM ….',
         )
     tokens.at += 1
     if target == "PRIMER":
         return ast.DescribePrimer(span=tokens.span(first))
+    if target == "CAPABILITIES":
+        return ast.DescribeCapabilities(span=tokens.span(first))
     if target == "DOMAINS":
         return ast.DescribeDomains(span=tokens.span(first))
     what = texts[tokens.at]

@@ -75,7 +75,12 @@ def run(db: mycel.Graph, text: str, **parameters: Any) -> Outcome:
             with store.reading() as reader:
                 return export(reader, command, values)
         case (
-            ast.DescribePrimer() | ast.DescribeDomains() | ast.DescribeTypes() | ast.DescribeType()
+            ast.DescribePrimer()
+            | ast.DescribeDomains()
+            | ast.DescribeTypes()
+            | ast.DescribeType()
+            | ast.DescribeCapabilities()
+            | ast.DescribeHistory()
         ):
             with store.reading() as reader:
                 return describe(reader, command, values)

@@ -242,3 +242,38 @@ def test_a_type_that_was_removed_is_not_described_any_more(db: mycel.Graph) -> N
     with pytest.raises(NotFound):
         run(db, 'DESCRIBE CONCEPT TYPE "Tool"')
     assert "Tool" not in run(db, "DESCRIBE CONCEPT TYPES").result
+
+
+# Capabilities and history.
+
+
+def test_capabilities_name_every_statement_and_give_a_reason_for_what_is_not_supported(
+    db: mycel.Graph,
+) -> None:
+    described = run(db, "DESCRIBE CAPABILITIES").result
+    assert {"FIND", "UPSERT", "SUPERSEDE", "CHALLENGE"} <= set(described["statements"])
+    assert described["protocol"]["name"] == "KIP"
+    assert "RC11" in described["protocol"]["with"]
+    assert all(each["use"] for each in described["supported"])
+    assert all(each["reason"] for each in described["not_supported"])
+
+
+def test_history_lists_commits_newest_first_by_pages_and_conditions(db: mycel.Graph) -> None:
+    before = run(db, "DESCRIBE HISTORY").result
+    for name in ("one", "two", "three"):
+        db.write(
+            lambda tx, name=name: tx.put_concept("Tool", name), actor="ada", message=f"tool {name}"
+        )
+    whole = run(db, "DESCRIBE HISTORY").result
+    assert [each["message"] for each in whole[:3]] == ["tool three", "tool two", "tool one"]
+    assert whole[3:] == before
+    first = run(db, 'DESCRIBE HISTORY ACTOR "ada" LIMIT 2')
+    assert [each["seq"] for each in first.result] == [each["seq"] for each in whole[:2]]
+    second = run(db, 'DESCRIBE HISTORY ACTOR "ada" LIMIT 2 CURSOR :after', after=first.next_cursor)
+    assert [each["message"] for each in second.result] == ["tool one"]
+    assert second.next_cursor is None
+    under = run(db, 'DESCRIBE HISTORY UNDER "kip:Tool/two"').result
+    assert [each["message"] for each in under] == ["tool two"]
+    assert not run(db, 'DESCRIBE HISTORY ACTOR "nobody"').result
+    with pytest.raises(InvalidSyntax):
+        run(db, 'DESCRIBE HISTORY CURSOR "wrong"')

@@ -13,6 +13,19 @@ WHERE = (ast.ConceptClause(X, ast.ConceptMatcher(type=ast.Literal("T"))),)
     [
         ("DESCRIBE PRIMER", ast.DescribePrimer()),
         ("DESCRIBE DOMAINS", ast.DescribeDomains()),
+        ("DESCRIBE CAPABILITIES", ast.DescribeCapabilities()),
+        ("DESCRIBE HISTORY", ast.DescribeHistory()),
+        (
+            'DESCRIBE HISTORY LIMIT 5 ACTOR :who UNDER "a" SINCE "s" UNTIL "u" CURSOR "c"',
+            ast.DescribeHistory(
+                ast.Literal("a"),
+                ast.Placeholder("who"),
+                ast.Literal("s"),
+                ast.Literal("u"),
+                ast.Literal(5),
+                ast.Literal("c"),
+            ),
+        ),
         ("DESCRIBE CHANGES FROM 3", ast.DescribeChanges(ast.Literal(3))),
         (
             'DESCRIBE CHANGES FROM "v1" TO :b UNDER "concept://a"',

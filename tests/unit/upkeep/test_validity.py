@@ -9,7 +9,8 @@ import pytest
 
 import mycel
 from mycel.knowledge.node_values import NewNode, NewRelation
-from tests.unit.upkeep.test_cycle import Clock
+from mycel.model import times
+from tests.unit.upkeep.test_cycle import Clock, step
 
 ANA = "concept://team/ana"
 JOBS = {"acme": ("2020-01-01", "2024-01-01"), "initech": ("2024-01-01", None)}
@@ -89,3 +90,57 @@ def test_archived_nodes_are_reached_only_if_they_are_asked_for(team: mycel.Knowl
     assert uris(team.traverse(ANA)) == ["ana", "initech"]
     assert uris(team.traverse(ANA, include_archived=True)) == ["ana", "initech", "acme"]
     assert len(team.db.traverse(("Concept", ANA), include_archived=True).nodes) == 3
+
+
+def test_values_of_two_branches_follow_each_other_by_their_times(
+    tmp_path: Path, clock: Clock
+) -> None:
+    orders: list[list[tuple[str, str | None, str | None]]] = []
+    for first, second in (("main", "side"), ("side", "main")):
+        clock.now_us = times.from_text("2030-01-01")
+        with mycel.open(tmp_path / f"{first}.db", clock_us=clock) as main:
+            with main.transaction() as tx:
+                tx.define_type("Org")
+                tx.define_predicate("works_at", {"functional": True})
+                tx.put_concept("Person", "ada")
+                for name in ("base", "first", "second"):
+                    tx.put_concept("Org", name)
+                tx.put_proposition(("Person", "ada"), "works_at", ("Org", "base"))
+            main.branches.create("side")
+            with main.open_branch("side") as side:
+                branches = {"main": main, "side": side}
+                for branch, name in ((first, "first"), (second, "second")):
+                    clock.turn(1)
+                    branches[branch].add_edge(("Person", "ada"), "works_at", ("Org", name))
+            clock.turn(1)
+            assert not main.merge("side").conflicts
+            command = (
+                "FIND(?o.name, ?l.metadata.valid_from, ?l.metadata.valid_until)"
+                ' WHERE { ?l ({type: "Person", name: "ada"}, "works_at", ?o) } ORDER BY ?o.name'
+            )
+            orders.append([tuple(row) for row in main.execute(command).rows])
+            assert step(main.sleep(), "contradictions").asked == 0
+    for (_, _, end), (_, begin, next_end), (_, last, never) in orders:
+        assert end == begin is not None
+        assert next_end == last is not None
+        assert never is None
+
+
+def test_a_value_of_the_past_ends_where_the_next_one_begins(tmp_path: Path) -> None:
+    with mycel.open(tmp_path / "graph.db") as db:
+        with db.transaction() as tx:
+            tx.define_type("Org")
+            tx.define_predicate("works_at", {"functional": True})
+            for name in ("now", "before"):
+                tx.put_concept("Org", name)
+        for name, begins in (("now", "2020-01-01"), ("before", "2010-01-01")):
+            db.execute(
+                'UPSERT { PROPOSITION { ({type: "Person", name: "$self"}, "works_at",'
+                ' {type: "Org", name: :name}) } WITH METADATA { valid_from: :begins } }',
+                name=name,
+                begins=begins,
+            )
+        found = db.execute(
+            'FIND(?o.name, ?l.metadata.valid_until) WHERE { ?l (?p, "works_at", ?o) }'
+        )
+        assert dict(found.rows) == {"now": None, "before": "2020-01-01"}

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any, Final, NamedTuple
 
 from mycel.history.merge.outcome import Choice, Conflict, ConflictKind, Resolution, conflict_id
-from mycel.history.merge.rules import Evidence, Rules, Side, Verdict, by_policy, newest
+from mycel.history.merge.rules import Evidence, Rules, Side, Verdict, by_policy, earliest, newest
 from mycel.history.merge.sequences import Region
 from mycel.history.merge.values import (
     UNKNOWN,
@@ -32,6 +32,7 @@ from mycel.history.merge.versions import (
     with_values,
 )
 from mycel.model.elements import Concept, Element
+from mycel.store.index.lifetimes import VALID_UNTIL
 from mycel.store.query.diff import ABSENT, identity_of
 from mycel.store.query.origins import Origin
 
@@ -216,6 +217,8 @@ class ElementMerge:
         base, ours, theirs = contest[2:5]
         if key in SOURCES:
             return _united(base, ours, theirs)
+        if key == VALID_UNTIL and (verdict := earliest(contest)) is not None:
+            return self._choose("metadata", contest, verdict, decides=False)
         if len(self._decided) == 1 and "both" not in self._decided:
             (side,) = self._decided
             value = ours if side == "ours" else theirs

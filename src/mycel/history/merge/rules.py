@@ -153,6 +153,15 @@ def newest(contest: Contest, rule: str, evidence: tuple[Evidence, Evidence]) -> 
     return _of_side(contest, at, rule, reason)
 
 
+def earliest(contest: Contest) -> Verdict | None:
+    """The earlier of two ends of validity: both sides know that it does not hold after theirs."""
+    ends = [_time(value) for value in (contest.ours, contest.theirs)]
+    if None in ends or ends[0] == ends[1]:
+        return None
+    at = int((ends[1] or 0) < (ends[0] or 0))
+    return _of_side(contest, at, "validity", "Its validity ends at the earlier time.")
+
+
 def _superseding(contest: Contest, evidence: tuple[Evidence, Evidence]) -> Verdict | None:
     """The side whose metadata says, since the base, that it supersedes the other's value."""
     values = contest.ours, contest.theirs
