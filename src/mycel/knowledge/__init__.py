@@ -28,6 +28,7 @@
     submission_changes  such changes as edits of elements
     subgraph         the neighbourhood of nodes, as one workspace gives it to another
     elsewhere        nodes of other workspaces that a traversal meets
+    dead_links       links whose end is gone in another workspace, and links to files that are gone
     recalled_nodes   results of a search, with snippets, and with the nodes near them
     workspace_rename  another name for a workspace, in the URIs of its nodes
     workspace_files  reads files of the workspace, and no others

@@ -26,6 +26,12 @@ from mycel.graph.traversal import MAX_COST_DEFAULT, MAX_NODES_DEFAULT, Bounds, R
 from mycel.graph.walk import check_whole
 from mycel.knowledge import python_views, recalled_nodes, relation_writer, workspace_files
 from mycel.knowledge.active_context import ActiveContext, Shown
+from mycel.knowledge.dead_links import (
+    FILES_MARK,
+    distant_ends,
+    judge,
+    links_to_gone_files,
+)
 from mycel.knowledge.input_values import page_limit, uri_list
 from mycel.knowledge.limits import RESOURCE_BYTES_MAX
 from mycel.knowledge.name_resolution import locate, node_at
@@ -56,7 +62,7 @@ from mycel.knowledge.node_values import (
     ResourceContent,
 )
 from mycel.knowledge.recalled_nodes import Recalled
-from mycel.knowledge.relation_pages import relations_page
+from mycel.knowledge.relation_pages import bad_cursor, is_number, relations_page
 from mycel.knowledge.stale_notes import with_marks
 from mycel.knowledge.uris import Uri, UriKind, build, check_workspace, parse
 from mycel.model import ids
@@ -362,12 +368,35 @@ class KnowledgeView:
             return replace(page, items=tuple(items))
 
     def broken_links(
-        self, limit: int = PAGE_DEFAULT, *, cursor: str | None = None
+        self, limit: int = PAGE_DEFAULT, *, cursor: str | None = None, look: bool = False
     ) -> Page[Relation]:
-        """Relations with a `missing` end: a concept that does not exist yet. Oldest first."""
+        """Relations with a `missing` end: a concept that does not exist yet. Oldest first.
+
+        With `look`, other workspaces are asked: relations whose ends are there are left out, and
+        the caveats of the others say what became of them. Then come relations to files that are
+        gone. A page may be shorter than the limit.
+        """
         most = page_limit(limit)
         with self._reading() as reader:
-            return relation_writer.broken_page(reader, most, cursor)
+            if look and cursor is not None and cursor.startswith(FILES_MARK):
+                after = cursor.removeprefix(FILES_MARK)
+                if self.root is None or not is_number(after):
+                    raise bad_cursor(cursor)
+                return links_to_gone_files(reader, self.root, self.workspace, int(after), most)
+            page = relation_writer.broken_page(reader, most, cursor)
+            if look and page.next_cursor is None and self.root is not None:
+                room = most - len(page)
+                files = links_to_gone_files(reader, self.root, self.workspace, 0, room)
+                page = Page((*page.items, *files.items), files.next_cursor)
+        if not look or self.elsewhere is None:
+            return page
+        ends = distant_ends(page.items, self.workspace)
+        nodes = self.elsewhere.reach(
+            dict.fromkeys(ends, 0.0), max_cost=0.0, max_nodes=max(1, len(ends))
+        )
+        by_uri = {node.uri: node for node in nodes if node.uri in ends}
+        to_files = [relation for relation in page.items if not relation.missing]
+        return replace(page, items=(*judge(page.items, by_uri), *to_files))
 
     def traverse(
         self,

@@ -10,6 +10,7 @@ import orjson
 from mycel.history.conflict_text import plain_lines
 from mycel.knowledge.node_traversal import ReachedNode
 from mycel.knowledge.node_values import Node, Relation
+from mycel.knowledge.uris import parse
 from mycel.model.names import count, shorten
 from mycel.model.values import JsonObject
 
@@ -58,12 +59,20 @@ def relation(link: Relation, *, seen_from: str | None = None, detailed: bool = F
     else:
         line = f"← {link.relation} {link.source}{weight}"
     if link.missing:
-        line += " [missing: not written yet]"
+        home = _workspace(link.source if link.target in link.missing else link.target)
+        distant = {_workspace(uri) for uri in link.missing} - {home, ""}
+        place = f"in the workspace {min(distant)}" if distant else "not written yet"
+        line += f" [missing: {place}]"
     line += caveat_mark(link) + conflict_mark(link)
     if detailed:
         more = link.properties | ({"metadata": link.metadata} if link.metadata else {})
         line += f" {link.id}" + (f" {value(more, whole=True)}" if more else "")
     return line
+
+
+def _workspace(uri: str) -> str:
+    """The workspace of a concept; empty for other URIs."""
+    return parse(uri, "").workspace if uri.startswith("concept://") else ""
 
 
 def conflicts(found: Node | Relation) -> list[str]:

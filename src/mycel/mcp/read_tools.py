@@ -468,7 +468,7 @@ def _overview(call: ToolCall) -> Answer:
 
 def _broken_links(call: ToolCall) -> Answer:
     found = call.state.knowledge.broken_links(
-        limit=NAMES_PAGE // 2, cursor=call.arguments.get("cursor")
+        limit=NAMES_PAGE // 2, cursor=call.arguments.get("cursor"), look=True
     )
     page = TextPage()
     for link in found:
@@ -478,8 +478,8 @@ def _broken_links(call: ToolCall) -> Answer:
     }
     _add_cursor(found.next_cursor, page, data)
     if not found.items:
-        page.close("No relation has a missing end.")
-    elif not call.state.readonly:
+        page.close("No relation has a missing end, or leads to a file that is gone.")
+    elif data["missing"] and not call.state.readonly:
         page.close("remember_knowledge adds a missing concept; its relations stay.")
     return Answer(str(page), data_within(data))
 

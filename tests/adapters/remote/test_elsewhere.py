@@ -7,6 +7,7 @@ import pytest
 import mycel
 from mycel.knowledge.elsewhere import Elsewhere
 from mycel.knowledge.node_traversal import distant_starts
+from mycel.mcp import node_text
 from mycel.remote.registry import RemoteEntry, RemoteRegistry
 from tests.adapters.http.team import Team, team
 from tests.adapters.mcp.clients import connected
@@ -185,3 +186,61 @@ def test_the_prompt_for_recording_offers_a_submission_where_workspaces_are_regis
         assert "submission" not in text("use_knowledge", task="x")
         RemoteRegistry().path.write_text("[workspaces", encoding="utf-8")
         assert text("record_learnings") == alone
+
+
+def test_broken_links_are_those_that_are_dead_elsewhere_and_files_that_are_gone(
+    registry: RemoteRegistry, tmp_path: Path
+) -> None:
+    place, root = tmp_path / "ops.db", tmp_path / "project"
+    root.mkdir()
+    (root / "here.py").write_text("x = 1")
+    with mycel.open(place) as ops:
+        there = mycel.Knowledge(ops, workspace="ops")
+        there.remember([{"uri": name, "content": name} for name in ("team", "gone", "old")])
+        there.delete("gone", reason="split up")
+        there.move("old", "new")
+    registry.add(RemoteEntry("ops", str(place)))
+
+    def broken(know: mycel.Knowledge) -> dict[str, str]:
+        links, cursor = [], None
+        while True:
+            page = know.broken_links(limit=2, cursor=cursor, look=True)
+            links += page.items
+            cursor = page.next_cursor
+            if cursor is None:
+                return {link.target.partition("://")[2]: " ".join(link.caveats) for link in links}
+
+    with mycel.open() as db:
+        know = mycel.Knowledge(db, workspace="shop", root=root, elsewhere=Elsewhere(registry))
+        know.add("auth", content="x")
+        targets = ["concept://ops/team", "concept://ops/gone", "concept://ops/old", "later"]
+        targets += ["file://shop/here.py", "file://shop/gone.py", "file://shop/a/b.py", "far.py"]
+        for target in targets:
+            know.link("auth", "about", target)
+        links = broken(know)
+        assert links.keys() == {
+            "ops/gone",
+            "ops/old",
+            "shop/later",
+            "shop/gone.py",
+            "shop/a/b.py",
+            "shop/far.py",
+        }
+        assert "is removed, proven" in links["ops/gone"]
+        assert "split up" in links["ops/gone"]
+        assert "concept://ops/new" in links["ops/old"]
+        assert "is gone" in links["shop/gone.py"]
+        assert len(know.broken_links()) == 5
+        lines = "\n".join(map(node_text.relation, know.broken_links(look=True)))
+        assert "concept://ops/gone [missing: in the workspace ops]" in lines
+        assert "concept://shop/later [missing: not written yet]" in lines
+        # They heal where they are, or are led to the new place.
+        (root / "gone.py").write_text("back")
+        with mycel.open(place) as ops:
+            mycel.Knowledge(ops, workspace="ops").add("gone", content="back")
+        know.unlink("auth", "about", "concept://ops/old")
+        know.link("auth", "about", "concept://ops/new")
+        assert broken(know).keys() == {"shop/later", "shop/a/b.py", "shop/far.py"}
+        for cursor in ("fx", "f", "x"):
+            with pytest.raises(mycel.errors.InvalidSyntax):
+                know.broken_links(cursor=cursor, look=True)

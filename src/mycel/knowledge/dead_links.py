@@ -1,0 +1,95 @@
+"""Broken links that the graph alone does not know: in other workspaces, and to files.
+
+A link to a concept of another workspace has a placeholder as its end, whether the concept is there
+or not. A link to a file leads to its node, whether the file is there or not. So this looks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+from mycel.errors import MycelError
+from mycel.knowledge.bootstrap_stamp import AUTHOR
+from mycel.knowledge.node_lookup import as_relation
+from mycel.knowledge.node_values import DistantNode, Page, Relation
+from mycel.knowledge.uris import parse
+from mycel.knowledge.vocabulary import RESOURCE
+from mycel.knowledge.workspace_files import path_of
+from mycel.store.query import lookup
+from mycel.store.query.reader import Reader
+
+FILES_MARK: Final = "f"
+"""The beginning of a cursor of links to files, which come after all others."""
+SCANNED_MAX: Final = 50_000
+"""The links to files that are looked at for one page."""
+_BATCH: Final = 1_000
+_CONCEPT: Final = "concept://"
+
+
+def distant_ends(relations: Sequence[Relation], workspace: str) -> list[str]:
+    """The missing ends of relations that are concepts of other workspaces."""
+    ends = dict.fromkeys(uri for relation in relations for uri in relation.missing)
+    return [
+        uri
+        for uri in ends
+        if uri.startswith(_CONCEPT) and parse(uri, workspace).workspace != workspace
+    ]
+
+
+def judge(relations: Sequence[Relation], ends: Mapping[str, DistantNode]) -> list[Relation]:
+    """Relations without those whose ends are there after all; the others say what is wrong."""
+    judged = []
+    for relation in relations:
+        known = [ends[uri] for uri in relation.missing if uri in ends]
+        missing = tuple(
+            uri for uri in relation.missing if uri not in ends or not ends[uri].is_there
+        )
+        if missing:
+            reasons = tuple(map(_reason, (node for node in known if not node.is_there)))
+            caveats = (*relation.caveats, *reasons)
+            judged.append(replace(relation, missing=missing, caveats=caveats))
+    return judged
+
+
+def _reason(node: DistantNode) -> str:
+    proof = ", proven" if node.is_proven else ""
+    return f"{node.uri} is {node.state}{proof}. {node.advice}".strip()
+
+
+def links_to_gone_files(
+    reader: Reader, root: Path, workspace: str, after: int, limit: int
+) -> Page[Relation]:
+    """A page of links that somebody wrote to files of the workspace that are not there."""
+    type_number = reader.find_type(RESOURCE)
+    if type_number is None:
+        return Page(())
+
+    @cache
+    def is_gone(uri: str) -> bool:
+        try:
+            return not path_of(parse(uri.partition("#")[0], workspace), root).exists()
+        except MycelError:
+            return False  # It leads out of the workspace: that is another matter.
+
+    prefix = f"file://{workspace}/"
+    found: list[Relation] = []
+    for _ in range(0, SCANNED_MAX, _BATCH):
+        numbers = lookup.links_at_named(reader, {type_number: prefix}, after, _BATCH)
+        for number in numbers:
+            link = reader.proposition(number)
+            if link is None or link.metadata == AUTHOR:
+                continue
+            relation = as_relation(reader, link)
+            if relation.target.startswith(prefix) and is_gone(relation.target):
+                if len(found) == limit:
+                    return Page(tuple(found), f"{FILES_MARK}{after}")
+                advice = f"The file {relation.target} is gone. Link to its new place, or unlink it."
+                found.append(replace(relation, caveats=(*relation.caveats, advice)))
+            after = number
+        if len(numbers) < _BATCH:
+            return Page(tuple(found))
+    return Page(tuple(found), f"{FILES_MARK}{after}")
