@@ -28,6 +28,7 @@ SCREENS = {
     "#/missing": "table.data tbody tr",
     "#/branches": ".branch",
     "#/conflicts": "h1:text('Conflicts')",
+    "#/proposals": "h1:text('Proposals')",
     "#/workspaces": ".card",
 }
 

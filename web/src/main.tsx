@@ -11,6 +11,7 @@ import { CompareScreen } from './screens/compare'
 import { ConflictsScreen } from './screens/conflicts'
 import { GraphScreen } from './screens/graph'
 import { MissingScreen } from './screens/missing'
+import { ProposalsScreen } from './screens/proposals'
 import { QueryScreen } from './screens/query'
 import { TimelineScreen } from './screens/timeline'
 import { WorkspacesScreen } from './screens/workspaces'
@@ -33,6 +34,7 @@ const COMPONENTS: Required<Screens> = {
   missing: MissingScreen,
   branches: BranchesScreen,
   conflicts: ConflictsScreen,
+  proposals: ProposalsScreen,
   workspaces: WorkspacesScreen,
 }
 

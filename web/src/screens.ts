@@ -21,9 +21,11 @@ const ENTRIES = {
   missing: { label: 'Missing', count: ({ counts }: Explorer): number => counts.value?.missing ?? 0 },
   branches: { label: 'Branches', isOffered: canMerge },
   conflicts: { label: 'Conflicts', isOffered: canMerge, count: ({ about }: Explorer): number => about.value?.conflicts ?? 0 },
+  proposals: { label: 'Proposals', isOffered: canMerge },
   workspaces: {
     label: 'Workspaces',
-    isOffered: ({ source, about }: Explorer): boolean => source.abilities.time && (about.value?.workspaces.length ?? 0) > 1,
+    isOffered: ({ source, about }: Explorer): boolean =>
+      source.abilities.workspaces || (source.abilities.time && (about.value?.workspaces.length ?? 0) > 1),
   },
 } satisfies Record<string, ScreenEntry>
 

@@ -15,7 +15,7 @@ export interface TokenStore {
 }
 
 export class HttpSource implements T.Source {
-  readonly abilities: T.Abilities = { time: true, query: true, live: true, merges: true, routes: true }
+  readonly abilities: T.Abilities = { time: true, query: true, live: true, merges: true, routes: true, workspaces: isOneOfMany() }
 
   /** The branch that is read and written; null is the one that is served. */
   branch: string | null = null
@@ -172,6 +172,23 @@ export class HttpSource implements T.Source {
     await this.#post('conflicts/abort', { merge })
   }
 
+  async served(): Promise<T.ServedWorkspace[]> {
+    return (await this.#send<{ workspaces: T.ServedWorkspace[] }>('/ws', {}, rootOf)).workspaces
+  }
+
+  async proposals(status: 'open' | 'all'): Promise<T.Proposal[]> {
+    return (await this.#send<{ proposals: T.Proposal[] }>(this.#onBranch('/proposals', { status }), {})).proposals
+  }
+
+  proposal(id: string): Promise<T.ProposalDetail> {
+    return this.#send(this.#onBranch(`/proposals/${encodeURIComponent(id)}`), {})
+  }
+
+  async review(id: string, review: T.Review): Promise<void> {
+    const path = this.#onBranch(`/proposals/${encodeURIComponent(id)}`)
+    await this.#send(path, { method: 'POST', body: JSON.stringify(review) })
+  }
+
   async listen(after: number, hears: T.Listener, signal: AbortSignal): Promise<void> {
     const answer = await this.#fetch(this.#address('changes', { after }), { signal, headers: { accept: 'text/event-stream' } })
     if (signal.aborted) return
@@ -185,8 +202,9 @@ export class HttpSource implements T.Source {
   }
 
   /** A path outside of `/api`, on the branch that is read. */
-  #onBranch(path: string): string {
-    return this.branch ? `${path}?branch=${encodeURIComponent(this.branch)}` : path
+  #onBranch(path: string, parameters: Record<string, string> = {}): string {
+    const query = new URLSearchParams({ ...parameters, ...(this.branch && { branch: this.branch }) }).toString()
+    return query ? `${path}?${query}` : path
   }
 
   #get<R>(path: string, parameters: Parameters, signal?: AbortSignal): Promise<R> {
@@ -206,19 +224,19 @@ export class HttpSource implements T.Source {
     return `/api/${path}${text ? `?${text}` : ''}`
   }
 
-  async #send<R>(path: string, request: RequestInit): Promise<R> {
-    const answer = await this.#fetch(path, request)
+  async #send<R>(path: string, request: RequestInit, place = below): Promise<R> {
+    const answer = await this.#fetch(path, request, place)
     return (await answer.json()) as R
   }
 
-  async #fetch(path: string, request: RequestInit): Promise<Response> {
+  async #fetch(path: string, request: RequestInit, place = below): Promise<Response> {
     const headers = new Headers(request.headers)
     if (request.body) headers.set('content-type', 'application/json')
     const token = this.tokens.get()
     if (token) headers.set('authorization', `Bearer ${token}`)
     let answer: Response
     try {
-      answer = await fetch(below(path), { ...request, headers, credentials: 'omit', cache: 'no-store' })
+      answer = await fetch(place(path), { ...request, headers, credentials: 'omit', cache: 'no-store' })
     } catch (error) {
       if (error instanceof DOMException && error.name === 'AbortError') throw error
       throw away()
@@ -232,6 +250,12 @@ export class HttpSource implements T.Source {
 
 /** The address of a path of this workspace: on a server of many, the page is below `/ws/NAME`. */
 const below = (path: string): string => (globalThis.location?.pathname ?? '').replace(/\/ui(\/.*)?$/, '') + path
+
+/** The address of a path of the server of many workspaces. */
+export const rootOf = (path: string): string =>
+  (globalThis.location?.pathname ?? '').replace(/\/ws\/[^/]+\/ui(\/.*)?$/, '') + path
+
+const isOneOfMany = (): boolean => /\/ws\/[^/]+\/ui(\/|$)/.test(globalThis.location?.pathname ?? '')
 
 const moment = (at: T.Moment): { at?: number } => (at === null ? {} : { at })
 

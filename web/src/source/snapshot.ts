@@ -14,7 +14,7 @@ export interface Snapshot {
 }
 
 export class SnapshotSource implements T.Source {
-  readonly abilities: T.Abilities = { time: false, query: false, live: false, merges: false, routes: false }
+  readonly abilities: T.Abilities = { time: false, query: false, live: false, merges: false, routes: false, workspaces: false }
   branch: string | null = null
   readonly #cards: Map<string, T.Card>
 
@@ -226,6 +226,22 @@ export class SnapshotSource implements T.Source {
   }
   abandon(): Promise<void> {
     return Promise.reject(unsupported('Merging'))
+  }
+
+  served(): Promise<T.ServedWorkspace[]> {
+    return Promise.resolve([])
+  }
+
+  proposals(): Promise<T.Proposal[]> {
+    return Promise.resolve([])
+  }
+
+  proposal(): Promise<T.ProposalDetail> {
+    return Promise.reject(unsupported('A proposal'))
+  }
+
+  review(): Promise<void> {
+    return Promise.reject(unsupported('A review'))
   }
   listen(): Promise<void> {
     return Promise.resolve()

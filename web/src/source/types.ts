@@ -419,6 +419,44 @@ export type Resolution =
   | { choice: 'value'; value: unknown }
   | { choice: 'lines'; value: string[] }
 
+/** A workspace of a server of many. */
+export interface ServedWorkspace {
+  workspace: string
+  path: string
+  can: string[]
+}
+
+/** A change that somebody proposes. */
+export interface Proposal {
+  id: string
+  status: 'open' | 'accepted' | 'rejected' | 'withdrawn'
+  actor: string
+  time: string
+  message: string
+  changes: number
+  ended?: { by: string; time: string; reason: string }
+}
+
+/** A proposal with its comments, and what it would change now. */
+export interface ProposalDetail extends Proposal {
+  comments: { actor: string; time: string; text: string }[]
+  diff?: ElementDiff[]
+  conflicts?: unknown[]
+}
+
+/** A concept or link that differs, and its values. */
+export interface ElementDiff {
+  change: Change
+  id: string
+  name?: string
+  subject?: { name: string }
+  predicate?: string
+  object?: { name: string }
+  values: ChangedValue[]
+}
+
+export type Review = { action: 'accept' } | { action: 'reject'; reason: string } | { action: 'comment'; text: string }
+
 /** A branch, measured by main. */
 export interface Branch {
   branch: string
@@ -495,6 +533,8 @@ export interface Abilities {
   merges: boolean
   /** Paths and traversals by cost. */
   routes: boolean
+  /** True on a server of many workspaces. */
+  workspaces: boolean
 }
 
 export interface Source {
@@ -548,6 +588,11 @@ export interface Source {
   resolve(merge: string, resolutions: ({ conflict: string } & Resolution)[]): Promise<void>
   conclude(merge: string, message: string): Promise<Written>
   abandon(merge: string): Promise<void>
+  /** The workspaces of the server that the reader may see. */
+  served(): Promise<ServedWorkspace[]>
+  proposals(status: 'open' | 'all'): Promise<Proposal[]>
+  proposal(id: string): Promise<ProposalDetail>
+  review(id: string, review: Review): Promise<void>
   /** Streams transactions after a position until the signal stops it or the server ends it. */
   listen(after: number, hears: Listener, signal: AbortSignal): Promise<void>
 }
