@@ -28,6 +28,7 @@ LOCALS_LEFT = {
     "listed": 42,
     "made": 105,
     "meant": 27,
+    "named": 107,
     "said": 61,
     "same": 17,
     "shown": 72,

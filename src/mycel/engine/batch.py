@@ -55,7 +55,7 @@ class BlockPlace(NamedTuple):
     at: int
     block: Block
 
-    def named(self, error: MycelError) -> MycelError:
+    def name_block(self, error: MycelError) -> MycelError:
         """The error, saying which block it is about."""
         kind = "CONCEPT" if isinstance(self.block, ast.ConceptBlock) else "PROPOSITION"
         handle = "" if self.block.handle is None else f" (?{self.block.handle.name})"
@@ -191,7 +191,7 @@ class Batch:
             try:
                 put.put(self._tx)
             except MycelError as error:
-                raise put.place.named(error) from None
+                raise put.place.name_block(error) from None
 
     def _write_concepts(self, puts: list[ConceptPut]) -> set[str]:
         """Write concepts, existing ones one by one; returns the ids of the new ones."""

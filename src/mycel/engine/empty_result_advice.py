@@ -135,11 +135,11 @@ class _Adviser:
         elif matcher.name is not None:
             name = self._values.text(matcher.name, "name")
             if matcher.type is not None:
-                yield from self._named(self._values.text(matcher.type, "type"), name)
+                yield from self._explain_missing(self._values.text(matcher.type, "type"), name)
             elif self._may_look() and not types_of(self._reader, name):
                 yield f"There is no concept named {shorten(name)!r}.{_placeholder_hint(name)}"
 
-    def _named(self, type_name: str, name: str) -> Iterator[str]:
+    def _explain_missing(self, type_name: str, name: str) -> Iterator[str]:
         if not self._may_look():
             return
         number = self._reader.type_number(type_name)
@@ -188,7 +188,7 @@ class _Adviser:
                 kinds = {json_type(value): json_kind(value)}
             if operator == "==" and path.fields == ("name",) and isinstance(value, str):
                 type_name = types.get(path.variable.name)
-                yield from () if type_name is None else self._named(type_name, value)
+                yield from () if type_name is None else self._explain_missing(type_name, value)
         yield from self._attribute(path, kinds, types)
 
     def _attribute(

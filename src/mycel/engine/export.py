@@ -294,7 +294,7 @@ class CapsuleWriter:
     def __init__(self, reader: Reader, selection: CapsuleContent) -> None:
         self._reader = reader
         self._selection = selection
-        self._handles = self._named()
+        self._handles = self._assign_handles()
 
     def capsule(self) -> str:
         """The text; empty if nothing was selected, since an UPSERT cannot be."""
@@ -305,7 +305,7 @@ class CapsuleWriter:
         )
         return format_command(ast.Capsule((ast.Upsert(blocks),))) if blocks else ""
 
-    def _named(self) -> dict[int, ast.Variable]:
+    def _assign_handles(self) -> dict[int, ast.Variable]:
         """A handle for each element of the capsule that a link of it refers to."""
         chosen = self._selection
         used = {end for link in chosen.links.values() for end in link.ends}

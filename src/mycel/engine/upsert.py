@@ -137,7 +137,7 @@ class _Run:
                     if "block" in error.data or "line" in error.data:
                         raise  # It is about syntax, or an earlier block that had to be written.
                     self._batch.write()  # If one of those fails, that came first.
-                    raise place.named(error) from None
+                    raise place.name_block(error) from None
             waiting += [block.handle.name for block in section if block.handle is not None]
             self._characters += section[-1].span.end - section[0].span.start
             if len(self._batch) > _QUEUE_PUTS or self._characters > _QUEUE_CHARACTERS:

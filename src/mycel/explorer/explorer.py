@@ -314,7 +314,7 @@ class Explorer:
                 f"There is no view {shorten(repr(name))}.", hint=f"There are {', '.join(VIEWS)}."
             )
         values = checked(name, known.parameters, given)
-        answer: JsonObject = getattr(self, f"_{name}")(**_named(values))
+        answer: JsonObject = getattr(self, f"_{name}")(**_as_arguments(values))
         return answer
 
     def write(self, given: Mapping[str, Any]) -> JsonObject:
@@ -603,6 +603,6 @@ class Explorer:
             self._comparing.release()
 
 
-def _named(values: Mapping[str, Any]) -> dict[str, Any]:
+def _as_arguments(values: Mapping[str, Any]) -> dict[str, Any]:
     """Values as arguments: `from` is a word of Python."""
     return {f"{key}_" if key == "from" else key: value for key, value in values.items()}

@@ -54,7 +54,7 @@ class LiveCounts:
                 self._make_index()
             with self.counted() as (census, reader):
                 if self._index is not None:  # Otherwise much has changed meanwhile.
-                    for number, uri, label in _named(reader, self._unindexed.values()):
+                    for number, uri, label in _label_concepts(reader, self._unindexed.values()):
                         self._index.add(number, uri, label, census.degrees)
                     self._unindexed.clear()
                     return self._index, census
@@ -64,7 +64,9 @@ class LiveCounts:
             if self._index is not None:
                 return
             with self.counted() as (census, reader):
-                names = list(_named(reader, census.take_lines() or outline.concepts(reader)))
+                names = list(
+                    _label_concepts(reader, census.take_lines() or outline.concepts(reader))
+                )
                 self._unindexed.clear()  # From here on changes are kept, until the index is there.
             name_index = NameIndex(names, census.degrees)
             name_index.folders(census.folders, "")
@@ -96,7 +98,9 @@ class LiveCounts:
         return self._census
 
 
-def _named(reader: Reader, lines: Iterable[ConceptLine]) -> Iterator[tuple[int, str, str | None]]:
+def _label_concepts(
+    reader: Reader, lines: Iterable[ConceptLine]
+) -> Iterator[tuple[int, str, str | None]]:
     return (
         (line.number, uri_of(reader.type_name(line.type), line.name), line.label) for line in lines
     )

@@ -145,7 +145,7 @@ def _shelves(scene: Scene, census: Census) -> _Parts:
         nodes, missing = grouping.nodes[number], grouping.missing[number]
         groups.append(_Group(folder, name, nodes, missing, is_test_folder(folder)))
     links = census.links_between(grouping, scene.reader)
-    return _Parts(groups, _named(links, dict(enumerate(names))), [])
+    return _Parts(groups, _count_links_by_group(links, dict(enumerate(names))), [])
 
 
 def _inside(scene: Scene, census: Census, group: str) -> _Parts:
@@ -240,7 +240,9 @@ def _kinds(scene: Scene, census: Census, by: By, group: str | None) -> _Parts:
             for number in numbers
         ]
         links = census.links_between(grouping, scene.reader)
-        return _Parts(groups, _named(links, {n: id_ for n, (id_, _) in names.items()}), [])
+        return _Parts(
+            groups, _count_links_by_group(links, {n: id_ for n, (id_, _) in names.items()}), []
+        )
     chosen = {number for number, (id_, _) in names.items() if id_ == group}
     if not chosen:
         raise _no_group(group)
@@ -248,7 +250,7 @@ def _kinds(scene: Scene, census: Census, by: By, group: str | None) -> _Parts:
     return _Parts([], {}, [slot << 1 for slot, n in enumerate(of) if n in chosen and there[slot]])
 
 
-def _named(
+def _count_links_by_group(
     links: Mapping[tuple[int, int], int], names: Mapping[int, str]
 ) -> dict[tuple[str, str], int]:
     """The links between groups, by their ids."""

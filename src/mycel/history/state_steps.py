@@ -31,7 +31,7 @@ from mycel.model.names import META_TYPES, first_few
 from mycel.model.values import own_metadata
 from mycel.store.query.alignment import NEW
 from mycel.store.query.diff import either
-from mycel.store.query.lookup import named
+from mycel.store.query.lookup import find_by_name
 from mycel.store.write.bulk import BATCH_ROWS, ConceptRow
 from mycel.store.write.transaction import Transaction
 
@@ -238,7 +238,7 @@ class _Steps:
             guards.goes_alone(self._tx, type_, link=False) for type_ in {key[0] for key in keys}
         ):
             return False  # One that is refused would keep the others from being tried.
-        there = named(reader, [then.name for then in concepts])
+        there = find_by_name(reader, [then.name for then in concepts])
         is_in_the_way = any((reader.type_name(type_), name) in keys for _, type_, name in there)
         if is_in_the_way or len(keys) < len(concepts):
             return False

@@ -85,7 +85,9 @@ def _write(knowledge: Knowledge, client: str, summary: SessionSummary) -> Captur
     writer = TurnWriter(knowledge.db, knowledge.workspace, client)
     uri = writer.conversation_uri(summary.conversation)
     with knowledge.db.reading() as reader:
-        is_removed = uri in lookup.former_names(reader, [uri]) and not lookup.named(reader, [uri])
+        is_removed = uri in lookup.former_names(reader, [uri]) and not lookup.find_by_name(
+            reader, [uri]
+        )
     if is_removed:
         return Capture(why="the user deleted this session")
     text = redact(summary.text())
@@ -137,5 +139,5 @@ def _link_files(tx: Transaction, knowledge: Knowledge, id_: str, summary: Sessio
     ]
     if MENTIONS not in tx.defined_predicates():
         tx.define_predicate(MENTIONS)
-    for number, _type, _name in lookup.named(tx.reader, uris) if uris else ():
+    for number, _type, _name in lookup.find_by_name(tx.reader, uris) if uris else ():
         tx.put_proposition(id_, MENTIONS, ids.concept_id(number))

@@ -138,7 +138,7 @@ class NoteWriter:
         uris = {self._uri(note.path): note for note in notes}
         self._present.update(uris)
         with self._knowledge.db.reading() as reader:
-            there = {name: number for number, _, name in lookup.named(reader, list(uris))}
+            there = {name: number for number, _, name in lookup.find_by_name(reader, list(uris))}
             removed = lookup.former_names(reader, [uri for uri in uris if uri not in there])
             before = reader.elements(there.values())
         if self._restore(before):

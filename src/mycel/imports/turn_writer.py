@@ -187,7 +187,7 @@ class TurnWriter:
             for path, count in paths.items()
             if path and ".." not in path and len(path) <= 200
         }
-        for number, _type, name in lookup.named(reader, list(uris)) if uris else ():
+        for number, _type, name in lookup.find_by_name(reader, list(uris)) if uris else ():
             counts[number] += uris[name]
         return [number for number, _ in counts.most_common(MENTIONED_MAX)]
 

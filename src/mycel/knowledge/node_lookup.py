@@ -46,7 +46,7 @@ def find_all(reader: Reader, uris: Collection[Uri]) -> dict[str, NodeMatch]:
     """The elements that these URIs name, by their normal form."""
     found: dict[str, NodeMatch] = {}
     names = [uri.text for uri in uris if not uri.is_kip]
-    for number, type_number, name in lookup.named(reader, names) if names else ():
+    for number, type_number, name in lookup.find_by_name(reader, names) if names else ():
         type_name = reader.type_name(type_number)
         new = NodeMatch(number, type_name, keeps_place(type_name, name))
         found[name] = min(found.get(name, new), new, key=rank)
@@ -111,7 +111,7 @@ def concepts_page(
         )
     unlisted = (MISSING, MISSING_ENTITY, *without)
     hidden = {reader.find_type(name) for name in unlisted} - {None}
-    rows = [] if cursor else lookup.named(reader, [root])
+    rows = [] if cursor else lookup.find_by_name(reader, [root])
     rows = [row for row in rows if row[1] not in hidden] + lookup.named_below(
         reader,
         root,

@@ -72,7 +72,7 @@ def _check_way(uri: Uri, new: Uri, *, subtree: bool) -> None:
 def _moving(reader: Reader, uri: Uri, new: Uri, *, subtree: bool) -> dict[Concept, Uri]:
     """The concepts that move, in the order of their names, each with its new URI."""
     moving: dict[Concept, Uri] = {}
-    for number, _, _ in sorted(lookup.named(reader, [uri.text])):
+    for number, _, _ in sorted(lookup.find_by_name(reader, [uri.text])):
         concept = reader.concept(number)
         if concept is not None:
             moving[concept] = new

@@ -42,7 +42,7 @@ def nodes_of(reader: Reader, workspace: str) -> Iterator[Node]:
     """The nodes of a workspace without their content: concepts by URI, then files."""
     hidden = _hidden(reader)
     for root in _roots(workspace):
-        rows = [row for row in lookup.named(reader, [root]) if row[1] not in hidden]
+        rows = [row for row in lookup.find_by_name(reader, [root]) if row[1] not in hidden]
         after = ""
         while True:
             for number, _, _ in rows:

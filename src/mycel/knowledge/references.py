@@ -166,7 +166,9 @@ def _constructed(reader: Reader, symbols: Sequence[Concept]) -> list[Concept]:
     """The classes of constructors: a call of the class calls the constructor."""
     uris = {symbol.name.rpartition(".")[0] for symbol in symbols if _name(symbol) in CONSTRUCTORS}
     known = {symbol.name for symbol in symbols}
-    concepts = [reader.concept(number) for number, _, _ in lookup.named(reader, uris - known)]
+    concepts = [
+        reader.concept(number) for number, _, _ in lookup.find_by_name(reader, uris - known)
+    ]
     return [concept for concept in concepts if concept is not None and concept.type == SYMBOL]
 
 

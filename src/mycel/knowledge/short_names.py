@@ -63,7 +63,9 @@ class ShortNames:
             for each in called(concept.name, concept.attributes).keys() & self._by_key.keys():
                 self._by_key[each].append(concept)
         self._by_name = {}
-        for number, _, name in lookup.named(self._reader, [uri.path for uri in uris if uri.path]):
+        for number, _, name in lookup.find_by_name(
+            self._reader, [uri.path for uri in uris if uri.path]
+        ):
             found = self._reader.concept(number)
             if found is not None and number not in self._furniture:
                 self._by_name.setdefault(name, []).append(found)
@@ -77,7 +79,7 @@ class ShortNames:
             return "is an alias of", aliased
         if not uri.is_bare or not uri.path:
             return "", []
-        bearers = {concept.number: concept for concept in (*aliased, *self._named(uri))}
+        bearers = {concept.number: concept for concept in (*aliased, *self._find_bearers(uri))}
         return "is short for", list(bearers.values())
 
     def bearers_around(self, uri: Uri) -> list[Concept]:
@@ -125,7 +127,7 @@ class ShortNames:
             if isinstance(element := elements.get(number), Concept) and not is_placeholder(element)
         ]
 
-    def _named(self, uri: Uri) -> list[Concept]:
+    def _find_bearers(self, uri: Uri) -> list[Concept]:
         """Nodes with a short name, in its own case if there are any; tests only if nothing else."""
         asked = dotted(uri.path)
         bearers = {

@@ -57,7 +57,7 @@ class ChangeReader:
         """
         for change in changes:
             _check(change)
-        self._look_up(self._named(changes))
+        self._look_up(self._collect_uris(changes))
         nodes = [self._node(change) for change in changes if "link" not in change]
         links = [self._link(change) for change in changes if "link" in change]
         known = [edit["concept"] for edit in nodes]
@@ -158,7 +158,7 @@ class ChangeReader:
                 if match is not None and not match.is_missing:
                     self._stored[name] = match.type
 
-    def _named(self, changes: Sequence[Mapping[str, Any]]) -> dict[str, Uri]:
+    def _collect_uris(self, changes: Sequence[Mapping[str, Any]]) -> dict[str, Uri]:
         """The URIs that changes name, by their normal form; a wrong one is refused where it is."""
         uris: dict[str, Uri] = {}
         for text in _texts(changes):

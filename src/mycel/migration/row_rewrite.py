@@ -205,7 +205,7 @@ class _Run:
             outer = self._tx.reader.outer_id(row.number)
             self._tx.update(outer, attributes=given, drop_attributes=gone)
         if self._rewrite.rekeys:
-            self._named(row, after)
+            self._note_name(row, after)
 
     def _restore(self, row: Instance, after: JsonObject, past: _Past) -> None:
         """Give a row its hidden values back, as far as they fit; an error if one is required."""
@@ -265,7 +265,7 @@ class _Run:
         for names in (free, aside, waiting):
             self._tx.move_concepts((outer(each), None, name) for each, name in names.items())
 
-    def _named(self, row: Instance, after: JsonObject) -> None:
+    def _note_name(self, row: Instance, after: JsonObject) -> None:
         """Note the name that a row has in the end."""
         name = check_name(self._rules.name(after) or row.name)
         holder = self._finals.setdefault(name, row.number)

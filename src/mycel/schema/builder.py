@@ -23,7 +23,13 @@ from mycel.schema import ast, model
 from mycel.schema.annotations import of_type, wrong
 from mycel.schema.catalog import Catalog
 from mycel.schema.catalog_json import type_id
-from mycel.schema.declaration_bodies import DeclarationBody, brief, close_to, collision, named
+from mycel.schema.declaration_bodies import (
+    DeclarationBody,
+    brief,
+    close_to,
+    collision,
+    hint_with_names,
+)
 from mycel.schema.lexer import BYTE_ORDER_MARK
 from mycel.schema.parser import parse
 from mycel.syntax.diagnostics import locate_error
@@ -194,7 +200,7 @@ def _unknown_end(
         return wrong(
             end.span,
             f"{end.text} is an interface; an edge joins nodes.",
-            named("Name a node that implements it", implementing),
+            hint_with_names("Name a node that implements it", implementing),
         )
     return wrong(
         end.span,

@@ -49,7 +49,7 @@ def close_to(name: str, known: Iterable[str]) -> str:
     return did_you_mean(name, list(islice(known, _COMPARED_MAX)))
 
 
-def named(hint: str, names: Sequence[str]) -> str:
+def hint_with_names(hint: str, names: Sequence[str]) -> str:
     """A hint, and the names that it may mean."""
     return f"{hint}: {', '.join(names[:5])}." if names else f"{hint}."
 
@@ -240,7 +240,7 @@ class DeclarationBody:
             hint = "The id of an instance is unique and indexed as it is."
         else:
             known = [*self.properties, *(model.ENDS if self.kind == "edge" else ())]
-            hint = close_to(column.text, known) or named("It has", known)
+            hint = close_to(column.text, known) or hint_with_names("It has", known)
         raise wrong(column.span, f"{self.name} has no property {column.text!r}.", hint)
 
     def _check_keys(self, inherited: Iterable[tuple[str, model.Constraint]]) -> None:
@@ -298,7 +298,7 @@ class DeclarationBody:
         raise wrong(
             self.span(declared.name, model.EMBED),
             f"@embed of {self.name}.{declared.name} names {source!r}, which {what}.",
-            close or named("Name a String property", texts),
+            close or hint_with_names("Name a String property", texts),
         )
 
     def _check_merge(self, declared: model.Property, demands: Sequence[model.Constraint]) -> None:

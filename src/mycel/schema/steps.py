@@ -81,7 +81,7 @@ class TypeStep(SchemaStep):
         raise NotImplementedError
 
     def _fields(self) -> dict[str, Any]:
-        return {**_named(self.declared), **self._details()}
+        return {**_identify_type(self.declared), **self._details()}
 
 
 @node
@@ -205,7 +205,7 @@ class RemoveType(SchemaStep):
         return f"{self.before.name}: {self.verb} {self.before.kind}{_row_count(self.rows)}"
 
     def _fields(self) -> dict[str, Any]:
-        return {**_named(self.before), **_rows(self.rows)}
+        return {**_identify_type(self.before), **_rows(self.rows)}
 
 
 @node
@@ -466,7 +466,7 @@ def entity(type_kind: model.TypeKind, type_name: str, property_name: str | None 
 # Parts of the JSON and of the texts.
 
 
-def _named(declared: model.SchemaType) -> dict[str, Any]:
+def _identify_type(declared: model.SchemaType) -> dict[str, Any]:
     return {"type_kind": declared.kind, "name": declared.name}
 
 

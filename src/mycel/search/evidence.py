@@ -146,7 +146,7 @@ class QuestionEvidence:
         self._matched, self._shares, words = self._words()
         matched, shares = self._matched, self._shares
         meaning = self._meaning()
-        named, unique = self._named()
+        named, unique = self._weigh_names()
         actor = self._actor()
         episode = self._episode(matched, shares)
         in_turns = OF_EPISODE * episode + OF_ACTOR * (actor > 0) * (words > 0)
@@ -292,7 +292,7 @@ class QuestionEvidence:
         self.favour[places], self._certain[places] = NOTE_FAVOUR, 1.0
         return evidence
 
-    def _named(self) -> tuple[Floats, Floats]:
+    def _weigh_names(self) -> tuple[Floats, Floats]:
         """The weight of a name in the question, for each passage; and where it has one bearer."""
         corpus = self.corpus
         named, unique = (np.zeros(len(corpus), np.float32) for _ in range(2))

@@ -34,7 +34,7 @@ def find_former(reader: Reader, question: Question, *, is_taken: bool) -> dict[i
 def _bearers(reader: Reader, names: tuple[str, ...] | list[str]) -> dict[int, str]:
     """The concepts that had these names last, or those that they were merged into."""
     former = lookup.former_names(reader, names)
-    present = {name for _, _, name in lookup.named(reader, names)}
+    present = {name for _, _, name in lookup.find_by_name(reader, names)}
     removed = {
         f"{reader.type_name(former_name.type_number)}:{name}": name
         for name, former_name in former.items()

@@ -66,7 +66,7 @@ def find_notes_of_code(
         if isinstance(element, Concept) and element.name.startswith(_SYMBOL_SCHEME)
     }
     files = {name: _file_of(name) for name in names.values()}
-    numbers = {name: number for number, _, name in lookup.named(reader, set(files.values()))}
+    numbers = {name: number for number, _, name in lookup.find_by_name(reader, set(files.values()))}
     notes: dict[int, tuple[int, float]] = {}
     for number, score in sorted(code.items(), key=lambda pair: (-pair[1], pair[0])):
         file = numbers.get(files.get(names.get(number, ""), ""))
@@ -95,7 +95,7 @@ def _named_nodes(reader: Reader, question: Question) -> Iterator[Concept]:
     candidates = Candidates(reader, columns=BM25_COLUMNS)
     for name in _names_in(question.text):
         asked = Question(name)
-        numbers = [number for number, _, _ in lookup.named(reader, [name])]
+        numbers = [number for number, _, _ in lookup.find_by_name(reader, [name])]
         # The key of a file has its suffix.
         keys = (asked.keys() | {key(name.rpartition("/")[2])}) - {""}
         numbers = numbers or candidates.by_keys(keys, BEARERS_COMPARED)

@@ -59,7 +59,7 @@ class ColumnarSource(RowSource):
             with _translated(), closing(self._batches()) as batches:
                 for batch in _slices(batches):
                     names = batch.schema.names
-                    target = targets.named(self._name, names)
+                    target = targets.find_target(self._name, names)
                     check_columns(target, names)
                     columns = map(_values, names, batch.columns)
                     numbered = enumerate(zip(*columns, strict=True), count + 1)

@@ -60,7 +60,7 @@ class DelimitedSource(RowSource):
             reader = csv.reader(lines, delimiter=self._delimiter, strict=True)
             try:
                 header = [name.strip() for name in next(reader, ())]
-                target = targets.named(self._name, header)
+                target = targets.find_target(self._name, header)
                 columns = [(name, _cell(target, name)) for name in _checked(header, target)]
                 line = reader.line_num + 1
                 yield from self._read_numbered(records(), read, refused)

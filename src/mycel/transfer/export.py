@@ -62,7 +62,7 @@ def to_arrow(
     """All rows of a node or an edge, of a state, as a `pyarrow.Table`."""
     pyarrow()
     with _graph_rows(store, read_catalog, state, from_the_start=True) as (catalog, targets, rows):
-        return tables.table(rows, catalog, targets.named(type_name, ()))
+        return tables.table(rows, catalog, targets.find_target(type_name, ()))
 
 
 @contextmanager
@@ -137,7 +137,7 @@ def _chosen_targets(
             for target in every
             if (is_table and target.is_typed) or not graph_rows.is_empty(target)
         ]
-    named = dict.fromkeys(targets.named(name, ()) for name in types)
+    named = dict.fromkeys(targets.find_target(name, ()) for name in types)
     return sorted(named, key=lambda each: isinstance(each, EdgeTarget))
 
 

@@ -118,7 +118,7 @@ def row_of(
         hint = _ROW_HINT if type_name is None else "A row is an object: {…}."
         raise InvalidSyntax(f"{format_value(said)} is no row.", hint=hint)
     if type_name is not None:
-        target = targets.named(type_name, said)
+        target = targets.find_target(type_name, said)
         return flat(line, target, as_json(target, said), targets)
     if "type" in said:
         if not said.keys() <= _NODE_KEYS:

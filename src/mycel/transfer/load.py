@@ -206,7 +206,7 @@ class _Run:
             self._read(source)
             if is_whole and source.type_name is not None:
                 # A table without rows removes all of its type.
-                self._writer.count(self._targets.named(source.type_name, ()))
+                self._writer.count(self._targets.find_target(source.type_name, ()))
         if is_whole:
             self._writer.remove_other_nodes()
         self._write_waiting()

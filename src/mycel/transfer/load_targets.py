@@ -272,7 +272,7 @@ class Targets:
                 name, self._by_predicate.setdefault(edge_target.predicate, edge_target)
             )
 
-    def named(self, name: str, columns: Iterable[str]) -> Target:
+    def find_target(self, name: str, columns: Iterable[str]) -> Target:
         """The target of a table whose rows do not name it.
 
         Where a node and an edge have the same name, the columns decide.

@@ -42,7 +42,7 @@ class _Named(NamedTuple):
 
 def duplicate_pairs(reader: Reader) -> list[DuplicatePair]:
     """Pairs of concepts of one type that may be one, each once, the oldest first."""
-    concepts = list(_named(reader))
+    concepts = list(_read_concepts(reader))
     names: defaultdict[tuple[str, ...], list[_Named]] = defaultdict(list)
     externals: defaultdict[tuple[str, ...], list[_Named]] = defaultdict(list)
     for concept in concepts:
@@ -73,7 +73,7 @@ def _add_pairs(found: dict[tuple[int, int], DuplicatePair], group: list[_Named],
         found.setdefault((keep.number, number), DuplicatePair(keep.number, number, why, is_certain))
 
 
-def _named(reader: Reader) -> Iterator[_Named]:
+def _read_concepts(reader: Reader) -> Iterator[_Named]:
     for number, type_number, name, text in retention.named_concepts(reader):
         type_name = reader.type_name(type_number)
         attributes = parse_object(text)

@@ -82,13 +82,13 @@ def task_elements(reader: Reader, task: Concept) -> list[Element]:
         names = texts if is_between else [*names, *texts]
     elements = {}
     for name in names:
-        element = _named(reader, name)
+        element = _find_element(reader, name)
         if element is not None and element.metadata.get(ARCHIVED_AT) is None:
             elements[element.number] = element
     return list(elements.values())
 
 
-def _named(reader: Reader, name: str) -> Element | None:
+def _find_element(reader: Reader, name: str) -> Element | None:
     """The element that a task calls `Type:name`, `predicate:id`, or by its id."""
     kind, _, rest = name.partition(":")
     concept = reader.find_concept(kind, rest) if rest else None

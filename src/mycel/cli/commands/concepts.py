@@ -186,7 +186,7 @@ def _mentioned(db: Graph, found: Concept) -> list[str]:
 def retire(session: Invocation, words: tuple[str, ...], reason: str) -> None:
     """Remove a concept with every edge that touches it; history keeps them."""
     with session.open() as db, db.transaction() as tx:
-        target = _named(tx, words, "retire")
+        target = _find_target(tx, words, "retire")
         gone = tx.retire(target, reason=reason)
     session.out.say(
         f"Retired {target.id} and {count(gone.propositions, 'edge')}.",
@@ -205,7 +205,7 @@ def archive(session: Invocation, words: tuple[str, ...], reason: str) -> None:
     from mycel.engine.archive import archive_element
 
     with session.open() as db, db.transaction() as tx:
-        target = _named(tx, words, "archive")
+        target = _find_target(tx, words, "archive")
         is_new = archive_element(tx, target, reason)
     message = f"Archived {target.id}; `mycel concept restore` brings it back."
     session.out.say(
@@ -221,7 +221,7 @@ def restore(session: Invocation, words: tuple[str, ...]) -> None:
     from mycel.engine.archive import restore_element
 
     with session.open() as db, db.transaction() as tx:
-        target = _named(tx, words, "restore")
+        target = _find_target(tx, words, "restore")
         is_new = restore_element(tx, target)
     session.out.say(
         f"Restored {target.id}." if is_new else "Nothing changed.",
@@ -239,14 +239,14 @@ def supersede(session: Invocation, element: str, successor: str, reason: str) ->
     from mycel.engine.supersede import supersede_element
 
     with session.open() as db, db.transaction() as tx:
-        old, new = (_named(tx, (word,), "supersede") for word in (element, successor))
+        old, new = (_find_target(tx, (word,), "supersede") for word in (element, successor))
         link = supersede_element(tx, old, new, reason)
     session.out.say(
         f"{new.id} supersedes {old.id}.", {"superseded": old.id, "by": new.id, "link": link}
     )
 
 
-def _named(tx: Transaction, words: tuple[str, ...], verb: str) -> Concept:
+def _find_target(tx: Transaction, words: tuple[str, ...], verb: str) -> Concept:
     """The concept that one word, or a type and a name, stand for."""
     exactly(words, 1, 2, form=f"mycel concept {verb} {_CONCEPT}")
     return find_concept(tx, *words) if len(words) == 2 else _concept(tx, words[0], at_home=True)

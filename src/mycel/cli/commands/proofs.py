@@ -98,11 +98,11 @@ def _prove(db: Graph, words: tuple[str, ...]) -> StateProof:
     exactly(words, 1, 3, form=_FORMS)
     if len(words) == 3:
         src, predicate, dst = words
-        return db.prove((_named(db, src), predicate, _named(db, dst)))
-    return db.prove(_named(db, words[0]))
+        return db.prove((_resolve_element(db, src), predicate, _resolve_element(db, dst)))
+    return db.prove(_resolve_element(db, words[0]))
 
 
-def _named(db: Graph, word: str) -> str | tuple[str, str]:
+def _resolve_element(db: Graph, word: str) -> str | tuple[str, str]:
     """The element that a word names. A type and name stay as they are: absence is provable too."""
     if is_uri(word) or ":" not in word:
         return resolve(db, word)

@@ -78,11 +78,11 @@ def traverse(
 
 
 def _row(reached: Reached) -> tuple[Any, ...]:
-    type_, name = _named(reached)
+    type_, name = _type_and_name(reached)
     return f"{reached.cost:g}", reached.hops, reached.element.id, type_, name, reached.reason
 
 
-def _named(reached: Reached) -> tuple[str, str]:
+def _type_and_name(reached: Reached) -> tuple[str, str]:
     element = reached.element
     if isinstance(element, Concept):
         return element.type, element.name
@@ -105,7 +105,7 @@ def tree(nodes: Sequence[Reached]) -> RenderableType:
 def _label(reached: Reached) -> RenderableType:
     from rich.text import Text
 
-    type_, name = _named(reached)
+    type_, name = _type_and_name(reached)
     label = Text()
     if reached.path:
         step = reached.path[-1]

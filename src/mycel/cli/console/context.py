@@ -70,7 +70,7 @@ class Invocation:
             (self.environment, "workspace", "MYCEL_WORKSPACE"),
         ):
             if option in source:
-                return _named(option, source[option], name)
+                return _locate(option, source[option], name)
         return self._own_place(above=True)
 
     def own_place(self) -> WorkspaceLocation:
@@ -261,7 +261,7 @@ class Invocation:
             self.out.note(note)
 
 
-def _named(option: str, value: str, chosen_by: str) -> WorkspaceLocation:
+def _locate(option: str, value: str, chosen_by: str) -> WorkspaceLocation:
     try:
         if option == "db":
             return workspaces.file_location(value, chosen_by)

@@ -35,7 +35,7 @@ from mycel.store.log.marks import IMPORT, Mark
 from mycel.store.query.alignment import NEW
 from mycel.store.query.commits import commit_at
 from mycel.store.query.history import check_kept
-from mycel.store.query.lookup import named
+from mycel.store.query.lookup import find_by_name
 from mycel.store.query.natural_keys import element_key
 from mycel.store.query.origins import Origin
 from mycel.store.query.purges import purges_since
@@ -316,7 +316,7 @@ class _ConceptsByKey:
     def __init__(self, reader: Reader, names: Collection[str]) -> None:
         self._reader: Final = reader
         self._numbers: Final[dict[str, list[int]]] = {name: [] for name in names}
-        rows = sorted(named(reader, names)) if names else ()
+        rows = sorted(find_by_name(reader, names)) if names else ()
         for number, _, name in rows:
             self._numbers[name].append(number)
         elements = reader.elements(number for number, _, _ in rows).values()
@@ -336,7 +336,7 @@ class _ConceptsByKey:
         """The concepts with a name, of any type, oldest first."""
         if name in self._numbers:
             return self._numbers[name]
-        return sorted(number for number, _, _ in named(self._reader, (name,)))
+        return sorted(number for number, _, _ in find_by_name(self._reader, (name,)))
 
 
 def _names(edits: Iterable[Any]) -> Iterator[str]:

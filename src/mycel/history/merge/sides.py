@@ -24,7 +24,7 @@ from mycel.store.query.creations import Creations, creations_of, shared_creation
 from mycel.store.query.diff import ABSENT
 from mycel.store.query.history import check_kept
 from mycel.store.query.lineage import has_content, lineage, merge_commits, parents
-from mycel.store.query.lookup import ever_about, named
+from mycel.store.query.lookup import ever_about, find_by_name
 from mycel.store.query.origins import UNKNOWN_ORIGIN, Origin
 from mycel.store.query.purges import Purges, keys_ever, purges_since
 from mycel.store.query.reader import Reader
@@ -59,7 +59,7 @@ class MergeTarget:
 
     def namesakes(self, concept: Concept) -> Iterable[int]:
         """The concepts of the target with a name, of any type, oldest first."""
-        return sorted(number for number, _, _ in named(self.reader, (concept.name,)))
+        return sorted(number for number, _, _ in find_by_name(self.reader, (concept.name,)))
 
     def link_at(self, link: Proposition) -> int | None:
         """The link of the target with a predicate and ends."""

@@ -102,7 +102,7 @@ class AuthorLists:
         if not self.heads:
             return []
         with self._db.reading() as reader:
-            for held in prefixes.named(reader, [uri_of(key)]):
+            for held in prefixes.find_by_name(reader, [uri_of(key)]):
                 stored = parse_object(held.attributes).get(AUTHORS)
                 if isinstance(stored, list):
                     return stored

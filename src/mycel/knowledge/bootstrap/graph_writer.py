@@ -240,7 +240,7 @@ class _Work:
         """Write a group of nodes. Returns those that existed."""
         tx = self._tx
         held: dict[str, Held] = {}
-        for each in prefixes.named(tx.reader, [node.uri for node in group]):
+        for each in prefixes.find_by_name(tx.reader, [node.uri for node in group]):
             held.setdefault(each.name, each)
         fresh = {node.uri: node for node in group if node.uri not in held}
         concepts = tx.put_concepts(
@@ -310,7 +310,7 @@ class _Work:
     def touch(self, touched: Mapping[str, Touch]) -> None:
         """Change single attributes of files that a bootstrap owns."""
         for group in _grouped(list(touched), lambda _: 1):
-            for held in prefixes.named(self._tx.reader, group):
+            for held in prefixes.find_by_name(self._tx.reader, group):
                 self._touch(held, touched[held.name])
             self._count(len(group))
 
@@ -334,7 +334,7 @@ class _Work:
         """
         for old, path in folders.items():
             uri, to = self._namer.folder(old), self._namer.folder(path)
-            nodes = {node.name: node for node in prefixes.named(self._tx.reader, [uri, to])}
+            nodes = {node.name: node for node in prefixes.find_by_name(self._tx.reader, [uri, to])}
             if uri in nodes and to not in nodes:
                 self._move_nodes({nodes[uri]: to})
         unmoved: list[str] = []
@@ -351,11 +351,13 @@ class _Work:
     def _moving(self, old: str, path: str) -> dict[Held, str] | None:
         """A file, its symbols and its sections, with their new names; None if one is taken."""
         reader, namer = self._tx.reader, self._namer
-        there = prefixes.named(reader, [namer.file(path)])
+        there = prefixes.find_by_name(reader, [namer.file(path)])
         there += prefixes.below(reader, [namer.folder(path)])
         if any(reader.type_name(node.type) != MISSING for node in there):
             return None
-        moving = {node: namer.file(path) for node in prefixes.named(reader, [namer.file(old)])}
+        moving = {
+            node: namer.file(path) for node in prefixes.find_by_name(reader, [namer.file(old)])
+        }
         for node in prefixes.below(reader, [namer.folder(old)]):
             moving[node] = namer.folder(path) + node.name.removeprefix(namer.folder(old))
         return moving
@@ -363,7 +365,9 @@ class _Work:
     def _move_nodes(self, moving: Mapping[Held, str]) -> None:
         """Move nodes out of their folders; the plan has their relations to the new ones."""
         tx = self._tx
-        placeholders = {node.name: node for node in prefixes.named(tx.reader, [*moving.values()])}
+        placeholders = {
+            node.name: node for node in prefixes.find_by_name(tx.reader, [*moving.values()])
+        }
         for node, to in moving.items():
             concept = tx.reader.concept(node.number) if to in placeholders else None
             if concept is not None:
@@ -381,10 +385,10 @@ class _Work:
             uris = [self._namer.file(path) for path in group]
             below = [self._namer.folder(path) for path in group]
             self._discard(prefixes.below(self._tx.reader, below))
-            self._discard(prefixes.named(self._tx.reader, uris))
+            self._discard(prefixes.find_by_name(self._tx.reader, uris))
             self._count(len(group))
         uris = [self._namer.folder(path) for path in folders]
-        self._discard(prefixes.named(self._tx.reader, uris))
+        self._discard(prefixes.find_by_name(self._tx.reader, uris))
 
     def _discard(self, nodes: Sequence[Held]) -> None:
         """Remove the nodes that only a bootstrap wrote; mark the others."""
@@ -511,7 +515,7 @@ class _Work:
     def _find(self, uris: Iterable[str]) -> dict[str, int]:
         unknown = [uri for uri in uris if uri not in self._numbers]
         if unknown:
-            found = lookup.named(self._tx.reader, unknown)
+            found = lookup.find_by_name(self._tx.reader, unknown)
             for number, _, name in sorted(found, reverse=True):  # The oldest of a name counts.
                 self._numbers[name] = number
         return self._numbers

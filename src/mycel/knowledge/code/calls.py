@@ -153,9 +153,11 @@ class Calls:
             return ("self", *rest) if rest else ()
         if head in self._syntax.parents:
             return ("super", *rest) if len(rest) == 1 else ()
-        return self._named(head, rest, outer)
+        return self._find_callees(head, rest, outer)
 
-    def _named(self, head: str, rest: tuple[str, ...], outer: Scope | None) -> tuple[str, ...]:
+    def _find_callees(
+        self, head: str, rest: tuple[str, ...], outer: Scope | None
+    ) -> tuple[str, ...]:
         """A callee that begins with a name."""
         is_value = head.startswith(".")
         head = head.removeprefix(".")

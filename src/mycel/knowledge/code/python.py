@@ -221,7 +221,7 @@ class Python(Syntax):
                 yield argument
 
     def imports(self, node: Node, source: bytes) -> Iterable[Import]:
-        names = [_named(child, source) for child in node.children_by_field_name("name")]
+        names = [_imported_name(child, source) for child in node.children_by_field_name("name")]
         module = node.child_by_field_name("module_name")
         if module is None:
             # Without an alias, the import binds the first part of the name.
@@ -267,7 +267,7 @@ def _docstring(source: bytes, start: int) -> str:
     return shortened(paragraph)
 
 
-def _named(node: Node, source: bytes) -> tuple[str, str]:
+def _imported_name(node: Node, source: bytes) -> tuple[str, str]:
     """An imported name, and its alias or ""."""
     if node.type != "aliased_import":
         return _dotted(node, source), ""

@@ -64,7 +64,7 @@ class Receivers:
         self._names.begin()
         head, method = parts[0], parts[-1]
         if head == UNKNOWN:
-            return self._named(path, method)
+            return self._find_methods(path, method)
         if head == "super" and self._names.facts[path].language != "rust":
             owner = self._names.own_class(path, caller)
             code_location = self._names.inherited(owner, method, 0) if owner is not None else None
@@ -83,12 +83,14 @@ class Receivers:
         call_targets = self._on(path, self._through(owner, parts[1:-1]), parts[-1])
         # A method that the class lacks may be defined in a subclass.
         return (
-            call_targets if call_targets.targets or len(parts) > 2 else self._named(path, parts[-1])
+            call_targets
+            if call_targets.targets or len(parts) > 2
+            else self._find_methods(path, parts[-1])
         )
 
     def _on(self, path: str, owner: CodeLocation | None, method: str) -> CallTargets:
         if owner is None:
-            return self._named(path, method)
+            return self._find_methods(path, method)
         if owner == _OUTSIDE:
             return _NOTHING
         return _sure(self._names.target(self._names.class_member(owner, method, 0)))
@@ -105,7 +107,7 @@ class Receivers:
             return _NOTHING  # The module has no such function.
         if first is None and self._is_outside(path, caller, parts[0]):
             return _NOTHING
-        return self._named(path, parts[-1])
+        return self._find_methods(path, parts[-1])
 
     def _inherited_from_outside(self, path: str, caller: str, name: str) -> CallTargets:
         """The targets of a bare name that an unknown base class may define."""
@@ -113,7 +115,7 @@ class Receivers:
             return _NOTHING
         owner = self._names.own_class(path, caller)
         is_open = owner is not None and self._names.is_open(owner)
-        return self._named(path, name) if is_open else _NOTHING
+        return self._find_methods(path, name) if is_open else _NOTHING
 
     def _is_outside(self, path: str, scope: str, name: str) -> bool:
         """True if a name without a meaning here comes from outside the project."""
@@ -124,7 +126,7 @@ class Receivers:
                 return self._names.unit(path, bound[0]) is None
         return True
 
-    def _named(self, path: str, method: str) -> CallTargets:
+    def _find_methods(self, path: str, method: str) -> CallTargets:
         """The methods of a name that a call in this file may mean; none if there are too many."""
         facts = self._names.facts
         language = family(facts[path].language)

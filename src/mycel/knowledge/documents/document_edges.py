@@ -195,12 +195,12 @@ class DocumentEdges:
     def _mentioned(self, path: str, facts: FileFacts, section: Section) -> list[TextTarget]:
         found: dict[TextTarget, None] = {}
         for name in section.names:
-            target = self._named(path, name)
+            target = self._find_target(path, name)
             if target is not None and target != TextTarget("path", path):
                 found[target] = None
         return list(found)[:MENTIONS_MAX]
 
-    def _named(self, path: str, name: str) -> TextTarget | None:
+    def _find_target(self, path: str, name: str) -> TextTarget | None:
         """The only file or symbol that a name in a text can mean."""
         is_span = name.startswith(SPAN)
         name = name.removeprefix(SPAN)

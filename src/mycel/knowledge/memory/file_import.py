@@ -254,7 +254,7 @@ class _Import:
         """Create entities, and add observations to those that exist."""
         new: dict[str, Entity] = {}
         again: dict[str, list[Entity]] = {}
-        there = self._named(type_numbers(self._tx.reader), {entity.name for entity in batch})
+        there = self._find_numbers(type_numbers(self._tx.reader), {entity.name for entity in batch})
         for entity in batch:
             if entity.name in there or entity.name in new:
                 again.setdefault(entity.name, []).append(entity)
@@ -322,8 +322,8 @@ class _Import:
         """
         reader = self._tx.reader
         missing = reader.find_type(MISSING_ENTITY)
-        ends = self._named(type_numbers(reader), names)
-        ends |= {} if missing is None else self._named([missing], names)
+        ends = self._find_numbers(type_numbers(reader), names)
+        ends |= {} if missing is None else self._find_numbers([missing], names)
         absent = sorted(names - ends.keys())
         placeholders = require_placeholders(self._tx, absent)
         return ends | {
@@ -336,10 +336,10 @@ class _Import:
             known = self._predicates[relation_type] = require_predicate(self._tx, relation_type)
         return known
 
-    def _named(self, types: Collection[int], names: set[str]) -> dict[str, int]:
+    def _find_numbers(self, types: Collection[int], names: set[str]) -> dict[str, int]:
         """The numbers of the entities or placeholders that have one of these names."""
         reader = self._tx.reader
-        rows = entities_among(reader, members.named(reader, types, names))
+        rows = entities_among(reader, members.find_by_name(reader, types, names))
         return {row.name: row.number for row in rows}
 
 

@@ -238,7 +238,7 @@ class EntityGraph:
     def open_nodes(self, names: Iterable[str]) -> Subgraph:
         """The entities with these names, and all their relations; other names are ignored."""
         with self._db.reading() as reader:
-            found = members.named(reader, type_numbers(reader), list(names))
+            found = members.find_by_name(reader, type_numbers(reader), list(names))
             return self._answer(
                 reader,
                 sorted(entities_among(reader, found), key=_by_creation),

@@ -41,7 +41,7 @@ def named_from(reader: Reader, beginning: str, limit: int, condition: Condition 
     )
 
 
-def named(reader: Reader, names: Collection[str]) -> list[tuple[int, int, str]]:
+def find_by_name(reader: Reader, names: Collection[str]) -> list[tuple[int, int, str]]:
     """The concepts that have one of these names, of any type: number, type and name."""
     query = (
         "SELECT c.id, c.type, c.name FROM json_each(?) j"

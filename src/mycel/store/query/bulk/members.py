@@ -48,7 +48,9 @@ def page(reader: Reader, type_numbers: Collection[int], after: int, limit: int) 
     return list(map(Member._make, reader.fetch_all(query, (after, limit))))
 
 
-def named(reader: Reader, type_numbers: Collection[int], names: Collection[str]) -> list[Member]:
+def find_by_name(
+    reader: Reader, type_numbers: Collection[int], names: Collection[str]
+) -> list[Member]:
     """The concepts of the types with one of these names, each once."""
     query = (
         f"SELECT {_COLUMNS} FROM json_each(?1) j CROSS JOIN concept c WHERE c.name = j.value"

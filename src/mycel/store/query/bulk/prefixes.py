@@ -79,7 +79,7 @@ def attribute_of(reader: Reader, name: str, key: str) -> object:
     return None if row is None else row[0]
 
 
-def named(reader: Reader, names: Collection[str]) -> list[Held]:
+def find_by_name(reader: Reader, names: Collection[str]) -> list[Held]:
     """The concepts that have one of these names, of any type, by number."""
     query = (
         f"SELECT {_HELD} FROM json_each(?) j CROSS JOIN concept c WHERE c.name = j.value"
