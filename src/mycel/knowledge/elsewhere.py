@@ -9,7 +9,7 @@ for twice, so cycles end.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -38,8 +38,15 @@ TEXT_CHARACTERS: Final = 2_000
 class Elsewhere:
     """The workspaces of a registry, with the answers that they have given."""
 
-    def __init__(self, registry: RemoteRegistry | None = None) -> None:
+    def __init__(
+        self,
+        registry: RemoteRegistry | None = None,
+        *,
+        local: Callable[[str], Path | None] = lambda _name: None,
+    ) -> None:
+        """Take the registry, and what finds the graph of a workspace on this machine."""
         self._registry: Final = registry or RemoteRegistry()
+        self._local: Final = local
         self._answers: Final[dict[str, tuple[str, dict[str, Any]]]] = {}
         """ETags and answers by address and question."""
         self.requests = 0
@@ -91,6 +98,8 @@ class Elsewhere:
     ) -> tuple[list[DistantNode], dict[str, float]]:
         costs = dict(zip(request.starts, request.costs, strict=True))
         entry = self._registry.find(workspace)
+        if entry is None and (path := self._local(workspace)) is not None:
+            entry = RemoteEntry(workspace, str(path))
         if entry is None:
             return _none(
                 costs,

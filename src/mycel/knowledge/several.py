@@ -1,4 +1,4 @@
-"""Several workspaces of a machine, searched together.
+"""Several workspaces of a machine, searched, read and traversed together.
 
 A score means the same in every graph, so hits of several are one list, the best first. Each says
 which workspace it comes from: a URI alone need not, because a graph may have nodes of others.
@@ -7,10 +7,13 @@ which workspace it comes from: a URI alone need not, because a graph may have no
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from mycel.errors import NotFound
+from mycel.knowledge.elsewhere import Elsewhere
 from mycel.knowledge.knowledge import Knowledge
+from mycel.knowledge.knowledge_view import KnowledgeView
 from mycel.knowledge.node_values import Hit, Node
 from mycel.knowledge.uris import parse
 from mycel.model.values import JsonObject
@@ -34,6 +37,22 @@ class PlacedNode(NamedTuple):
 
     def to_dict(self) -> JsonObject:
         return {"workspace": self.workspace} | self.node.to_dict()
+
+
+class NearNode(NamedTuple):
+    """A node that a traversal has reached, and the workspace that it comes from."""
+
+    workspace: str
+    uri: str
+    cost: float
+    type: str
+    state: str
+    """`here`, or that of `DistantNode`."""
+    text: str
+    """The reason for which it was reached; from another workspace its content, or what to do."""
+
+    def to_dict(self) -> JsonObject:
+        return dict(self._asdict())
 
 
 class SeveralWorkspaces:
@@ -69,3 +88,35 @@ class SeveralWorkspaces:
             raise NotFound(f"None of the workspaces {names} has {uri}.", hint="Search for it.")
         own = parse(uri, "").workspace
         return sorted(nodes, key=lambda placed: placed.workspace != own)
+
+    def traverse(self, uri: str, **bounds: Any) -> list[NearNode]:
+        """The nodes near a node, nearest first, across workspaces.
+
+        It starts in the workspace of the node, or the first one that has it; a link into another
+        one is followed there. The bounds are those of `Knowledge.traverse`.
+
+        Raises:
+            NotFound: none has it.
+        """
+        name, node = self.get(uri)[0]
+        knowledge = self._workspaces[name]
+        elsewhere = Elsewhere(local=self._path_of)
+        view = KnowledgeView(knowledge.db, workspace=knowledge.workspace, elsewhere=elsewhere)
+        reached = view.traverse(node.uri, **bounds)
+        distant = {far.uri: far for far in reached.distant}
+        nodes = [
+            NearNode(name, near.uri, near.cost, near.node.type, "here", near.reason)
+            for near in reached.nodes
+            if isinstance(near.node, Node) and near.uri not in distant
+        ]
+        nodes += [
+            NearNode(
+                far.workspace, far.uri, far.cost, far.type, far.state, far.content or far.advice
+            )
+            for far in distant.values()
+        ]
+        return sorted(nodes, key=lambda near: (near.cost, near.uri))
+
+    def _path_of(self, name: str) -> Path | None:
+        knowledge = self._workspaces.get(name)
+        return None if knowledge is None else Path(knowledge.db.path)

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import mycel
+from mycel.store.file.workspace_databases import database_of
 from tests.adapters.cli.conftest import Run
 
 HOME = Path(".knowledge_engine")
@@ -124,3 +125,32 @@ def test_several_workspaces_are_searched_together(run: Run) -> None:
         assert [each.workspace for each in placed] == ["two"]
         with pytest.raises(mycel.errors.NotFound):
             several.get("concept://two/none")
+
+
+def test_several_workspaces_are_read_and_traversed_together(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for name in ("one", "two"):
+        assert run("init", "--workspace", name).status == 0
+    one, two = (("--workspace", name) for name in ("one", "two"))
+    assert run(*one, "note", "It needs the pump.", "--uri", "concept://one/start").status == 0
+    assert run(*two, "note", "It pumps.", "--uri", "concept://two/pump").status == 0
+    assert run(*two, "note", "What one thinks of it.", "--uri", "concept://one/start").status == 0
+    with mycel.open(database_of(Path.home(), "one")) as db:
+        mycel.Knowledge(db, workspace="one").link(
+            "start", "needs", "concept://two/pump", weight=0.3
+        )
+    both = ("--workspace", "one,two")
+    shown = run(*both, "show", "concept://one/start", "--json")
+    assert [item["workspace"] for item in shown.objects] == ["one", "two"]
+    assert run(*both, "show", "concept://one/start").stdout.startswith("In one:")
+    for words in (both, ("--all",)):
+        near = run("traverse", *words, "concept://one/start", "--json").objects
+        assert [(node["uri"], node["workspace"], node["state"]) for node in near] == [
+            ("concept://one/start", "one", "here"),
+            ("concept://two/pump", "two", "fetched"),
+        ]
+        assert (near[1]["cost"], near[1]["text"]) == (0.3, "It pumps.")
+    assert run("traverse", "--all", "concept://one/start", "--as-of", "1").status == 2
+    assert run("traverse", "--all", "concept://one/none").status == 1

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import inf
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import rich_click as click
@@ -425,11 +424,7 @@ def _search_several(
     session: Invocation, words: tuple[str, ...], options: dict[str, Any], limit: int
 ) -> None:
     """Search the workspaces that `--workspace` names, or all of them."""
-    from contextlib import ExitStack, closing
-
-    from mycel.cli.commands.workspace import open_workspaces
-    from mycel.knowledge.several import SeveralWorkspaces
-    from mycel.store.file.workspace_databases import workspaces_of
+    from mycel.cli.commands.workspace import several_workspaces
 
     known = ("mode", "types")
     others = sorted(name for name, value in options.items() if value and name not in known)
@@ -438,13 +433,8 @@ def _search_several(
             f"Several workspaces are searched with --type, --mode and --limit alone, not with"
             f" --{others[0].replace('_', '-')}."
         )
-    text = session.given.get("workspace", "")
-    names = list(filter(None, text.split(","))) or workspaces_of(Path.home())
-    with ExitStack() as stack:
-        opened = open_workspaces(names)
-        for knowledge in opened.values():
-            stack.enter_context(closing(knowledge.db))
-        hits = SeveralWorkspaces(opened).search(
+    with several_workspaces(session) as several:
+        hits = several.search(
             " ".join(words), limit=limit, mode=options["mode"], type=options["types"] or None
         )
     session.out.list(

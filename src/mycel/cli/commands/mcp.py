@@ -101,6 +101,7 @@ def mcp(
             else:
                 from mycel.knowledge.elsewhere import Elsewhere
                 from mycel.mcp.server import build_server
+                from mycel.store.file.workspace_databases import local_database
 
                 knowledge = knowledge_of(
                     session,
@@ -108,7 +109,7 @@ def mcp(
                     folder,
                     context_size=context_size,
                     # For the user of this machine alone: it has their tokens.
-                    elsewhere=Elsewhere(),
+                    elsewhere=Elsewhere(local=local_database),
                 )
                 server = build_server(
                     db,

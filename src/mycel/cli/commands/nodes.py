@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import rich_click as click
 
 from mycel.cli.commands.mcp import knowledge_of, open_or_create
+from mycel.cli.commands.workspace import names_several, several_workspaces
 from mycel.cli.console.context import Command, Invocation, pass_session
 from mycel.cli.console.parameters import ELEMENT, node_reference, read_text
 from mycel.errors import AmbiguousName, InvalidSyntax, NotFound
@@ -97,9 +98,15 @@ def _report(session: Invocation, written: Written) -> None:
 @click.option("--all", "everything", is_flag=True, help="All relations, metadata and times too")
 @pass_session
 def show(session: Invocation, element: str, *, everything: bool) -> None:
-    """Show a node: its text, its properties, and its relations."""
+    """Show a node: its text, its properties, and its relations.
+
+    With --workspace a,b the node is a URI, and shown as each of them has it, that of its own first.
+    """
     from mycel.mcp import node_text
 
+    if names_several(session):
+        _show_in_several(session, element, detailed=everything)
+        return
     with session.open(reading=True) as db:
         knowledge = knowledge_of(session, db, session.root())
         with knowledge.moment() as view:
@@ -121,6 +128,20 @@ def show(session: Invocation, element: str, *, everything: bool) -> None:
     session.out.line("\n".join(lines))
     if page.next_cursor is not None:
         session.out.note("It has more relations; --all shows up to 1,000.")
+
+
+def _show_in_several(session: Invocation, uri: str, *, detailed: bool) -> None:
+    """Show a node as each of the workspaces that `--workspace` names has it."""
+    from mycel.mcp import node_text
+
+    with several_workspaces(session) as several:
+        nodes = several.get(uri)
+    for workspace, node in nodes:
+        if session.as_json:
+            session.out.object({"workspace": workspace} | node.to_dict())
+            continue
+        parts = (node_text.head(node), node_text.facts(node, detailed=detailed), node.content)
+        session.out.line(f"In {workspace}:\n" + "\n".join(filter(None, parts)) + "\n")
 
 
 @click.command(cls=Command)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
+from mycel.cli.commands.workspace import names_several, several_workspaces
 from mycel.cli.console.conflict_warnings import warn_conflicts
 from mycel.cli.console.context import Command, Invocation, pass_session
 from mycel.cli.console.output import is_terminal, visible
@@ -40,6 +41,9 @@ MISSING = "Missing"
 @click.option("--max-tokens", type=int, metavar="N", help="Maximum number of tokens")
 @direction_option
 @follow_option
+@click.option(
+    "--all", "in_all", is_flag=True, help="All workspaces; some of them are --workspace a,b"
+)
 @click.option("--as-of", type=moment, metavar="SEQ|TIME", help="The state at this moment")
 @for_time_option
 @archived_option
@@ -50,14 +54,19 @@ def traverse(
     *,
     start: str,
     follow: tuple[str, ...],
+    in_all: bool,
     as_of: int | str | None,
     **bounds: Any,
 ) -> None:
     """Show what is near an element, nearest first: an edge costs its weight.
 
     On a terminal it is drawn as a tree: each element is below the one it was reached from. What
-    is only referred to, and not there yet, is red.
+    is only referred to, and not there yet, is red. With --all or --workspace a,b the start is a
+    URI, and links into the other workspaces are followed there.
     """
+    if in_all or names_several(session):
+        _traverse_several(session, start, as_of, follow, bounds)
+        return
     with session.open(reading=True) as db:
         view = db if as_of is None else db.as_of(as_of)
         traversal = view.traverse(resolve(view, start), relation_types=follow or None, **bounds)
@@ -75,6 +84,32 @@ def traverse(
     for cut in traversal.cut_off:
         raised = {"nodes": "--max-nodes", "tokens": "--max-tokens"}[cut.budget]
         session.out.note(visible(f"{cut.sentence} Raise {raised} to see more."))
+
+
+def _traverse_several(
+    session: Invocation,
+    start: str,
+    as_of: int | str | None,
+    follow: tuple[str, ...],
+    bounds: dict[str, Any],
+) -> None:
+    """Traverse the workspaces that `--workspace` names, or all of them."""
+    known = {name: bounds.pop(name) for name in _SHARED_BOUNDS}
+    others = {"as-of": as_of, "follow": follow} | bounds
+    for name, value in others.items():
+        if value:
+            raise click.UsageError(f"Several workspaces are traversed without --{name}.")
+    with several_workspaces(session) as several:
+        nodes = several.traverse(start, **known)
+    session.out.list(
+        nodes,
+        ("cost", "workspace", "uri", "type", "state", "text"),
+        lambda near: (f"{near.cost:g}", *near[:2], near.type, near.state, near.text),
+        lambda near: near.to_dict(),
+    )
+
+
+_SHARED_BOUNDS = ("max_cost", "max_nodes", "max_tokens", "direction")
 
 
 def _row(reached: Reached) -> tuple[Any, ...]:

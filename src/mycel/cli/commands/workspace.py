@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,6 +22,7 @@ from mycel.workspaces import Owner
 
 if TYPE_CHECKING:
     from mycel.knowledge.knowledge import Knowledge
+    from mycel.knowledge.several import SeveralWorkspaces
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,6 +236,24 @@ def open_workspaces(names: list[str]) -> dict[str, Knowledge]:
                 knowledge.db.close()
         raise
     return opened
+
+
+@contextmanager
+def several_workspaces(session: Invocation) -> Iterator[SeveralWorkspaces]:
+    """The workspaces that `--workspace a,b` names, or all of them, for the time of a block."""
+    from mycel.knowledge.several import SeveralWorkspaces
+
+    text = session.given.get("workspace", "")
+    with ExitStack() as stack:
+        opened = open_workspaces(list(filter(None, text.split(","))) or workspaces_of(Path.home()))
+        for knowledge in opened.values():
+            stack.enter_context(closing(knowledge.db))
+        yield SeveralWorkspaces(opened)
+
+
+def names_several(session: Invocation) -> bool:
+    """True if `--workspace` names more than one."""
+    return "," in session.given.get("workspace", "")
 
 
 def _checked(name: str) -> str:

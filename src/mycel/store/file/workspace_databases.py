@@ -32,6 +32,12 @@ def workspaces_of(home: Path) -> list[str]:
     )
 
 
+def local_database(workspace: str) -> Path | None:
+    """The path of the database of a workspace of this user; None if there is none."""
+    home = Path.home()
+    return database_of(home, workspace) if workspace in workspaces_of(home) else None
+
+
 def existing_database(workspace: object) -> Path:
     """The path of the database of a workspace of this user.
 
