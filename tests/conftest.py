@@ -2,6 +2,7 @@
 
 import signal
 from collections.abc import Iterator
+from tempfile import TemporaryDirectory
 
 import pytest
 from hypothesis import settings
@@ -73,8 +74,10 @@ def seed(pytestconfig: pytest.Config) -> int:
 def _empty_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Keep the default database location and user settings away from the tests."""
     home = str(tmp_path_factory.mktemp("home"))
-    with pytest.MonkeyPatch.context() as patch:
+    with pytest.MonkeyPatch.context() as patch, TemporaryDirectory(prefix="my-") as run:
         patch.setenv("HOME", home)
+        # The sockets of hooks: a short path, and not that of other tests on this machine.
+        patch.setenv("XDG_RUNTIME_DIR", run)
         # No process of a test outlives it.
         patch.setenv("MYCEL_HOOK_KEEP", "off")
         patch.setenv("USERPROFILE", home)

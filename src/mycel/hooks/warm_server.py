@@ -4,6 +4,10 @@
 The socket is in a private folder of the user. A request is a line, `EVENT CLIENT BYTES`, and the
 client's JSON; the answer is `ok` and the output, or `no`. One thread answers one request after
 another: a person types one prompt at a time.
+
+A process that only keeps a graph open ends when it is asked to (`end_kept`), as `mycel uninstall`
+does. A process whose own files have changed answers no more: what it has not loaded yet is of
+another version. One that only keeps a graph ends then.
 """
 
 from __future__ import annotations
@@ -29,6 +33,8 @@ from mycel.store.file.branch_files import MAIN, current
 REQUEST_SECONDS: Final = 5.0
 HEAD_BYTES_MAX: Final = 200
 BACKLOG: Final = 8
+END: Final = "end"
+"""The request that ends a process which only keeps a graph open; others answer `no`."""
 
 
 class WarmServer:
@@ -40,15 +46,22 @@ class WarmServer:
         path: Path,
         folder: Path | None,
         person: Callable[[], str] = str,
+        *,
+        is_kept: bool = False,
     ) -> None:
         """`path` is the file of the graph; `folder` the one that it belongs to.
 
         `person` returns the actor whose words are the user's own; it is called once, late.
+        `is_kept` is true for a process that does nothing else.
         """
         self._knowledge, self.path = knowledge, path
         self._main: Final = path.resolve()
         self._person: Final = cache(person)
         self._used = monotonic()
+        self._is_kept: Final = is_kept
+        self._program: Final = _program_stamp()
+        self.ended: Final = threading.Event()
+        """Set when the process has nothing more to do."""
         self._listeners: list[socket.socket] = []
         self._files: list[Path] = []
         addresses = [socket_of("db", str(path.absolute()))]
@@ -129,6 +142,12 @@ class WarmServer:
         """The event of a request, and its answer."""
         stream = connection.makefile("rb")
         event, client, size = stream.readline(HEAD_BYTES_MAX).decode().split()
+        is_stale = _program_stamp() != self._program
+        if self._is_kept and (event == END or is_stale):
+            self.close()  # The next hook finds no socket, and starts another process.
+            self.ended.set()
+        if event == END or is_stale:
+            return event, b"ok\n" if event == END and self._is_kept else b"no\n"
         if not 0 <= int(size) <= INPUT_BYTES_MAX or current(self._main) != MAIN:
             return event, b"no\n"  # The commands of the graph use another branch by now.
         payload = stream.read(int(size))
@@ -151,9 +170,36 @@ def _is_answered(address: str) -> bool:
     return True
 
 
-def serve_until_idle(
-    server: WarmServer, idle_seconds: float, wait: Callable[[float], object]
-) -> None:
-    """Wait until nobody has asked for some time, or the graph's file is gone."""
+def serve_until_idle(server: WarmServer, idle_seconds: float) -> None:
+    """Wait until nobody has asked for some time, it is ended, or the graph's file is gone."""
     while server.is_serving and server.idle_seconds < idle_seconds and server.path.exists():
-        wait(min(idle_seconds, 30.0))
+        if server.ended.wait(min(idle_seconds, 30.0)):
+            return
+
+
+def end_kept() -> int:
+    """End the processes of this user that keep graphs open for hooks; the number of them."""
+    folder = socket_folder()
+    if not is_private(folder):
+        return 0
+    return sum(_end(str(file)) for file in sorted(Path(folder).glob("db-*.sock")))
+
+
+def _end(address: str) -> bool:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+        connection.settimeout(REQUEST_SECONDS)
+        try:
+            connection.connect(address)
+            connection.sendall(f"{END} mycel 0\n".encode())
+            return connection.recv(HEAD_BYTES_MAX) == b"ok\n"
+        except OSError:
+            return False
+
+
+def _program_stamp() -> tuple[int, int] | None:
+    """The state of the installed package; None if it is gone."""
+    try:
+        status = Path(__file__).stat()
+    except OSError:
+        return None
+    return status.st_ino, status.st_mtime_ns

@@ -444,7 +444,6 @@ def test_who_can_reach_an_address_is_known(host: str, alone: bool) -> None:
 def test_a_hook_is_answered_by_the_server(
     start: Start, graph: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("XDG_RUNTIME_DIR", "/tmp")
     # On a machine with much to do, loading the model may take longer than a prompt waits.
     monkeypatch.setitem(light.ANSWER_SECONDS, "prompt", 60.0)
     wire = json.dumps({"session_id": "s", "prompt": "How tall do plants of oak get?"}).encode()

@@ -14,7 +14,6 @@ from tests.adapters.mcp.clients import connected
 def test_a_prompt_is_answered_by_the_server_that_the_client_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("XDG_RUNTIME_DIR", "/tmp")
     # On a machine with much to do, loading the model may take longer than a prompt waits.
     monkeypatch.setitem(light.ANSWER_SECONDS, "prompt", 60.0)
     db = tmp_path / "graph.db"

@@ -12,7 +12,6 @@ from mycel.knowledge.knowledge import Knowledge
 @pytest.fixture
 def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    monkeypatch.setenv("XDG_RUNTIME_DIR", "/tmp")
     monkeypatch.delenv("MYCEL_HOOKS", raising=False)
     return tmp_path / "x.db"
 

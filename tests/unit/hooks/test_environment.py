@@ -14,7 +14,7 @@ from mycel.cli import main
 from mycel.cli.commands import hook
 from mycel.hooks import light
 from mycel.hooks.journal import HookJournal
-from mycel.hooks.warm_server import WarmServer
+from mycel.hooks.warm_server import WarmServer, end_kept
 from mycel.knowledge.knowledge import Knowledge
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs Unix sockets")
@@ -65,6 +65,40 @@ def test_a_kept_process_answers_whatever_the_shell_that_started_it_wants(
             assert b"Passkeys only" in (told or b"")
         finally:
             kept.terminate()
+
+
+def test_a_kept_process_ends_with_the_installation_and_a_server_does_not(
+    knowledge: Knowledge, path: Path, tmp_path: Path
+) -> None:
+    other = tmp_path / "other.db"
+    mycel.open(other).close()
+    server = WarmServer(knowledge, path, None)
+    keep = [*COMMAND, "keep", "--db", str(other)]
+    with subprocess.Popen(keep, stdout=subprocess.PIPE) as kept:
+        try:
+            assert kept.stdout is not None
+            assert b"Answering" in kept.stdout.readline()
+            assert end_kept() == 1
+            assert kept.wait(60) == 0
+            assert light.ask("prompt", "claude-code", str(other), EVENT) is None
+            assert server.is_serving
+            assert b"Passkeys only" in (light.ask("prompt", "claude-code", str(path), EVENT) or b"")
+        finally:
+            kept.terminate()
+            server.close()
+
+
+def test_a_process_of_another_version_answers_no_more(
+    knowledge: Knowledge, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = WarmServer(knowledge, path, None, is_kept=True)
+    try:
+        assert light.ask("prompt", "claude-code", str(path), EVENT)
+        monkeypatch.setattr("mycel.hooks.warm_server._program_stamp", lambda: None)
+        assert light.ask("prompt", "claude-code", str(path), EVENT) is None
+        assert server.ended.wait(60)
+    finally:
+        server.close()
 
 
 def test_no_process_is_kept_for_what_only_one_shell_wants(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast
 
@@ -130,7 +129,7 @@ def keep(session: Invocation, *, minutes: float) -> None:
     """Keep the graph open and answer hooks quickly; ends by itself when nobody asks.
 
     The first hook of a session starts it, if no `mycel mcp` or `mycel serve` has the graph open.
-    MYCEL_HOOK_KEEP=off prevents that.
+    MYCEL_HOOK_KEEP=off prevents that, and `mycel uninstall` ends it.
     """
     from mycel.hooks.warm_server import WarmServer, serve_until_idle
 
@@ -139,13 +138,13 @@ def keep(session: Invocation, *, minutes: float) -> None:
         knowledge = knowledge_of(session, db, session.root())
         if db.branch != "main":
             raise click.UsageError("Only hooks of the branch main are answered by a kept process.")
-        server = WarmServer(knowledge, place.path, place.folder, session.actor)
+        server = WarmServer(knowledge, place.path, place.folder, session.actor, is_kept=True)
         if server.is_serving:
             server.warm_up()
             session.out.say(f"Answering hooks of {place.path}.", {"graph": str(place.path)})
             sys.stdout.flush()
         try:
-            serve_until_idle(server, minutes * 60, time.sleep)
+            serve_until_idle(server, minutes * 60)
         finally:
             server.close()
 

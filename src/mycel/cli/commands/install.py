@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -121,11 +122,15 @@ def uninstall(session: Invocation, *, client_names: tuple[programs.ClientName, .
     """Take back what `mycel install` wrote, and nothing else; graphs stay.
 
     A file that was not edited after the install is restored. From an edited one only the entries of
-    Mycel are removed.
+    Mycel are removed. Without --client, processes that keep a graph open for hooks end too.
     """
     from mycel.clients import installation
 
     restored = installation.take_back(client_names or None)
+    if not client_names and os.name == "posix":
+        from mycel.hooks.warm_server import end_kept
+
+        end_kept()
     session.out.list(
         restored,
         ("file", "how"),
