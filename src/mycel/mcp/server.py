@@ -195,7 +195,9 @@ class _Service:
     def _run_query(self, name: str, given: dict[str, Any], branch: str | None) -> Answer | None:
         """The answer of a named query as a tool; None if there is none of this name."""
         try:
-            with self._on_branch(given.pop("branch", branch)) as state:
+            # A query may have a parameter of this name.
+            chosen = given.pop("branch", branch) if name == query_tools.RUN else branch
+            with self._on_branch(chosen) as state:
                 call = ToolCall(state, given)
                 if name == query_tools.RUN:
                     return query_tools.run_named(call)

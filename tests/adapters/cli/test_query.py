@@ -44,3 +44,25 @@ def test_what_is_wrong_is_said(run: Run, db: Path, tmp_path: Path) -> None:
     assert run("--db", db, "query", "run", "large", "limit").status == 2
     assert run("--db", db, "query", "run", "large", "names=x").status == 2
     (tmp_path / "s.pg").write_text("node Town { size: I32? }")
+
+
+def test_a_schema_is_applied_with_its_queries(run: Run, db: Path, tmp_path: Path) -> None:
+    schema, queries = tmp_path / "shop.pg", tmp_path / "shop.gq"
+    schema.write_text("node Town { name: String @key  size: I32? }")
+    queries.write_text('query towns() { FIND(?t.attributes.size) WHERE { ?t {type: "Town"} } }')
+    assert run("--db", db, "query", "add", queries).status == 2, "its type is not there yet"
+    done = run("--db", db, "schema", "apply", schema, queries)
+    assert (done.status, "Queries added: towns." in done.stderr) == (0, True)
+    assert run("--db", db, "query", "run", "towns").status == 0
+    schema.write_text('node Town { name: String @key  area: I32? @rename_from("size") }')
+    assert "towns would break" in run("--db", db, "schema", "plan", schema).stderr
+    queries.write_text(queries.read_text().replace("size", "area"))
+    done = run("--db", db, "schema", "plan", schema, queries)
+    assert (done.status, "would break" in done.stderr) == (0, False)
+    assert run("--db", db, "schema", "apply", schema, queries).status == 0
+    assert run("--db", db, "query", "check").status == 0
+    queries.write_text("query broken( {")
+    schema.write_text("node Town { name: String @key }")
+    assert run("--db", db, "schema", "apply", schema, queries).status == 2
+    assert "area" in run("--db", db, "schema", "show").stdout, "nothing has changed"
+    assert run("--db", db, "schema", "plan", queries).status == 2

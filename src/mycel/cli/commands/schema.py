@@ -19,8 +19,33 @@ if TYPE_CHECKING:
     from mycel.schema.steps import SchemaStep
 
 FILE = "FILE"
+QUERIES = ".gq"
 _HIDDEN = "What is hidden: Team, or Person.city"
 _VIOLATIONS_SHOWN = 10
+
+
+_files = click.argument(
+    "files",
+    metavar="FILE [QUERIES.gq]...",
+    nargs=-1,
+    required=True,
+    help="The schema (- is standard input), and files of named queries",
+)
+
+
+def _sorted_files(files: Sequence[str]) -> tuple[str, dict[str, set[str]]]:
+    """The file of the schema, and the texts of the others with the names of their queries.
+
+    Raises:
+        InvalidSyntax: a text of queries cannot be parsed.
+    """
+    from mycel.queries.gq_parser import TEXT_CHARACTERS_MAX, parse_queries
+
+    schemas = [file for file in files if not file.endswith(QUERIES)]
+    if len(schemas) != 1:
+        raise click.UsageError(f"Name one schema, and any number of {QUERIES} files.")
+    texts = [read_text(file, TEXT_CHARACTERS_MAX) for file in files if file != schemas[0]]
+    return schemas[0], {text: {query.name for query in parse_queries(text)} for text in texts}
 
 
 @click.group(cls=Group)
@@ -101,21 +126,28 @@ def fmt(session: Invocation, files: tuple[str, ...], write: bool, only_check: bo
 
 
 @schema.command()
-@click.argument("file", metavar=FILE, help="The schema (- is standard input)")
+@_files
 @click.option("--no-data", is_flag=True, help="Compare the schemas only; do not look at the data")
 @click.option("--allow-data-loss", is_flag=True, help="Drop what goes, instead of hiding it")
 @pass_session
-def plan(session: Invocation, file: str, no_data: bool, allow_data_loss: bool) -> int:
+def plan(session: Invocation, files: tuple[str, ...], no_data: bool, allow_data_loss: bool) -> int:
     """Show what applying a schema would do, and whether it can be done.
 
     Constraints that are added, and properties that become required, are checked against the data in
     a transaction that is rolled back, and rows that go or come back are counted. What is hidden can
-    be restored, what is dropped cannot. Exits with 1 if the plan is not supported.
+    be restored, what is dropped cannot. Named queries that would break are named, without those
+    that a .gq file beside the schema replaces. Exits with 1 if the plan is not supported.
     """
+    file, queries = _sorted_files(files)
     catalog = _load(file)
+    replaced = {name for names in queries.values() for name in names}
     with session.open() as db, session.out.waiting("Planning"):
         planned = db.schema.plan(catalog, check_data=not no_data, allow_data_loss=allow_data_loss)
-        broken = db.queries.broken_by(planned.changes)
+        broken = [
+            problem
+            for problem in db.queries.broken_by(planned.changes)
+            if problem.name not in replaced
+        ]
     _show_steps(session, planned.changes, planned.to_dict(), planned.warnings)
     session.out.warn(f"The query {name} would break: {why}." for name, why in broken)
     if not session.as_json and planned.changes:
@@ -126,7 +158,7 @@ def plan(session: Invocation, file: str, no_data: bool, allow_data_loss: bool) -
 
 
 @schema.command()
-@click.argument("file", metavar=FILE, help="The schema (- is standard input)")
+@_files
 @click.option("--allow-removals", is_flag=True, help="Let types go that are no longer declared")
 @click.option(
     "--allow-data-loss",
@@ -134,19 +166,29 @@ def plan(session: Invocation, file: str, no_data: bool, allow_data_loss: bool) -
     help="Drop what goes, instead of hiding it: it cannot be restored",
 )
 @pass_session
-def apply(session: Invocation, file: str, allow_removals: bool, allow_data_loss: bool) -> int:
+def apply(
+    session: Invocation, files: tuple[str, ...], allow_removals: bool, allow_data_loss: bool
+) -> int:
     """Put a schema in force: definitions, data and indexes, as one transaction.
 
     Properties that are no longer declared are hidden, and with --allow-removals types, too; they
     come back when they are declared again. If the plan is not supported, or the data does not
-    satisfy the schema, nothing changes; the status is then 1.
+    satisfy the schema, nothing changes; the status is then 1. Named queries of .gq files are added
+    then, in a transaction of their own, as they need the new types.
     """
+    file, queries = _sorted_files(files)
     catalog = _load(file)
     with session.open() as db, session.out.waiting("Applying"):
         result = db.schema.apply(
             catalog, allow_removals=allow_removals, allow_data_loss=allow_data_loss
         )
-    return _show_result(session, result)
+        added = [
+            query.name for text in queries if result.supported for query in db.queries.add(text)
+        ]
+    status = _show_result(session, result)
+    if added:
+        session.out.note(f"Queries added: {', '.join(added)}.")
+    return status
 
 
 @schema.command()
