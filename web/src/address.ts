@@ -7,8 +7,8 @@ import { fromFragment, toFragment, type View } from './view'
 const PAUSE_MS = 60
 
 /** Changes of these parts are steps of the browser's history; others replace the address. */
-const place = ({ screen, branch, group, by, route, selected, from, to }: View): string =>
-  JSON.stringify([screen, branch, group, by, route && { ...route, cost: 0 }, selected, from, to])
+const place = ({ screen, branch, group, by, route, selected, from, to, named }: View): string =>
+  JSON.stringify([screen, branch, group, by, route && { ...route, cost: 0 }, selected, from, to, named])
 
 export function startAddress(explorer: Explorer): void {
   let written = location.hash

@@ -37,6 +37,9 @@ export interface View {
   from: string
   to: string
   query: string
+  /** The named query whose form is shown, and the texts of its fields. */
+  named: string
+  fields: Readonly<Record<string, string>>
 }
 
 export const START: View = {
@@ -57,6 +60,8 @@ export const START: View = {
   from: '',
   to: '',
   query: '',
+  named: '',
+  fields: {},
 }
 
 /** Nodes of a group that the server gives at once. */
@@ -97,6 +102,8 @@ export function toFragment(view: View): string {
   say('from', view.from ? escapeUri(view.from) : null)
   say('to', view.to ? escapeUri(view.to) : null)
   say('q', view.query ? escapeUri(view.query) : null)
+  say('run', view.named ? escapeUri(view.named) : null)
+  say('with', list(Object.entries(view.fields).map((field) => field.join('='))))
   return `/${view.screen}${parts.length ? `?${parts.join('&')}` : ''}`
 }
 
@@ -161,6 +168,8 @@ export function fromFragment(fragment: string): View {
     from: text('from') ?? '',
     to: text('to') ?? '',
     query: text('q') ?? '',
+    named: text('run') ?? '',
+    fields: Object.fromEntries(list('with').map((field) => splitOnce(field, '='))),
   }
 }
 

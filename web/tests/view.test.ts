@@ -31,6 +31,8 @@ test('what a reader chose comes back from the address, whatever its characters',
       from: text,
       to: text,
       query: text,
+      named: text,
+      fields: { limit: text, names: `${text}=1` },
     }
     assert.deepEqual(back(view), view, text)
   }

@@ -1,26 +1,37 @@
-/** The query screen: an editor of KIP, and its answer as a table, as JSON, or in the graph. */
+/** The query screen: an editor of KIP or the form of a named query, and the answer as a table, as JSON, or in the graph. */
 
 import type { JSX } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { Explorer } from '../explorer'
-import { conceptIds, tabulate } from '../kip/columns'
+import { type Answer, conceptIds, tabulate } from '../kip/columns'
 import type { Editor, Problem } from '../kip/editor'
 import { type Example, examplesFor, ordinaryTypes } from '../kip/examples'
 import { Empty, Failure, Name, Waiting } from '../parts/basics'
 import { useLoad } from '../parts/load'
 import { Value } from '../parts/value'
 import { SourceError } from '../source/errors'
+import type { NamedQuery } from '../source/types'
 import { count, plain } from '../text/format'
+import { NamedQueryForm, NamedQueryList, valuesOf } from './named-query'
 
 const ROWS_MAX = 500
 
 interface Outcome {
-  command: string
+  /** The answer as a table. */
+  answer: Answer
   result: unknown
   warnings: string[]
   dry: boolean
   error: unknown
 }
+
+const failed = (error: unknown, dry: boolean): Outcome => ({
+  answer: { columns: [], rows: [] },
+  result: null,
+  warnings: [],
+  dry,
+  error,
+})
 
 export function QueryScreen({ explorer }: { explorer: Explorer }): JSX.Element {
   const [outcome, setOutcome] = useState<Outcome | null>(null)
@@ -38,14 +49,35 @@ export function QueryScreen({ explorer }: { explorer: Explorer }): JSX.Element {
     editor.current?.mark(null)
     try {
       const answer = (await explorer.source.kip(command, dry)) as { result: unknown; warnings?: string[] }
-      setOutcome({ command, result: answer.result, warnings: answer.warnings ?? [], dry, error: null })
+      const { result, warnings = [] } = answer
+      setOutcome({ answer: tabulate(command, result), result, warnings, dry, error: null })
     } catch (error) {
       editor.current?.mark(problemOf(error))
-      setOutcome({ command, result: null, warnings: [], dry, error })
+      setOutcome(failed(error, dry))
     }
     setBusy(false)
   }
+  const { named, fields } = explorer.view.value
+  const { value: queries } = useLoad(() => explorer.source.queries(), [explorer, explorer.view.value.branch])
+  const query = queries?.find(({ name }) => name === named)
+  const runNamed = async (chosen: NamedQuery) => {
+    setBusy(true)
+    try {
+      const given = await explorer.source.runQuery(chosen.name, valuesOf(chosen, explorer.view.peek().fields))
+      const { columns, rows, result } = given
+      const answer = columns && rows ? { columns, rows } : tabulate('', result)
+      setOutcome({ answer, result: rows ?? result, warnings: [], dry: false, error: null })
+    } catch (error) {
+      setOutcome(failed(error, false))
+    }
+    setBusy(false)
+  }
+  const open = (name: string) => {
+    setOutcome(null)
+    explorer.look({ named: name, fields: {} })
+  }
   const take = (example: Example) => {
+    if (query) open('')
     write(example.text)
     editor.current?.setText(text.current)
     editor.current?.focus()
@@ -63,14 +95,27 @@ export function QueryScreen({ explorer }: { explorer: Explorer }): JSX.Element {
     <main class="page query-screen" id="main">
       <h1 class="hidden-title">Query</h1>
       <div class="query-top">
-        <EditorBox
-          explorer={explorer}
-          text={() => text.current}
-          changed={write}
-          run={() => void runs.current(false)}
-          ready={(made) => (editor.current = made)}
-        />
-        <aside class="examples" aria-label="Examples">
+        {query ? (
+          <NamedQueryForm
+            key={query.name}
+            query={query}
+            values={fields}
+            changed={(next) => explorer.look({ fields: next })}
+            run={() => void runNamed(query)}
+            close={() => open('')}
+            busy={busy}
+          />
+        ) : (
+          <EditorBox
+            explorer={explorer}
+            text={() => text.current}
+            changed={write}
+            run={() => void runs.current(false)}
+            ready={(made) => (editor.current = made)}
+          />
+        )}
+        <aside class="examples" aria-label="Queries">
+          {!!queries?.length && <NamedQueryList queries={queries} open={open} />}
           <h2>Examples</h2>
           <ul class="plain">
             {examples.map((example) => (
@@ -83,23 +128,25 @@ export function QueryScreen({ explorer }: { explorer: Explorer }): JSX.Element {
           </ul>
         </aside>
       </div>
-      <div class="tools">
-        <button type="button" class="button strong" disabled={busy} onClick={() => void run(false)}>
-          Run
-        </button>
-        <button
-          type="button"
-          class="button"
-          disabled={busy}
-          title="Check and show what would be written, without writing"
-          onClick={() => void run(true)}>
-          Dry run
-        </button>
-        <span class="note">
-          Ctrl+Enter runs the command.{' '}
-          {explorer.about.value?.writable ? 'A dry run writes nothing.' : 'This server is read-only.'}
-        </span>
-      </div>
+      {!query && (
+        <div class="tools">
+          <button type="button" class="button strong" disabled={busy} onClick={() => void run(false)}>
+            Run
+          </button>
+          <button
+            type="button"
+            class="button"
+            disabled={busy}
+            title="Check and show what would be written, without writing"
+            onClick={() => void run(true)}>
+            Dry run
+          </button>
+          <span class="note">
+            Ctrl+Enter runs the command.{' '}
+            {explorer.about.value?.writable ? 'A dry run writes nothing.' : 'This server is read-only.'}
+          </span>
+        </div>
+      )}
       {busy ? (
         <Waiting />
       ) : outcome ? (
@@ -168,7 +215,7 @@ const Cell = ({ value, explorer }: { value: unknown; explorer: Explorer }): JSX.
 function OutcomeView({ outcome, explorer }: { outcome: Outcome; explorer: Explorer }): JSX.Element {
   const [json, setJson] = useState(false)
   if (outcome.error) return <Failure error={outcome.error} />
-  const { columns, rows } = tabulate(outcome.command, outcome.result)
+  const { columns, rows } = outcome.answer
   const ids = [...conceptIds(outcome.result)]
   const graph = () => {
     explorer.look({ screen: 'graph', group: null, ids, less: [], route: null, selected: null, table: false })

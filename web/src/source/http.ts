@@ -115,6 +115,15 @@ export class HttpSource implements T.Source {
     return this.#send(this.#onBranch('/kip'), { method: 'POST', body: JSON.stringify({ method: 'execute_kip', params }) })
   }
 
+  async queries(): Promise<T.NamedQuery[]> {
+    return (await this.#send<{ queries: T.NamedQuery[] }>(this.#onBranch('/queries'), {})).queries
+  }
+
+  runQuery(name: string, values: Record<string, unknown>): Promise<T.QueryAnswer> {
+    const path = this.#onBranch(`/queries/${encodeURIComponent(name)}`)
+    return this.#send(path, { method: 'POST', body: JSON.stringify(values) })
+  }
+
   write(change: T.Write, message: string): Promise<T.Written> {
     return this.#post('write', message ? { ...change, message } : change)
   }

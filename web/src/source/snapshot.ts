@@ -185,6 +185,12 @@ export class SnapshotSource implements T.Source {
   kip(): Promise<unknown> {
     return Promise.reject(unsupported('A query'))
   }
+  queries(): Promise<T.NamedQuery[]> {
+    return Promise.resolve([])
+  }
+  runQuery(): Promise<T.QueryAnswer> {
+    return Promise.reject(unsupported('A query'))
+  }
   write(): Promise<T.Written> {
     return Promise.reject(unsupported('Writing'))
   }

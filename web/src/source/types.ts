@@ -537,6 +537,29 @@ export interface Abilities {
   workspaces: boolean
 }
 
+/** A parameter of a named query, in JSON Schema. */
+export interface ParameterSchema {
+  type?: string | string[]
+  format?: string
+  default?: unknown
+  description?: string
+}
+
+export interface NamedQuery {
+  name: string
+  description: string
+  instruction: string
+  parameters: { properties: Record<string, ParameterSchema>; required?: string[] }
+  writes: boolean
+}
+
+/** The rows of a named query that finds, or the result of another one. */
+export interface QueryAnswer {
+  columns?: string[]
+  rows?: unknown[][]
+  result?: unknown
+}
+
 export interface Source {
   readonly abilities: Abilities
   /** The branch that is read and written, where the source has several; null is the one that is served. */
@@ -571,6 +594,8 @@ export interface Source {
   /** Of some nodes and their links those that were written in a span; without ids, of the whole graph the newest. */
   touched(ids: string[] | null, span: SpanFilter, at: Moment): Promise<TouchedPart>
   kip(command: string, dryRun: boolean): Promise<unknown>
+  queries(): Promise<NamedQuery[]>
+  runQuery(name: string, values: Record<string, unknown>): Promise<QueryAnswer>
   write(change: Write, message: string): Promise<Written>
   savedViews(): Promise<SavedHead[]>
   savedView(id: string): Promise<SavedHead & SavedContent>
