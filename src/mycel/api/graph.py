@@ -144,7 +144,9 @@ class Graph(GraphView):
         """The named queries of the graph: adding, checking, running them."""
         from mycel.queries.named_queries import NamedQueries  # noqa: PLC0415 - as above
 
-        return NamedQueries(self._store, lambda: self.engine, self._defaults)
+        return NamedQueries(
+            self._store, lambda: self.engine, self._defaults, lambda: self.schema.catalog
+        )
 
     @cached_property
     def embeddings(self) -> Embeddings:

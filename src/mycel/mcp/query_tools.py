@@ -20,6 +20,7 @@ from mycel.queries.descriptor import (
     result_schema,
     result_wire,
 )
+from mycel.schema import Catalog
 
 QueryOffer = Literal["marked", "all", "none"]
 TOOLS_MAX: Final = 20
@@ -42,7 +43,7 @@ def _is_offered(query: NamedQuery, offer: QueryOffer, names: set[str]) -> bool:
     return query.name not in names and (offer == "all" or (offer == "marked" and query.is_tool))
 
 
-def query_tool(query: NamedQuery) -> JsonObject:
+def query_tool(query: NamedQuery, catalog: Catalog) -> JsonObject:
     """A query as MCP lists a tool."""
     facts = query_facts(query)
     description = f"{query.description} {query.instruction}".strip()
@@ -51,7 +52,7 @@ def query_tool(query: NamedQuery) -> JsonObject:
         "title": query.name.replace("_", " ").capitalize(),
         "description": description or f"The named query {query.name} of the graph.",
         "inputSchema": parameters_schema(query),
-        "outputSchema": result_schema(facts),
+        "outputSchema": result_schema(facts, catalog),
         "annotations": _hints(facts),
     }
 

@@ -18,7 +18,7 @@ from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
 from functools import partial
 from time import monotonic
-from typing import Any, Final, Protocol, TypeVar
+from typing import Any, Final, NamedTuple, Protocol, TypeVar
 
 import anyio
 import anyio.from_thread
@@ -27,6 +27,8 @@ import mcp_types as types
 from mcp.server.caching import CacheHint
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel.server import Server
+from mcp.server.session import ServerSession
+from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ToolsListChanged
 from mcp.shared.exceptions import MCPError
 from mcp.shared.message import ServerMessageMetadata
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
@@ -60,6 +62,8 @@ PROGRESS_S: Final = 0.25
 """The least time between two progress reports of a call."""
 QUERIES_FOR_MS: Final = 60_000
 """The time a client may cache the list of tools: named queries are among them."""
+QUERIES_WATCHED_S: Final = 2.0
+"""The time between two looks for changed queries, for a client that listed its tools."""
 SAME_FOR_MS: Final = 3_600_000
 """The time a client may cache lists that never change while the server runs."""
 
@@ -107,6 +111,27 @@ class _StoppedError(Exception):
     """The call was cancelled."""
 
 
+class _Listing(NamedTuple):
+    """The named queries that a client was shown as tools."""
+
+    session: ServerSession
+    queries: list[JsonObject]
+    entries: int
+    """The entries of the journal then, or fewer."""
+
+
+@asynccontextmanager
+async def _no_work(_server: Server[Any]) -> AsyncIterator[dict[str, Any]]:
+    """Run no work beside answering."""
+    yield {}
+
+
+def _entries(state: ServerState) -> int:
+    """The entries of the journal."""
+    with state.db.reading() as reader:
+        return reader.head().seq
+
+
 class _Service:
     """The handlers of one server."""
 
@@ -131,6 +156,8 @@ class _Service:
         self._branch_contexts: Final[dict[str, ActiveContext]] = {}
         self._limiter: Final = anyio.CapacityLimiter(CALLS_AT_ONCE)
         self._leftovers: Final = MemoryTrim()
+        self._bus: Final = InMemorySubscriptionBus()
+        self._listing: _Listing | None = None
 
     def _offered(self) -> tuple[Tool, ...]:
         state = self._state
@@ -143,6 +170,9 @@ class _Service:
         from mycel import __version__  # noqa: PLC0415
 
         same, now = CacheHint(SAME_FOR_MS, "public"), CacheHint(0, "private")
+        # A connection with one client is told of changes. Others ask again after a while.
+        is_told = not self._by_handle and (self._only_queries or self._queries != "none")
+        listening = ListenHandler(self._bus) if is_told else None
         server: Server[Any] = Server(
             NAME,
             version=__version__,
@@ -158,6 +188,8 @@ class _Service:
                 "resources/read": now,
             },
             get_tool_input_schema=self._schemas.get,
+            on_subscriptions_listen=listening,
+            lifespan=self._watching if is_told else _no_work,
         )
         server.extensions[app_view.EXTENSION] = {}
         server.middleware.append(worded)
@@ -179,7 +211,38 @@ class _Service:
         else:
             listed = (*self._tools.values(), app_view.EXPLORE)
             tools = [app_view.tool_to_wire(tool, by_handle=self._by_handle) for tool in listed]
-        return COMPLETE | {"tools": [*tools, *await self._asked(context, self._query_tools)]}
+        entries, queries = await self._asked(context, self._queries_now)
+        self._listing = _Listing(context.session, queries, entries)
+        return COMPLETE | {"tools": [*tools, *queries]}
+
+    def _queries_now(self, state: ServerState) -> tuple[int, list[JsonObject]]:
+        """The entries of the journal, and the queries that are tools then or a little later."""
+        return _entries(state), self._query_tools(state)
+
+    @asynccontextmanager
+    async def _watching(self, _server: Server[Any]) -> AsyncIterator[dict[str, Any]]:
+        """Tell the client of changed queries while it is connected."""
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._watch_queries)
+            yield {}
+            tasks.cancel_scope.cancel()
+
+    async def _watch_queries(self) -> None:
+        while True:
+            await anyio.sleep(QUERIES_WATCHED_S)
+            listing = self._listing
+            if listing is None:
+                continue
+            try:
+                if await anyio.to_thread.run_sync(_entries, self._state) == listing.entries:
+                    continue
+                entries, queries = await anyio.to_thread.run_sync(self._queries_now, self._state)
+            except MycelError:
+                continue  # The graph is busy or gone: calls say so.
+            self._listing = listing._replace(queries=queries, entries=entries)
+            if queries != listing.queries:
+                await self._bus.publish(ToolsListChanged())
+                await listing.session.send_tool_list_changed()
 
     def _query_tools(self, state: ServerState) -> list[JsonObject]:
         """The named queries that are tools, in the order of their names, and the tool for all."""
@@ -190,7 +253,8 @@ class _Service:
             query.name not in self._tools for query in state.db.queries
         )
         run = [query_tools.run_tool(readonly=state.readonly)] if rest else []
-        return [*map(query_tools.query_tool, own), *run]
+        catalog = state.db.schema.catalog
+        return [*(query_tools.query_tool(query, catalog) for query in own), *run]
 
     def _run_query(self, name: str, given: dict[str, Any], branch: str | None) -> Answer | None:
         """The answer of a named query as a tool; None if there is none of this name."""

@@ -26,7 +26,8 @@ from typing import Any, Final
 import anyio
 import anyio.to_thread
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
-from mcp.server.lowlevel.server import Server
+from mcp.server.lowlevel.server import NotificationOptions, Server
+from mcp.server.models import InitializationOptions
 from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCError, JSONRPCNotification, JSONRPCRequest, JSONRPCResponse
 
@@ -69,9 +70,13 @@ async def _serve(server: Server[Any], source: int, target: int) -> int | None:
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(watch_signals, tasks.cancel_scope)
         async with connection.open() as (incoming, outgoing):
-            await server.run(incoming, outgoing, server.create_initialization_options())
+            await server.run(incoming, outgoing, _options(server))
         tasks.cancel_scope.cancel()
     return stopped_by
+
+
+def _options(server: Server[Any]) -> InitializationOptions:
+    return server.create_initialization_options(NotificationOptions(tools_changed=True))
 
 
 class _Connection:

@@ -10,7 +10,9 @@ from typing import Any, Final, NamedTuple, assert_never, get_args
 from mycel.engine.result import Result
 from mycel.kip import ast, fragments
 from mycel.kip.parser import parse
+from mycel.queries.column_types import ColumnOrigin, column_schema, columns_of
 from mycel.queries.declaration import NO_DEFAULT, NamedQuery, ParameterType, QueryParameter
+from mycel.schema import Catalog
 from mycel.schema.scalars import SCALARS
 
 _BODIES_MAX: Final = 1_000
@@ -22,6 +24,8 @@ class QueryFacts(NamedTuple):
     writes: bool
     columns: tuple[str, ...]
     """Of FIND; empty for other commands."""
+    origins: tuple[ColumnOrigin, ...]
+    """Of each column."""
     types: tuple[str, ...]
     predicates: tuple[str, ...]
     properties: tuple[str, ...]
@@ -71,6 +75,7 @@ def _facts_of(body: str) -> QueryFacts:
     return QueryFacts(
         isinstance(command, get_args(ast.Manipulation)),
         columns,
+        columns_of(command) if isinstance(command, ast.Find) else (),
         tuple(name for name in types if not name.startswith("$")),
         tuple(predicates),
         tuple(properties),
@@ -136,8 +141,11 @@ def _value_schema(of_type: ParameterType) -> dict[str, Any]:
             assert_never(of_type)
 
 
-def result_schema(facts: QueryFacts) -> dict[str, Any]:
-    """The JSON Schema of the result: rows of a FIND, or the result of another command."""
+def result_schema(facts: QueryFacts, catalog: Catalog) -> dict[str, Any]:
+    """The JSON Schema of the result: rows of a FIND, or the result of another command.
+
+    Values have types as far as `catalog` and the command tell them.
+    """
     if not facts.columns:
         return {"type": "object", "properties": {"result": {}}}
     return {
@@ -148,6 +156,7 @@ def result_schema(facts: QueryFacts) -> dict[str, Any]:
                 "type": "array",
                 "items": {
                     "type": "array",
+                    "prefixItems": [column_schema(origin, catalog) for origin in facts.origins],
                     "minItems": len(facts.columns),
                     "maxItems": len(facts.columns),
                 },
@@ -169,7 +178,7 @@ def result_wire(result: Result) -> dict[str, Any]:
     return wire | ({"next_cursor": result.next_cursor} if result.next_cursor else {})
 
 
-def descriptor(query: NamedQuery) -> dict[str, Any]:
+def descriptor(query: NamedQuery, catalog: Catalog) -> dict[str, Any]:
     """A query for other programs."""
     facts = query_facts(query)
     named = {k: v for k, v in query.annotations.items() if k not in ("description", "instruction")}
@@ -179,7 +188,7 @@ def descriptor(query: NamedQuery) -> dict[str, Any]:
         "instruction": query.instruction,
         "annotations": named,
         "parameters": parameters_schema(query),
-        "result": result_schema(facts),
+        "result": result_schema(facts, catalog),
         "columns": list(facts.columns),
         "writes": facts.writes,
         "types": list(facts.types),

@@ -20,6 +20,7 @@ from mycel.queries.declaration import NO_DEFAULT, NamedQuery, QueryParameter
 from mycel.queries.descriptor import descriptor, query_facts
 from mycel.queries.gq_parser import parse_queries
 from mycel.queries.query_arguments import checked_arguments
+from mycel.schema import Catalog
 from mycel.schema.steps import (
     RemoveProperty,
     RemoveType,
@@ -62,8 +63,16 @@ class QueryProblem(NamedTuple):
 class NamedQueries:
     """The named queries of one graph."""
 
-    def __init__(self, store: Store, engine: Callable[[], Engine], defaults: WriteDefaults) -> None:
+    def __init__(
+        self,
+        store: Store,
+        engine: Callable[[], Engine],
+        defaults: WriteDefaults,
+        catalog: Callable[[], Catalog],
+    ) -> None:
+        """`catalog` returns the schema in force."""
         self._store: Final = store
+        self._catalog: Final = catalog
         self._engine: Final = engine
         self._defaults: Final = defaults
 
@@ -162,7 +171,8 @@ class NamedQueries:
 
     def describe(self) -> list[dict[str, Any]]:
         """All queries for other programs, by name."""
-        return [descriptor(query) for query in self]
+        catalog = self._catalog()
+        return [descriptor(query, catalog) for query in self]
 
     def check(self) -> list[QueryProblem]:
         """The queries that do not work with the definitions of now."""

@@ -3,11 +3,14 @@
 from pathlib import Path
 from typing import Any
 
+import anyio
+import anyio.to_thread
 import jsonschema
 import pytest
+from mcp.shared.subscriptions import ToolsListChanged
 
 import mycel
-from tests.adapters.mcp.clients import Session, connected
+from tests.adapters.mcp.clients import Pipe, Session, connected
 
 TEXT = """
 query large($least: I64?, $limit: I32 = 20)
@@ -47,6 +50,9 @@ def test_marked_queries_are_tools_and_all_can_be_run(graph: Path) -> None:
         told = session.ok("large", least="5")
         jsonschema.validate(told.data, large["outputSchema"])
         assert told.data["rows"] == [["Porto", 9]]
+        people = {"type": ["integer", "null"], "minimum": 0, "maximum": (1 << 64) - 1}
+        columns = large["outputSchema"]["properties"]["rows"]["items"]["prefixItems"]
+        assert columns == [{"type": "string"}, people]
         assert session.ok("run_query", name="names").data["rows"] == [["Porto"]]
         assert "large(least: I64?, limit: I32) Large towns." in session.ok("run_query").text
         assert "names()" in session.ok("describe_graph", topic="queries").text
@@ -72,3 +78,33 @@ def test_nothing_but_queries_can_be_asked_on_the_safe_surface(graph: Path) -> No
 def test_a_graph_without_queries_has_no_more_tools(tmp_path: Path) -> None:
     with connected(tmp_path / "g.db") as session:
         assert "run_query" not in tools(session)
+
+
+def test_a_client_is_told_when_the_queries_that_are_tools_change(graph: Path) -> None:
+    with mycel.open(graph) as db, Pipe(graph) as pipe:
+        pipe.shake_hands()
+        pipe.send({"jsonrpc": "2.0", "id": 1, "method": "tools/list"})
+        assert pipe.receive()["id"] == 1
+        db.execute('UPSERT { CONCEPT { {type: "City", name: "Lisbon"} } }')
+        db.queries.remove("large")
+        assert pipe.receive()["method"] == "notifications/tools/list_changed"
+        pipe.send({"jsonrpc": "2.0", "id": 2, "method": "tools/list"})
+        assert "large" not in [tool["name"] for tool in pipe.receive()["result"]["tools"]]
+        db.queries.add(TEXT)
+    with mycel.open(graph) as db, connected(graph) as session:
+
+        async def hear() -> object:
+            async with session.client.listen(tools_list_changed=True) as events:
+                await session.client.list_tools()
+                await anyio.to_thread.run_sync(db.queries.remove, "large")
+                return await anext(aiter(events))
+
+        assert session.portal.call(hear) == ToolsListChanged()
+
+
+def test_a_parameter_may_be_called_branch(graph: Path) -> None:
+    body = 'FIND(?c.name) WHERE { ?c {type: "City", name: :branch} }'
+    with mycel.open(graph) as db:
+        db.queries.add(f"query at($branch: String) @tool {{ {body} }}")
+    with connected(graph) as session:
+        assert session.ok("at", branch="Porto").data["rows"] == [["Porto"]]

@@ -56,11 +56,12 @@ def list_(session: Invocation) -> None:
     from mycel.queries.descriptor import descriptor
 
     with session.open(reading=True) as db:
+        catalog = db.schema.catalog
         session.out.list(
             db.queries,
             ("query", "parameters", "description"),
             lambda query: (query.name, _parameters(query), query.description),
-            descriptor,
+            lambda query: descriptor(query, catalog),
             empty="There are no named queries. `mycel query add FILE.gq` adds some.",
         )
 
@@ -77,8 +78,8 @@ def show(session: Invocation, *, name: str) -> None:
     from mycel.queries.descriptor import descriptor
 
     with session.open(reading=True) as db:
-        found = db.queries.get(name)
-    session.out.say(found.text, descriptor(found))
+        found, catalog = db.queries.get(name), db.schema.catalog
+    session.out.say(found.text, descriptor(found, catalog))
 
 
 @query.command()
