@@ -11,5 +11,6 @@ scoped_copy        a copy of a graph that has these alone
 copy_follower      its way to what the graph is now
 pass_on            the guard that writes changes of the copy to the graph
 copy_steps         elements of the one as goals in the other
+folder_backup      a backup of a whole folder of workspaces
 audit_log          who asked for what, and whether it was allowed
 """

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import rich_click as click
 
 from mycel.cli.console.context import Command, Invocation, pass_session
 from mycel.model.commits import short
 from mycel.model.names import count
+
+if TYPE_CHECKING:
+    from mycel.history.backups import Backup
 
 
 @click.command("backup", cls=Command)
@@ -17,25 +21,56 @@ from mycel.model.names import count
 )
 @click.option("--force", is_flag=True, help="Replace a file that is no earlier state of the graph")
 @click.option("--full", is_flag=True, help="Verify all of the copy, not only what has changed")
+@click.option(
+    "--workspaces",
+    "shared",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Every graph in this folder, with the tokens, as `mycel serve --workspaces` has them",
+)
 @pass_session
-def backup(session: Invocation, target: Path, *, force: bool, full: bool) -> None:
+def backup(
+    session: Invocation, target: Path, *, force: bool, full: bool, shared: Path | None
+) -> None:
     """Copy the graph to a file, or with all of its branches into a folder, and verify the copy.
 
     Others may use the graph meanwhile. An older backup is replaced when the new one has been
     verified; one that is up to date is only verified. If the older one was verified, what differs
     from it is verified.
+
+    With --workspaces, the target is a folder that a server can serve.
     """
-    with (
-        session.open(reading=True) as db,
-        session.out.waiting("Copying and checking everything…"),
-    ):
-        backups = db.backup(target, force=force, full=full)
+    if shared is None:
+        with (
+            session.open(reading=True) as db,
+            session.out.waiting("Copying and checking everything…"),
+        ):
+            backups = db.backup(target, force=force, full=full)
+    else:
+        backups = _back_up_folder(session, shared, target, force=force, full=full)
     for each in backups:
         done = "Copied" if each.is_new else "Up to date:"
         message = f"{count(each.entries, 'journal entry')}, {each.size:,} bytes"
         session.out.say(
             f"{done} {each.path} at {short(each.commit)} ({message}), verified.", each.to_dict()
         )
+
+
+def _back_up_folder(
+    session: Invocation, shared: Path, target: Path, *, force: bool, full: bool
+) -> list[Backup]:
+    """Back up every graph of a folder."""
+    from mycel.sharing.folder_backup import back_up_folder, has_key
+    from mycel.sharing.workspace_folder import WorkspaceFolder
+
+    folder = WorkspaceFolder(shared)
+    if "db" in session.given or "workspace" in session.given:
+        raise click.UsageError("--workspaces names a folder of graphs; leave --db out.")
+    with session.out.waiting("Copying and checking everything…"):
+        backups = list(back_up_folder(folder, target, force=force, full=full))
+    if has_key(folder):
+        session.out.note("Keys of workspaces (*.key) are not in the backup: keep them elsewhere.")
+    return backups
 
 
 @click.command("copy", cls=Command)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -121,6 +121,17 @@ class ServerRecords:
     def close(self) -> None:
         with self._lock:
             self._connection.close()
+
+    def copy(self, target: Path) -> None:
+        """Copy the records to a file that only its user may read; an older one is replaced."""
+        draft = target.with_name(f"{target.name}.making")
+        draft.unlink(missing_ok=True)
+        os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+        with self._lock, translated(), closing(apsw.Connection(str(draft))) as copied:
+            with copied.backup("main", self._connection, "main") as backup:
+                backup.step()
+            copied.pragma("journal_mode", "delete")  # One file, without companions.
+        draft.replace(target)
 
     @contextmanager
     def _writing(self) -> Iterator[apsw.Connection]:

@@ -1,0 +1,56 @@
+"""A whole folder of workspaces is backed up while it is served, and served again."""
+
+from pathlib import Path
+
+import pytest
+
+import mycel
+from mycel.remote.copying import clone, pull
+from mycel.remote.registry import RemoteEntry
+from mycel.remote.signing import create_key
+from mycel.remote.sources import open_source
+from tests.adapters.cli.conftest import Run, run
+from tests.adapters.http.team import Team, team
+
+__all__ = ["run", "team"]
+
+
+def test_a_backup_of_a_folder_is_served_with_its_tokens_and_continues_clones(
+    team: Team, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    team.add("ops", "shop")
+    with mycel.open(team.folder / "shop.db") as db:
+        mycel.Knowledge(db, workspace="shop").add("a", content="one")
+        db.branches.create("draft")
+    create_key(team.folder / "shop.db.key")
+    ada = team.token("ada", "write:/**")
+    narrow = team.token("narrow", "read:/a/**")
+    monkeypatch.setenv("TOKEN", ada)
+    team.serve()
+    assert team.ask("GET", "/ws/shop/commits", narrow).status_code == 200  # Makes a copy.
+    assert team.server is not None
+    url, port = team.server.url, team.server.address[1]
+    remote = RemoteEntry("shop", f"{url}/ws/shop", "TOKEN")
+    with open_source(remote) as source:
+        clone(source, tmp_path / "mine.db")
+    target = tmp_path / "backup"
+    words = ("backup", "--workspaces", str(team.folder), str(target))
+    made = run(*words)
+    assert made.status == 0, made.stderr
+    assert "Keys of workspaces" in made.stderr
+    names = {path.name for path in target.iterdir() if not path.name.endswith(".json")}
+    assert names == {"ops.db", "shop.db", "shop.db@draft.db", "server.db"}
+    assert (target / "server.db").stat().st_mode & 0o077 == 0
+    with mycel.open(team.folder / "shop.db") as db:
+        mycel.Knowledge(db, workspace="shop").add("b", content="two")
+    assert run(*words, "--json").status == 0
+    assert run("backup", "--workspaces", str(team.folder), str(team.folder / "x")).status != 0
+    team.server.stop()
+    team.folder = target
+    team.serve("--port", str(port))
+    assert len(team.ask("GET", "/ws", ada).json()["workspaces"]) == 2
+    assert team.ask("GET", "/ws").status_code == 401
+    with mycel.open(tmp_path / "mine.db") as copy, open_source(remote) as source:
+        assert pull(copy, source).status == "forward"
+        assert mycel.Knowledge(copy, workspace="shop").get("b").content == "two"
+    assert team.ask("GET", "/ws/shop/commits", narrow).status_code == 200
