@@ -116,6 +116,8 @@ class Elsewhere:
             return _none(costs, workspace, state, f"{error.message} {error.hint}".strip()), {}
         except MycelError as error:
             return _none(costs, workspace, "unreachable", error.message), {}
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            return _none(costs, workspace, "untrusted", f"Its answer is wrong: {error}"), {}
         try:
             return _nodes(entry, payload, costs, request, is_cached=is_cached)
         except (KeyError, TypeError, ValueError, AttributeError, MycelError) as error:
