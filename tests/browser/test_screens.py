@@ -26,6 +26,7 @@ SCREENS = {
     "#/timeline": ".timeline li",
     "#/compare?from=LAST": ".change",
     "#/missing": "table.data tbody tr",
+    "#/health": "[data-health=orphaned] li",
     "#/branches": ".branch",
     "#/conflicts": "h1:text('Conflicts')",
     "#/proposals": "h1:text('Proposals')",

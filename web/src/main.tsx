@@ -10,6 +10,7 @@ import { BranchesScreen } from './screens/branches'
 import { CompareScreen } from './screens/compare'
 import { ConflictsScreen } from './screens/conflicts'
 import { GraphScreen } from './screens/graph'
+import { HealthScreen } from './screens/health'
 import { MissingScreen } from './screens/missing'
 import { ProposalsScreen } from './screens/proposals'
 import { QueryScreen } from './screens/query'
@@ -32,6 +33,7 @@ const COMPONENTS: Required<Screens> = {
   timeline: TimelineScreen,
   compare: CompareScreen,
   missing: MissingScreen,
+  health: HealthScreen,
   branches: BranchesScreen,
   conflicts: ConflictsScreen,
   proposals: ProposalsScreen,

@@ -19,6 +19,7 @@ const ENTRIES = {
   timeline: { label: 'Timeline', isOffered: canAskThePast },
   compare: { label: 'Compare', isOffered: canAskThePast },
   missing: { label: 'Missing', count: ({ counts }: Explorer): number => counts.value?.missing ?? 0 },
+  health: { label: 'Health', isOffered: canAskThePast },
   branches: { label: 'Branches', isOffered: canMerge },
   conflicts: { label: 'Conflicts', isOffered: canMerge, count: ({ about }: Explorer): number => about.value?.conflicts ?? 0 },
   proposals: { label: 'Proposals', isOffered: canMerge },

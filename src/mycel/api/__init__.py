@@ -2,6 +2,7 @@
 
 - `graph_view`     `GraphView`: everything that can be read of one state
 - `graph`          `Graph`: the live state, with commands, writes and parts
+- `edge_data`      the data of an edge, from an object or CBOR
 - `opening`        `open_graph`, which is `mycel.open`
 - `open_branches`  the branches that a server keeps open
 """

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypeVar, Unpack
 from warnings import warn
 
+from mycel.api.edge_data import edge_data
 from mycel.api.graph_view import GraphView
 from mycel.embedding.embedder import Embedder
 from mycel.engine.write_defaults import DEFAULT_ACTOR, WriteDefaults
@@ -26,7 +27,6 @@ from mycel.history.history_api import History
 from mycel.history.merge_api import Merges
 from mycel.history.saved_views import SavedViews
 from mycel.merkle.proofs import ConsistencyProof, EntryProof, Snapshot, StateProof
-from mycel.model import cbor
 from mycel.model.elements import Element
 from mycel.model.limits import FIND_LIMIT_MAX
 from mycel.model.names import kind_of, shorten
@@ -64,6 +64,7 @@ if TYPE_CHECKING:
     from mycel.upkeep import CycleReport
     from mycel.upkeep.schedule import Schedule, Sleeper
     from mycel.upkeep.tasks_api import Tasks
+    from mycel.upkeep.upkeep_api import UpkeepApi
 
 TIMEOUT_S = 30.0
 """The default time limit of a command."""
@@ -386,7 +387,7 @@ class Graph(GraphView):
             SelfEdgeError: both ends are the same.
             InvalidId, NotFound: an end is no id, or not there.
         """
-        content = _data(data)
+        content = edge_data(data)
         return self.write(
             lambda tx: tx.add_edge(src, predicate, dst, weight=weight, data=content),
             actor=created_by,
@@ -438,7 +439,9 @@ class Graph(GraphView):
         from mycel.upkeep import Cycle  # noqa: PLC0415 - not every process sleeps
 
         seconds = None if minutes is None else minutes * 60
-        return Cycle(self._store, dry_run=dry_run, seconds=seconds).run()
+        return Cycle(
+            self._store, dry_run=dry_run, seconds=seconds, derive=self._search_index.derive_pending
+        ).run()
 
     @property
     def use_counts(self) -> UseCounts:
@@ -454,7 +457,14 @@ class Graph(GraphView):
         """Run cycles in a thread, each at its time, until the result is closed."""
         from mycel.upkeep.schedule import Sleeper  # noqa: PLC0415 - as above
 
-        return Sleeper(self._store, schedule)
+        return Sleeper(self._store, schedule, derive=self._search_index.derive_pending)
+
+    @property
+    def upkeep(self) -> UpkeepApi:
+        """Archive, restore and supersede elements, set rules of retention, and see the health."""
+        from mycel.upkeep.upkeep_api import UpkeepApi  # noqa: PLC0415 - as above
+
+        return UpkeepApi(self._store, self.write)
 
     @property
     def tasks(self) -> Tasks:
@@ -783,15 +793,3 @@ class Graph(GraphView):
             for warning in own_warnings:
                 warn(warning, RuntimeWarning, stacklevel=3)
         return hits
-
-
-def _data(data: Mapping[str, Any] | bytes | None) -> Mapping[str, Any] | None:
-    if not isinstance(data, bytes):
-        return data
-    value = cbor.decode(data)
-    if not isinstance(value, dict) or cbor.encode(value) != data:
-        raise InvalidValueType(
-            "The data of an edge must be the canonical CBOR of an object.",
-            hint="Pass a dict, or bytes from cbor2.dumps(value, canonical=True).",
-        )
-    return value

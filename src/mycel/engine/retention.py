@@ -12,6 +12,7 @@ from mycel.engine.values import Values
 from mycel.engine.where_targets import named_targets, to_change
 from mycel.errors import MycelError
 from mycel.kip import ast
+from mycel.model.elements import Element
 from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE
 from mycel.model.retention import RETENTION, parse_retention
 from mycel.store.write.transaction import Transaction
@@ -28,20 +29,36 @@ def set_retention(
     except MycelError as error:
         raise located(error, node.rule.span) from None
     if isinstance(node, ast.SetTypeRetention):
-        return _of_type(tx, node, values.text(node.name, "name of the type"), rule)
+        name = values.text(node.name, "name of the type")
+        is_new = set_type_retention(tx, name, rule, is_link=node.kind != "CONCEPT")
+        return Outcome({"updated": int(is_new), "matched": 1})
     limit = None if node.limit is None else values.positive(node.limit, "LIMIT")
     with all_or_nothing(tx):
         numbers = named_targets(tx, node, values, limit=limit)
         updated = sum(
-            tx.update_found(element, metadata={RETENTION: rule})
-            for element in to_change(tx, numbers)
+            set_element_retention(tx, element, rule) for element in to_change(tx, numbers)
         )
     return Outcome({"updated": updated, "matched": len(numbers)})
 
 
-def _of_type(tx: Transaction, node: ast.SetTypeRetention, name: str, rule: object) -> Outcome:
-    is_type = node.kind == "CONCEPT"
-    (check_type if is_type else check_predicate)(tx, name)
-    definition = tx.get_concept(CONCEPT_TYPE if is_type else PROPOSITION_TYPE, name)
-    updated = definition is not None and tx.update(definition.id, attributes={RETENTION: rule})
-    return Outcome({"updated": int(updated), "matched": 1})
+def set_element_retention(tx: Transaction, element: Element, rule: object) -> bool:
+    """Give an element that was just read a rule of its own; False if it has this one.
+
+    Raises:
+        MycelError: it is no rule.
+    """
+    parse_retention(rule)
+    return tx.update_found(element, metadata={RETENTION: rule})
+
+
+def set_type_retention(tx: Transaction, name: str, rule: object, *, is_link: bool) -> bool:
+    """Give a type or predicate a rule for its instances; False if it has this one.
+
+    Raises:
+        TypeMismatch: there is no such type or predicate.
+        MycelError: it is no rule.
+    """
+    parse_retention(rule)
+    (check_predicate if is_link else check_type)(tx, name)
+    definition = tx.get_concept(PROPOSITION_TYPE if is_link else CONCEPT_TYPE, name)
+    return definition is not None and tx.update(definition.id, attributes={RETENTION: rule})

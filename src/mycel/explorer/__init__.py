@@ -19,6 +19,7 @@ Modules, in the order of control flow:
 - `naming`         the workspace of the graph, and the node that a reader means by a text
 - `neighbours`     next neighbours of a node, and the links among nodes that are shown
 - `routes`         nodes within a cost of a node, and the cheapest path between two
+- `health_view`    the health of the graph, with the nodes that it is about
 - `details`        one node: content, relations, history, proof; missing concepts
 - `source_text`    the lines of a symbol, or the head of a file
 - `past`           commits, timeline, differences between moments

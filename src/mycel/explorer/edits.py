@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from mycel.api.graph import Graph
+from mycel.engine.archive import archive_element, restore_element
 from mycel.errors import AccessDenied, ConstraintViolation, InvalidId
 from mycel.explorer.moments import moment_of, scene
 from mycel.explorer.naming import uri_beside
@@ -16,6 +17,7 @@ from mycel.knowledge import node_moves, node_writer, relation_writer
 from mycel.knowledge.input_values import drafts
 from mycel.knowledge.knowledge import Knowledge
 from mycel.knowledge.name_resolution import node_at
+from mycel.knowledge.node_lookup import element_uri
 from mycel.knowledge.node_values import NewNode, NewRelation
 from mycel.knowledge.uris import Uri, kip_identity
 from mycel.model.values import JsonObject
@@ -63,6 +65,8 @@ OPERATIONS: Final[dict[str, Parameters]] = {
         "expect_version": _VERSION,
     },
     "delete": {"id": ID, "reason": Argument("text", default=""), "expect_version": _VERSION},
+    "archive": {"id": ID, "reason": Argument("text", default="")},
+    "restore": {"id": ID},
     "revert": {
         "commit": Argument("any", "A commit or its position", required=True),
         "dry_run": _DRY,
@@ -242,6 +246,28 @@ def _delete(knowledge: Knowledge, given: Mapping[str, Any]) -> Work:
     return work
 
 
+def _archive(knowledge: Knowledge, given: Mapping[str, Any]) -> Work:
+    uri = knowledge.uri(given["id"])
+
+    def work(tx: Transaction) -> tuple[str, list[str]]:
+        node = node_at(tx.reader, uri)
+        archive_element(tx, node, given["reason"])
+        return element_uri(node), []
+
+    return work
+
+
+def _restore(knowledge: Knowledge, given: Mapping[str, Any]) -> Work:
+    uri = knowledge.uri(given["id"])
+
+    def work(tx: Transaction) -> tuple[str, list[str]]:
+        node = node_at(tx.reader, uri)
+        restore_element(tx, node)
+        return element_uri(node), []
+
+    return work
+
+
 _WORK: Final[dict[str, Callable[[Knowledge, Mapping[str, Any]], Work]]] = {
     "add": _add,
     "update": _update,
@@ -249,6 +275,8 @@ _WORK: Final[dict[str, Callable[[Knowledge, Mapping[str, Any]], Work]]] = {
     "unlink": _unlink,
     "move": _move,
     "delete": _delete,
+    "archive": _archive,
+    "restore": _restore,
 }
 
 

@@ -30,6 +30,7 @@ from mycel.explorer import (
 )
 from mycel.explorer import overview as overviews
 from mycel.explorer.census import BYS, By, Census
+from mycel.explorer.health_view import health_view
 from mycel.explorer.live_counts import LiveCounts
 from mycel.explorer.moments import Scene, moment_of, scene, scene_of
 from mycel.explorer.parameters import (
@@ -199,6 +200,10 @@ VIEWS: Final[dict[str, View]] = {
             "cursor": CURSOR,
             "at": AT,
         },
+    ),
+    "upkeep": View(
+        "The health of the graph: what is stale, contested, duplicate, orphaned or growing",
+        {"limit": integer_parameter("Findings of each kind", limits.FINDINGS, limits.FINDINGS_MAX)},
     ),
     "commits": View(
         "Commits, newest first",
@@ -566,6 +571,10 @@ class Explorer:
     def _missing(self, *, limit: int, cursor: str | None, at: str | None) -> JsonObject:
         with self._scene(at) as seen:
             return details.missing_concepts(seen, limit, cursor)
+
+    def _upkeep(self, *, limit: int) -> JsonObject:
+        with self._scene(None) as seen:
+            return health_view(seen, dict(self.db.use_counts.uses()), limit)
 
     def _commits(self, *, limit: int, before: int | None, **where: Any) -> JsonObject:
         payload = past.commits(self.db, limit, before, where)

@@ -32,6 +32,8 @@ MISSING: Final = 50
 MISSING_MAX: Final = 500
 MISSING_SOURCES: Final = 5
 """Nodes that are named for a missing concept as those that refer to it."""
+FINDINGS: Final = 20
+FINDINGS_MAX: Final = 200
 BUCKETS: Final = 60
 BUCKETS_MAX: Final = 500
 CHANGES: Final = 500

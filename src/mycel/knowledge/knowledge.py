@@ -15,12 +15,14 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any, Final, TypeVar
 
+from mycel.engine.archive import archive_element, restore_element
+from mycel.engine.supersede import supersede_element
 from mycel.errors import MycelError
 from mycel.graph.walk import check_whole
 from mycel.knowledge import node_merge, node_moves, node_writer, relation_writer
 from mycel.knowledge.input_values import drafts, uri_list
 from mycel.knowledge.knowledge_view import KnowledgeView
-from mycel.knowledge.name_resolution import former_bearers, locate, name_line, resolve_all
+from mycel.knowledge.name_resolution import former_bearers, locate, name_line, node_at, resolve_all
 from mycel.knowledge.node_conflicts import conflict_warnings
 from mycel.knowledge.node_lookup import element_uri
 from mycel.knowledge.node_values import (
@@ -256,6 +258,57 @@ class Knowledge(KnowledgeView):
         for name in called:
             self.context.discard(name, why="deleted")
         return outcomes
+
+    def archive(
+        self, uris: Iterable[str], *, reason: str = "", message: str = ""
+    ) -> tuple[NodeOutcome[bool], ...]:
+        """Take nodes out of ordinary answers, as one transaction; `restore` brings them back.
+
+        Returns an outcome for each URI: False for a node that was archived already, or an error.
+
+        Raises:
+            ImmutableTarget: one is a definition, or protected; nothing is archived then.
+        """
+        refs = uri_list(uris)
+
+        def hide(tx: Transaction) -> tuple[NodeOutcome[bool], ...]:
+            return self._map_refs(
+                refs, lambda address: archive_element(tx, node_at(tx.reader, address), reason)
+            )
+
+        outcomes, _ = self._write(hide, message)
+        return outcomes
+
+    def restore(self, uris: Iterable[str], *, message: str = "") -> tuple[NodeOutcome[bool], ...]:
+        """Bring archived nodes back, with their relations, as one transaction."""
+        refs = uri_list(uris)
+
+        def show(tx: Transaction) -> tuple[NodeOutcome[bool], ...]:
+            return self._map_refs(
+                refs, lambda address: restore_element(tx, node_at(tx.reader, address))
+            )
+
+        outcomes, _ = self._write(show, message)
+        return outcomes
+
+    def supersede(
+        self, uri: str, by: str, *, reason: str = "", message: str = ""
+    ) -> tuple[str, str]:
+        """Let a node take the place of another; returns the URIs of the old and the new one.
+
+        Raises:
+            NotFound: there is no such node.
+            SelfEdgeError, ConstraintViolation: they are one, or it is the other way round already.
+        """
+        old, new = self.uri(uri), self.uri(by)
+
+        def work(tx: Transaction) -> tuple[str, str]:
+            nodes = node_at(tx.reader, old), node_at(tx.reader, new)
+            supersede_element(tx, *nodes, reason)
+            return element_uri(nodes[0]), element_uri(nodes[1])
+
+        uris, _ = self._write(work, message)
+        return uris
 
     def remember(
         self,

@@ -135,6 +135,7 @@ _COMMANDS: Final[dict[str, Schema]] = {
     "dry_run": _flag("Report the effects"),
     "rows": _flag("FIND: an array for each row"),
 }
+_READING: Final = {key: _COMMANDS[key] for key in _COMMANDS if key != "dry_run"}
 _WRITING: Final = _COMMANDS | {"message": MESSAGE}
 
 _CONCEPT: Final[Schema] = {
@@ -181,19 +182,19 @@ SEARCH: Final = Tool(
         "query": _text("A question, a few words, or a name"),
         "kind": _typed(
             "string",
-            "notes: what somebody wrote; code: files and symbols",
+            "notes: by somebody; code: files and symbols",
             enum=["any", "notes", "code"],
         ),
-        "type": _texts("E.g. Decision, Risk, Symbol"),
+        "type": _texts("Decision, Risk, Symbol, …"),
         "element": _one_of("node", "relation", "any"),
         "mode": _one_of(*search_tool.SEARCH_MODES),
         "path": _text("Only below this URI"),
         "workspace": _text(),
         "actor": _text("Who wrote it"),
-        "since": _text("Written last then or later"),
+        "since": _text("Written since then"),
         "until": _text(),
         "metadata": _object("With these values"),
-        "near": _text("URI; prefer what is near"),
+        "near": _text("Prefer what is near"),
         "without": _texts("Types to leave out"),
         "as_of": _text("Time, commit or tag"),
         "for_time": _text("Only what holds then"),
@@ -218,7 +219,7 @@ GET: Final = Tool(
         "relations": _integer_schema("Number to show", 0, 200, usual=read_tools.RELATIONS_SHOWN),
         "direction": _one_of("both", *ways_of("both")),
         "relation_types": _texts(),
-        "read_file": _flag("Also read files and the lines of symbols"),
+        "read_file": _flag("Also files, and lines of symbols"),
         "callers": _flag("Instead: callers of these, with source lines"),
         "detail": DETAIL,
         "cursor": _text("Of the last answer, with its one URI"),
@@ -272,7 +273,7 @@ REMEMBER: Final = Tool(
 UPDATE: Final = Tool(
     "update_node",
     "Update a node",
-    "Change an existing node, move it (its relations stay), or merge it into another one.",
+    "Change a node, move it (its relations stay), or merge it into another one.",
     {
         "uri": _text(),
         "name": _text(),
@@ -284,8 +285,9 @@ UPDATE: Final = Tool(
         "metadata": _object(),
         "expect_version": _integer_schema("Fail if its version differs", 1, 1 << 53),
         "new_uri": _text("Move it to this URI"),
-        "subtree": _flag("Move what is below too"),
+        "subtree": _flag("With what is below"),
         "merge_into": _text("URI that takes over all it has"),
+        "superseded_by": _text("Its successor"),
         "message": MESSAGE,
     },
     write_tools.update,
@@ -297,8 +299,10 @@ UPDATE: Final = Tool(
 FORGET: Final = Tool(
     "forget_nodes",
     "Forget",
-    "Remove nodes with all their relations, or single relations. History keeps them.",
+    "Remove nodes with their relations, or single relations; history keeps them. archive: hide"
+    " nodes until restore.",
     {
+        "action": _one_of(*write_tools.FORGET_ACTIONS),
         "uris": _texts(),
         "relations": {"type": "array", "items": _ENDS},
         "reason": _text(),
@@ -366,7 +370,7 @@ EXECUTE_READONLY: Final = Tool(
     "execute_kip_readonly",
     "Read with KIP",
     "Query the graph in KIP: FIND, SEARCH, DESCRIBE, EXPORT; for patterns, filters, counts.",
-    _COMMANDS,
+    _READING,
     kip_tools.execute_readonly,
 )
 

@@ -80,10 +80,16 @@ def update(call: ToolCall) -> Answer:
                 hint="Merge first, then change the other node in a second call.",
             )
         return _merge(call, arguments["merge_into"])
+    if "superseded_by" in arguments:
+        if changes or new_uri is not None:
+            raise InvalidSyntax(
+                "superseded_by goes alone.", hint="Change the node in a second call."
+            )
+        return _supersede(call, arguments["superseded_by"])
     if not changes and new_uri is None:
         raise InvalidSyntax(
             "There is nothing to change.",
-            hint=f"Pass one of {', '.join((*CHANGES, 'new_uri', 'merge_into'))}.",
+            hint=f"Pass one of {', '.join((*CHANGES, 'new_uri', 'merge_into', 'superseded_by'))}.",
         )
     page = TextPage()
     told: tuple[str, ...] = ()
@@ -114,6 +120,13 @@ def update(call: ToolCall) -> Answer:
     return Answer(str(page), _with_warnings(data, told))
 
 
+def _supersede(call: ToolCall, by: str) -> Answer:
+    old, new = call.state.knowledge.supersede(call.arguments["uri"], by, message=call.message)
+    page = TextPage()
+    page.add(f"{new} takes the place of {old}, which is shown behind it from now on.")
+    return Answer(str(page), {"superseded": old, "by": new})
+
+
 def _merge(call: ToolCall, into: str) -> Answer:
     merge = call.state.knowledge.merge_nodes(call.arguments["uri"], into, message=call.message)
     page = TextPage()
@@ -128,8 +141,14 @@ def _merge(call: ToolCall, into: str) -> Answer:
     return Answer(str(page), _with_warnings(data, merge.warnings))
 
 
+FORGET_ACTIONS: Final = ("remove", "archive", "restore")
+
+
 def forget(call: ToolCall) -> Answer:
-    """Remove nodes with their relations, and single relations."""
+    """Remove nodes with their relations, and single relations; or archive or restore nodes."""
+    action = call.arguments.get("action", "remove")
+    if action != "remove":
+        return _hide(call, is_restore=action == "restore")
     given = call.arguments.get("relations", ())
     relations = [(each["source"], each["relation"], each["target"]) for each in given]
     uris = [] if relations and not call.arguments.get("uris") else call.uris()
@@ -166,6 +185,34 @@ def forget(call: ToolCall) -> Answer:
             data["removed"].append(node_outcome.uri)
     if removed:
         page.close("History keeps them: manage_history with action revert brings them back.")
+    return answer_about(len(outcomes), failures, page, data)
+
+
+def _hide(call: ToolCall, *, is_restore: bool) -> Answer:
+    """Archive nodes, or bring them back."""
+    if call.arguments.get("relations"):
+        raise ConstraintViolation(
+            "Nodes are archived, not relations.", hint="The relations of a node go along with it."
+        )
+    knowledge, reason = call.state.knowledge, call.arguments.get("reason", "")
+    uris = call.uris()
+    if is_restore:
+        outcomes = knowledge.restore(uris, message=call.message)
+    else:
+        outcomes = knowledge.archive(uris, reason=reason, message=call.message)
+    page = TextPage()
+    verb = "restored" if is_restore else "archived"
+    data: JsonObject = {verb: []}
+    failures: dict[str, MycelError] = {}
+    for outcome in outcomes:
+        if outcome.error is not None:
+            failures[outcome.uri] = hints.in_tools(outcome.error, readonly=call.state.readonly)
+            continue
+        page.add(f"{outcome.uri} {verb}." if outcome.result else f"{outcome.uri}: it was so.")
+        if outcome.result:
+            data[verb].append(outcome.uri)
+    if data[verb] and not is_restore:
+        page.close("Answers leave them out; forget_nodes with action restore brings them back.")
     return answer_about(len(outcomes), failures, page, data)
 
 

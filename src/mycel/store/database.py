@@ -352,6 +352,22 @@ class Store:
 
         return self._writer.maintain(work, wait=wait)
 
+    def merge_text(self) -> bool:
+        """Merge a few pages of the text index. False if none is left, or it was not its turn."""
+        if self.location.readonly or self._writer.is_mine():
+            return False
+        merged: list[bool] = []
+        self._writer.maintain(
+            lambda connection, _: merged.append(connection.text_index.merge_some(connection)),
+            wait=False,
+        )
+        return any(merged)
+
+    def begin_checkpoint(self) -> None:
+        """Copy the log of the file into it soon, unless anybody is writing now."""
+        if not self.location.readonly and not self._writer.is_mine():
+            self._writer.begin_checkpoint()
+
     def maintain(
         self,
         work: Callable[Concatenate[Connection, P], T],

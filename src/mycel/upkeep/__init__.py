@@ -10,6 +10,8 @@
 - `tasks`           SleepTasks: what a model or a person decides
 - `tending`         the next task with its context, and its decision
 - `tasks_api`       `db.tasks`
+- `health`          what is stale, contested, duplicate and orphaned, and where a graph grows
+- `upkeep_api`      `db.upkeep`
 - `schedule`        cycles of a server, at their times
 - `cycle_report`    what a cycle did, found and left
 """

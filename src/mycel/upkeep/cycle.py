@@ -49,6 +49,8 @@ TURN_S: Final = 0.03
 PAUSE_S: Final = 0.002
 """The pause after each transaction, in which others get their turn."""
 BATCH_MAX: Final = 64
+MERGES_MAX: Final = 1_000
+"""The small transactions in which a cycle merges the text index, at most."""
 REPORTS_KEPT: Final = 30
 UNLINKED_MAX: Final = 1_000
 LOG: Final = "maintenance_log"
@@ -72,12 +74,15 @@ class Cycle:
         dry_run: bool = False,
         seconds: float | None = None,
         stop: Callable[[], bool] = lambda: False,
+        derive: Callable[[], bool] | None = None,
     ) -> None:
         """With `dry_run` it only reports.
 
-        After `seconds`, or as soon as `stop` says so, it stops and says what is left.
+        After `seconds`, or as soon as `stop` says so, it stops and says what is left. `derive`
+        brings vectors up to date, and says if any were missing.
         """
         self._stop: Final = stop
+        self._derive: Final = derive
         self._store: Final = store
         self._dry_run: Final = dry_run
         self._noted: Final[JsonObject] = {}
@@ -350,9 +355,24 @@ class Cycle:
                         report.note(f"{label(element)} {defect}")
 
     def compact(self, report: StepReport) -> None:
-        """Bring the indexes up to date."""
-        if not self._dry_run:
-            report.done += self._store.fold(wait=False)
+        """Bring indexes and vectors up to date, merge the text index, and begin a checkpoint.
+
+        Statistics and the links in memory follow every write by themselves.
+        """
+        if self._dry_run:
+            return
+        report.done += self._store.fold(wait=False)
+        for _ in range(MERGES_MAX):
+            if self._is_over() or not self._store.merge_text():
+                break
+            report.done += 1
+            sleep(PAUSE_S)
+        if self._derive is not None and not self._is_over():
+            try:
+                report.done += self._derive()
+            except MycelError as error:
+                report.note(f"Vectors are as they were: {error.message}")
+        self._store.begin_checkpoint()
 
     def _write_log(self, report: CycleReport) -> None:
         """Add the report to what `$system` says about itself."""

@@ -74,9 +74,15 @@ class Sleeper:
     """Runs cycles of one graph in a thread, until it is closed."""
 
     def __init__(
-        self, store: Store, schedule: Schedule, report: Callable[[str], None] = lambda _: None
+        self,
+        store: Store,
+        schedule: Schedule,
+        report: Callable[[str], None] = lambda _: None,
+        *,
+        derive: Callable[[], bool] | None = None,
     ) -> None:
-        """`report` is told the summary of each cycle, or why there was none."""
+        """`report` is told the summary of each cycle, or why there was none; `derive` as there."""
+        self._derive: Final = derive
         self._store: Final = store
         self._schedule: Final = schedule
         self._report: Final = report
@@ -109,7 +115,7 @@ class Sleeper:
 
     def _sleep(self) -> None:
         try:
-            cycle = Cycle(self._store, stop=self._stopping.is_set)
+            cycle = Cycle(self._store, stop=self._stopping.is_set, derive=self._derive)
             self._report(cycle.run().summary)
         except DatabaseBusy as error:
             self._report(error.message)

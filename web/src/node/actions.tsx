@@ -3,6 +3,7 @@
 import type { JSX } from 'preact'
 import { editing } from '../edit/state'
 import { EXPAND_BY, type Explorer } from '../explorer'
+import { complain, say } from '../notices'
 import type { NodeDetail } from '../source/types'
 import { RouteActions } from './route-actions'
 
@@ -31,14 +32,21 @@ export function NodeActions({ explorer, node }: { explorer: Explorer; node: Node
       {shown && act('Hide', () => explorer.hide([node.id]), 'Hide it from view (Backspace)')}
       {shown?.pinned && act('Unpin', () => explorer.pin(node.id, false))}
       {!node.deleted && <RouteActions explorer={explorer} id={node.id} key={node.id} />}
-      {writable && <Changes node={node} />}
+      {writable && <Changes explorer={explorer} node={node} />}
     </div>
   )
 }
 
-function Changes({ node }: { node: NodeDetail }): JSX.Element | null {
+function Changes({ explorer, node }: { explorer: Explorer; node: NodeDetail }): JSX.Element | null {
   const start = (kind: 'edit' | 'relate' | 'move' | 'forget') => () => (editing.value = { kind, node })
   if (node.deleted) return null
+  const archived = node.metadata['archived_at'] != null
+  const hide = () => {
+    const change = { op: archived ? ('restore' as const) : ('archive' as const), id: node.id }
+    void explorer.source
+      .write(change, '')
+      .then(() => say(archived ? 'Restored.' : 'Archived: answers leave it out until it is restored.'), complain)
+  }
   if (node.kind === 'missing') {
     return (
       <button type="button" class="button strong" onClick={() => (editing.value = { kind: 'create', id: node.id })}>
@@ -56,6 +64,9 @@ function Changes({ node }: { node: NodeDetail }): JSX.Element | null {
       </button>
       <button type="button" class="button" onClick={start('move')}>
         Move
+      </button>
+      <button type="button" class="button" onClick={hide}>
+        {archived ? 'Restore' : 'Archive'}
       </button>
       <button type="button" class="button" onClick={start('forget')}>
         Forget

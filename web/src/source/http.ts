@@ -82,6 +82,10 @@ export class HttpSource implements T.Source {
     return this.#get('missing', { cursor, at })
   }
 
+  health(limit: number): Promise<T.Health> {
+    return this.#get('upkeep', { limit })
+  }
+
   diff(from: string, to: string, cursor: string | null): Promise<T.Difference> {
     return this.#get('diff', { from, to: to || null, cursor })
   }

@@ -149,6 +149,10 @@ export class SnapshotSource implements T.Source {
     return { missing, total: missing.length }
   }
 
+  health(): Promise<T.Health> {
+    return Promise.reject(unsupported('The health'))
+  }
+
   reach(): Promise<T.Reach> {
     return Promise.reject(unsupported('A traversal'))
   }

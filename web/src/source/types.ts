@@ -270,6 +270,31 @@ export interface MissingPage {
   next_cursor?: string
 }
 
+/** Something that is not well, and the nodes that it is about. */
+export interface Finding {
+  text: string
+  /** The id of the task that asks about it, or empty. */
+  task: string
+  nodes: Card[]
+}
+
+export interface HealthSection {
+  name: 'stale' | 'contested' | 'duplicate' | 'orphaned' | 'events'
+  total: number
+  findings: Finding[]
+}
+
+export interface Health {
+  last_cycle: string | null
+  /** The number of tasks that wait. */
+  tasks: number
+  sections: HealthSection[]
+  /** Types with new nodes in the last week. */
+  growing: { type: string; concepts: number; new: number; archived: number }[]
+  /** The reports of the last cycles, the newest first. */
+  log: { time: string; done: string }[]
+}
+
 export type Change = 'added' | 'removed' | 'changed' | 'moved'
 
 export interface ChangedValue {
@@ -512,6 +537,8 @@ export type Write =
   | { op: 'unlink'; source: string; relation: string; target: string }
   | { op: 'move'; id: string; to: string; expect_version?: number }
   | { op: 'delete'; id: string; expect_version?: number; reason?: string }
+  | { op: 'archive'; id: string; reason?: string }
+  | { op: 'restore'; id: string }
   | { op: 'revert'; commit: string }
 
 export interface Written {
@@ -583,6 +610,7 @@ export interface Source {
   history(id: string, cursor: string | null): Promise<Versions>
   proof(id: string): Promise<Proof>
   missing(cursor: string | null, at: Moment): Promise<MissingPage>
+  health(limit: number): Promise<Health>
   diff(from: string, to: string, cursor: string | null): Promise<Difference>
   timeline(buckets: number): Promise<Timeline>
   commits(before: number | null, limit: number): Promise<Commits>

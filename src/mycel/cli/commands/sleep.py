@@ -5,6 +5,10 @@ from __future__ import annotations
 import rich_click as click
 
 from mycel.cli.console.context import Command, Invocation, pass_session
+from mycel.cli.console.output import visible
+
+EXAMPLES = 3
+"""The findings of a kind that are shown, and the reports of cycles."""
 
 
 @click.command(cls=Command)
@@ -16,12 +20,20 @@ from mycel.cli.console.context import Command, Invocation, pass_session
     metavar="MINUTES",
     help="Stop after this time; the next cycle does what is left.",
 )
+@click.option(
+    "--status",
+    is_flag=True,
+    help="Run nothing; show stale, contested, duplicate and orphaned elements.",
+)
 @pass_session
-def sleep(session: Invocation, dry_run: bool, minutes: float | None) -> None:
+def sleep(session: Invocation, dry_run: bool, minutes: float | None, status: bool) -> None:
     """Run one cycle of upkeep: what is due, duplicates, contradictions.
 
     What is certain by rule is done as $system, in small transactions; the rest becomes SleepTasks.
     """
+    if status:
+        _show_health(session)
+        return
     with session.open(reading=dry_run) as db:
         report = db.sleep(dry_run=dry_run, minutes=minutes)
     out = session.out
@@ -42,3 +54,21 @@ def sleep(session: Invocation, dry_run: bool, minutes: float | None) -> None:
             out.line(f"  {example}")
     if not report.is_complete:
         out.warn(["Not everything was done: run it again."])
+
+
+def _show_health(session: Invocation) -> None:
+    with session.open(reading=True) as db:
+        health = db.upkeep.health()
+    out = session.out
+    if out.as_json:
+        out.object(health.to_dict())
+        return
+    out.line(f"Last cycle: {health.last_cycle or 'never'}. Tasks waiting: {health.tasks}.")
+    out.table(("", "number"), [(section.name, str(section.total)) for section in health.sections])
+    for section in health.sections:
+        for finding in section.findings[:EXAMPLES]:
+            out.line(visible(f"  {section.name}: {finding.text}"))
+    for growth in health.growing[:EXAMPLES]:
+        out.line(visible(f"  growing: {growth.type}, {growth.new} of {growth.concepts} in a week"))
+    for entry in health.log[:EXAMPLES]:
+        out.line(visible(f"  {entry.get('time')}: {entry.get('done')}"))

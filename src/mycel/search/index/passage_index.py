@@ -251,6 +251,10 @@ class PassageIndex:
             return len(passages.sought(reader))
         return len(passages.changed_since(reader, since))
 
+    def has_derived(self, reader: Reader) -> bool:
+        """True if a search by meaning has derived something before, in any process."""
+        return self._corpus is not None or passages.mark(reader, self.mark) is not None
+
     def _derive_all(self) -> None:
         try:
             self.complete()

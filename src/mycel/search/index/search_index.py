@@ -94,6 +94,21 @@ class SearchIndex:
                 self._columns = VectorColumns(self._store, self.get)
             return self._columns
 
+    def derive_pending(self) -> bool:
+        """Derive what a search by meaning would derive first, if there was one before.
+
+        Returns False if there is nothing to derive.
+
+        Raises:
+            EmbedderFailed: the embedder does not work.
+        """
+        index = self.get()
+        with self._store.reading() as reader:
+            if not index.has_derived(reader) or not index.pending(reader):
+                return False
+        index.complete()
+        return True
+
     def reset(self) -> None:
         """Drop what is in memory; the next search reads or derives it."""
         self.close()

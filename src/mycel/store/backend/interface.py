@@ -122,6 +122,9 @@ class TextIndex(Protocol):
     ) -> Iterator[tuple[str, str]] | None:
         """Differences from an index of these documents, some aside; None if it is one of FTS5."""
 
+    def merge_some(self, connection: Any) -> bool:
+        """Merge a few pages of the index, for faster searches; False if none is left."""
+
     def forget_removed(self, connection: Any) -> None:
         """Remove what is left of documents that were removed."""
 
@@ -207,6 +210,7 @@ class Housekeeping(Protocol):
     """Work on the storage that goes on beside commits."""
 
     def watch(self, connection: Any) -> None: ...
+    def begin(self) -> None: ...
     def stop(self) -> None: ...
 
 

@@ -100,6 +100,19 @@ def with_own_rule(reader: Reader) -> list[int]:
     return reader.column(f"{' UNION ALL '.join(queries)} ORDER BY 1")
 
 
+def growth(reader: Reader, since_us: int, limit: int) -> list[tuple[str, int, int, int]]:
+    """Types with concepts since a time: name, concepts, those since then, and archived ones."""
+    return reader.fetch_all(
+        "SELECT t.name, count(*), sum(CASE WHEN c.created_at >= ?1 THEN 1 ELSE 0 END) AS fresh,"
+        f" sum(CASE WHEN {_IS_HIDDEN.format(row='c')} THEN 1 ELSE 0 END)"
+        " FROM concept c CROSS JOIN type t WHERE t.id = c.type AND c.type NOT IN (1, 2)"
+        f" AND c.id NOT IN ({FURNITURE}) GROUP BY t.name"
+        " HAVING sum(CASE WHEN c.created_at >= ?1 THEN 1 ELSE 0 END) > 0"
+        " ORDER BY fresh DESC, t.name LIMIT ?2",
+        (since_us, limit),
+    )
+
+
 def links_with_evidence(reader: Reader) -> list[int]:
     """Links that have evidence and are not hidden."""
     return reader.column(

@@ -314,6 +314,10 @@ class Writer:
                 raise
             return False
 
+    def begin_checkpoint(self) -> None:
+        """Copy the log into the file soon, in a thread, unless anybody is writing now."""
+        self.maintain(lambda _connection, _trees: self._checkpointer.begin(), wait=False)
+
     def copy(self, work: Callable[[Connection, Registry, StateTrees], T]) -> T:
         """Run work that appends to the journal what another copy has. Nothing is remembered."""
         results: list[T] = []

@@ -28,6 +28,9 @@ class _NoHousekeeping:
     def watch(self, connection: PostgresConnection) -> None:
         """Watch nothing."""
 
+    def begin(self) -> None:
+        """Begin nothing."""
+
     def stop(self) -> None:
         """Stop nothing."""
 

@@ -46,11 +46,16 @@ class Checkpointer:
             pass
 
     def _committed(self, _connection: apsw.Connection, _name: str, pages: int) -> int:
-        if pages >= CHECKPOINT_PAGES and not self._stopping:
+        if pages >= CHECKPOINT_PAGES:
+            self.begin()
+        return apsw.SQLITE_OK
+
+    def begin(self) -> None:
+        """Let the thread make a checkpoint. Only whoever has the writer's turn calls this."""
+        if not self._stopping:
             if not self._working.locked():
                 start_new_thread(self._work, ())
             self._want()
-        return apsw.SQLITE_OK
 
     def _want(self) -> None:
         """Only whoever has the writer's turn calls this, so nobody else does so meanwhile."""

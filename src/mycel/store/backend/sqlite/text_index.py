@@ -13,6 +13,8 @@ from mycel.text.analysis import AnalysedText
 from mycel.text.names import LINK_KEY
 from mycel.text.queries import ColumnWeights, TextMatch, TextQuery
 
+MERGED_PAGES: Final = 64
+"""The pages that one call merges: some milliseconds."""
 _DELETE: Final = "DELETE FROM text WHERE rowid = ?"
 _INSERT: Final = "INSERT INTO text (rowid, keys, title, body) VALUES (?, ?, ?, ?)"
 _KNOW_HITS: Final[WeakSet[apsw.Connection]] = WeakSet()
@@ -23,6 +25,17 @@ def differences(
 ) -> Iterator[tuple[str, str]] | None:
     """None: an index of FTS5 is compared with another one."""
     return None
+
+
+def merge_some(connection: Any) -> bool:
+    """Merge a few pages of the index; False if there was nothing to merge.
+
+    FTS5 tells so by the rows that it changes: one for the statement itself.
+    """
+    before = connection.total_changes()
+    connection.execute("INSERT INTO text (text, rank) VALUES ('merge', ?)", (MERGED_PAGES,))
+    changes: int = connection.total_changes() - before
+    return changes > 1
 
 
 def forget_removed(connection: Any) -> None:

@@ -1,0 +1,25 @@
+"""The health of a graph, with a card for each element that it is about."""
+
+from __future__ import annotations
+
+from mycel.explorer.moments import Scene
+from mycel.model.values import JsonObject
+from mycel.store.file.use_counts import Use
+from mycel.upkeep.health import read_health
+
+
+def health_view(scene: Scene, uses: dict[int, Use], limit: int) -> JsonObject:
+    """All findings by kind, the types that grow, and the log of cycles."""
+    health = read_health(scene.reader, uses, limit)
+    numbers = {
+        number
+        for section in health.sections
+        for finding in section.findings
+        for number in finding.elements
+    }
+    scene.cards.read(sorted(numbers))
+    payload = health.to_dict()
+    for section in payload["sections"]:
+        for finding in section["findings"]:
+            finding["nodes"] = scene.cards.all(finding.pop("elements"))
+    return scene.answer(**payload)

@@ -1,0 +1,145 @@
+"""The health of a graph: what is stale, contested, duplicate and orphaned, and where it grows.
+
+What a cycle asked about is read from its SleepTasks, so it is as of the last cycle and costs
+nothing to find again. What is due, what has no link, and the sizes are those of now.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any, Final, Literal, NamedTuple, get_args
+
+from mycel.engine.missing_concepts import MISSING
+from mycel.model.elements import Concept
+from mycel.model.names import SYSTEM_ACTOR
+from mycel.store.file.use_counts import Use
+from mycel.store.query import retention
+from mycel.store.query.reader import Reader
+from mycel.upkeep.due import due_elements
+from mycel.upkeep.tasks import TASK, is_open_task, task_elements
+
+Section = Literal["stale", "contested", "duplicate", "orphaned", "events"]
+SECTIONS: Final[tuple[Section, ...]] = get_args(Section)
+ACTIONS: Final[dict[str, Section]] = {
+    "review": "stale",
+    "archive": "stale",
+    "resolve_contradiction": "contested",
+    "merge_duplicates": "duplicate",
+    "consolidate_to_semantic": "events",
+}
+"""The sections of tasks, by the action that they ask for."""
+DOMAIN: Final = "Domain"
+MEMBERSHIP: Final = "belongs_to_domain"
+COUNTED_MAX: Final = 1_000
+"""The number up to which the elements of a section are counted."""
+WEEK_US: Final = 7 * 86_400_000_000
+SHOWN_DEFAULT: Final = 20
+
+
+class HealthFinding(NamedTuple):
+    """Something that is not well, and the elements that it is about."""
+
+    elements: tuple[int, ...]
+    text: str
+    task: str = ""
+    """The id of the SleepTask that asks about it, if there is one."""
+
+
+class HealthSection(NamedTuple):
+    """The findings of one kind, the oldest first."""
+
+    name: Section
+    total: int
+    """The number of all findings, up to `COUNTED_MAX`."""
+    findings: tuple[HealthFinding, ...]
+
+
+class Growth(NamedTuple):
+    """The size of a type, and what has become of it within a week."""
+
+    type: str
+    concepts: int
+    new: int
+    archived: int
+    """Concepts of it that are archived, whenever that was."""
+
+
+class Health(NamedTuple):
+    """The health of a graph at one moment."""
+
+    last_cycle: str | None
+    tasks: int
+    """The number of tasks that wait."""
+    sections: tuple[HealthSection, ...]
+    growing: tuple[Growth, ...]
+    """Types with new concepts, those with the most first."""
+    log: tuple[dict[str, Any], ...]
+    """The reports of the last cycles, the newest first: `time` and `done`."""
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "last_cycle": self.last_cycle,
+            "tasks": self.tasks,
+            "sections": [
+                {
+                    "name": section.name,
+                    "total": section.total,
+                    "findings": [finding._asdict() for finding in section.findings],
+                }
+                for section in self.sections
+            ],
+            "growing": [growth._asdict() for growth in self.growing],
+            "log": list(self.log),
+        }
+
+
+def read_health(
+    reader: Reader, uses: dict[int, Use] | None = None, limit: int = SHOWN_DEFAULT
+) -> Health:
+    """The health of the state that a reader shows, with up to `limit` findings a section."""
+    findings: dict[Section, list[HealthFinding]] = {name: [] for name in SECTIONS}
+    waiting = 0
+    for number in retention.instances(reader, TASK):
+        task = reader.concept(number)
+        if task is None or not is_open_task(task):
+            continue
+        waiting += 1
+        section = ACTIONS.get(str(task.attributes.get("requested_action")))
+        if section is not None:
+            findings[section].append(_of_task(reader, task))
+    findings["stale"] += _due(reader, uses or {})
+    findings["orphaned"] += _orphans(reader)
+    system = reader.find_concept("Person", SYSTEM_ACTOR)
+    attributes = {} if system is None else system.attributes
+    log = attributes.get("maintenance_log")
+    return Health(
+        attributes.get("last_sleep_cycle"),
+        waiting,
+        tuple(
+            HealthSection(name, len(entries), tuple(entries[:limit]))
+            for name, entries in findings.items()
+        ),
+        tuple(Growth(*row) for row in retention.growth(reader, reader.now_us() - WEEK_US, limit)),
+        tuple(reversed(log)) if isinstance(log, list) else (),
+    )
+
+
+def _of_task(reader: Reader, task: Concept) -> HealthFinding:
+    numbers = tuple(element.number for element in task_elements(reader, task))
+    return HealthFinding(numbers, str(task.attributes.get("reason", "")), task.id)
+
+
+def _due(reader: Reader, uses: dict[int, Use]) -> Iterator[HealthFinding]:
+    for due in islice(due_elements(reader, reader.now_us(), uses), COUNTED_MAX):
+        yield HealthFinding((due.number,), f"It is due: {due.end}, {due.reason}.")
+
+
+def _orphans(reader: Reader) -> Iterator[HealthFinding]:
+    for numbers, text in (
+        (retention.unlinked(reader, COUNTED_MAX), "It has no link."),
+        (retention.empty_instances(reader, DOMAIN, MEMBERSHIP), "The domain has no member."),
+        (retention.instances(reader, MISSING), "Links lead to it, and nobody has written it."),
+    ):
+        for number in numbers[:COUNTED_MAX]:
+            yield HealthFinding((number,), text)

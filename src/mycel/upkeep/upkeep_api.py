@@ -1,0 +1,103 @@
+"""`db.upkeep`: elements leave ordinary answers and come back, rules of retention, and health."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final, TypeVar
+
+from mycel.engine.archive import archive_element, restore_element
+from mycel.engine.retention import set_element_retention, set_type_retention
+from mycel.engine.supersede import supersede_element
+from mycel.errors import ConstraintViolation
+from mycel.store.database import Store
+from mycel.store.query.refs import Ref
+from mycel.store.write.transaction import Transaction
+from mycel.upkeep.health import SHOWN_DEFAULT, Health, read_health
+
+T = TypeVar("T")
+
+
+class UpkeepApi:
+    """ARCHIVE, RESTORE, SUPERSEDE and SET RETENTION of KIP for single elements, and the health."""
+
+    def __init__(self, store: Store, write: Callable[..., Any]) -> None:
+        self._store: Final = store
+        self._write: Final = write
+
+    def archive(self, ref: Ref, reason: str = "", *, by: str | None = None) -> bool:
+        """Take an element out of ordinary answers; False if it was archived already.
+
+        Raises:
+            NotFound: it is not there.
+            ImmutableTarget: it is a definition, or protected.
+        """
+        return self._run(
+            lambda tx: archive_element(tx, tx.get(ref), reason), by, f"Archive: {reason}"
+        )
+
+    def restore(self, ref: Ref, *, by: str | None = None) -> bool:
+        """Bring an archived element back, with its links; False if it was not archived.
+
+        Raises:
+            NotFound: it is not there.
+        """
+        return self._run(lambda tx: restore_element(tx, tx.get(ref)), by, "Restore")
+
+    def supersede(self, old: Ref, new: Ref, reason: str = "", *, by: str | None = None) -> str:
+        """Let an element take the place of another; returns the id of the link `supersedes`.
+
+        Raises:
+            NotFound: one of them is not there.
+            SelfEdgeError, ConstraintViolation: they are one, or it is the other way round already.
+        """
+        return self._run(
+            lambda tx: supersede_element(tx, tx.get(old), tx.get(new), reason),
+            by,
+            f"Supersede: {reason}",
+        )
+
+    def set_retention(
+        self,
+        rule: Mapping[str, Any] | str,
+        *,
+        type: str | None = None,  # noqa: A002 - the word for it
+        predicate: str | None = None,
+        ref: Ref | None = None,
+        by: str | None = None,
+    ) -> bool:
+        """Say how long instances of a type or predicate, or one element, are kept.
+
+        A rule is "never", or has `after`, `from`, `then` and `keep_if`. False if it was so already.
+
+        Raises:
+            TypeMismatch: there is no such type or predicate.
+            NotFound: the element is not there.
+            InvalidSyntax, ConstraintViolation: it is no rule, or not for exactly one target.
+        """
+        if sum(target is not None for target in (type, predicate, ref)) != 1:
+            raise ConstraintViolation(
+                "A rule of retention is for one target.",
+                hint="Pass one of type, predicate and ref.",
+            )
+        value = rule if isinstance(rule, str) else dict(rule)
+
+        def work(tx: Transaction) -> bool:
+            if ref is not None:
+                return set_element_retention(tx, tx.get(ref), value)
+            if type is not None:
+                return set_type_retention(tx, type, value, is_link=False)
+            return set_type_retention(tx, predicate or "", value, is_link=True)
+
+        return self._run(work, by, "Set retention")
+
+    def health(self, *, limit: int = SHOWN_DEFAULT) -> Health:
+        """Everything stale, contested, duplicate or orphaned, where the graph grows, and the log.
+
+        Contested and duplicate is what the last cycle asked about and nobody has decided.
+        """
+        with self._store.reading() as reader:
+            return read_health(reader, dict(self._store.use_counts.uses()), limit)
+
+    def _run(self, work: Callable[[Transaction], T], by: str | None, message: str) -> T:
+        result: T = self._write(work, actor=by, message=message.removesuffix(": "))
+        return result
