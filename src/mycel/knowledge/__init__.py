@@ -14,6 +14,7 @@
     node_caveats     reasons for care with nodes: superseded, expired, uncertain
     node_conflicts   open conflicts of merges at nodes and relations
     bootstrap_stamp  the marks of elements that a bootstrap wrote
+    author_marks     what another actor wrote, marked as theirs on a server of many people
     stale_notes      notes that cite what has changed since
     note_names       titles and paths of notes, from their texts
     node_writer      adds, changes and removes nodes

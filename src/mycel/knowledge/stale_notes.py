@@ -11,6 +11,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
+from mycel.knowledge.author_marks import with_authors
 from mycel.knowledge.bootstrap_stamp import AUTHOR, AUTHOR_TEXT
 from mycel.knowledge.node_caveats import with_caveats
 from mycel.knowledge.node_conflicts import with_conflicts
@@ -23,7 +24,7 @@ ElementT = TypeVar("ElementT", Node, Relation, Node | Relation)
 
 
 def with_marks(reader: Reader, found: Sequence[ElementT]) -> list[ElementT]:
-    """Nodes and relations with open conflicts and caveats, and notes with what changed since."""
+    """Nodes and relations with open conflicts, caveats and authors, and what changed since."""
     marked: list[Any] = with_caveats(reader, with_conflicts(reader, found))
     notes = {
         ids.parse_id(each.id): (at, each)
@@ -34,7 +35,7 @@ def with_marks(reader: Reader, found: Sequence[ElementT]) -> list[ElementT]:
         for number, uris in find_changed(reader, notes).items():
             at, note = notes[number]
             marked[at] = replace(note, changed_since=uris)
-    return marked
+    return with_authors(reader, marked)
 
 
 def find_changed(reader: Reader, notes: Collection[int]) -> dict[int, tuple[str, ...]]:
