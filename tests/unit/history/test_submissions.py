@@ -8,6 +8,7 @@ import pytest
 
 import mycel
 from mycel.errors import DuplicateExists, InvalidValueType, NotFound, VersionConflict
+from mycel.store.log import marks
 
 NOTE = {"type": "Note", "name": "Tea"}
 
@@ -141,3 +142,29 @@ def test_a_uri_that_another_type_has_is_still_a_conflict(db: mycel.Graph) -> Non
         ["key_clash"],
     )
     assert db.get_concept("Note", "a") is None
+
+
+def test_a_submission_does_not_read_the_marks_of_all_before(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    sizes: list[int] = []
+    read = marks.fetch_all
+
+    def counting(*words: Any) -> list[Any]:
+        rows = read(*words)
+        sizes.append(len(rows))
+        return rows
+
+    with mycel.open(core_capsules=False) as db:
+        db.write(lambda tx: tx.define_type("Fact"))
+
+        def submit(name: str) -> None:
+            edit = {"concept": {"type": "Fact", "name": name}, "attributes": {}, "metadata": {}}
+            db.submissions.submit([edit], on_conflict="merge")
+
+        for number in range(10):
+            submit(f"before {number}")
+        monkeypatch.setattr(marks, "fetch_all", counting)
+        submit("the last")
+    assert sizes
+    assert max(sizes) <= 1

@@ -37,7 +37,7 @@ from mycel.schema.catalog import Catalog
 from mycel.store.log import marks, merges
 from mycel.store.log.purge_entries import NO_ELEMENT
 from mycel.store.query.alignment import NEW
-from mycel.store.query.purges import purges_since
+from mycel.store.query.purges import purged_after, purges_since
 from mycel.store.write.marks import add_mark
 from mycel.store.write.merges import (
     forget_open_merges,
@@ -216,7 +216,7 @@ def _matches(tx: Transaction, draft: MergeDraft, reached: ReachedState) -> Mappi
     """
     found = {there: reached.numbers.get(here, here) for there, here in draft.matches.items()}
     alive = tx.reader.elements(each for each in found.values() if 0 < each < NEW)
-    known = alive.keys() | purges_since(tx.reader, 0).numbers
+    known = alive.keys() | {number for _, number in purged_after(tx.reader, 0)}
     return {there: here for there, here in found.items() if here in known}
 
 

@@ -62,17 +62,17 @@ def tags(connection: Connection) -> dict[str, str]:
     return found
 
 
-def of_kind(connection: Connection, kind: str) -> list[tuple[int, Mark]]:
-    """Every mark of a kind, with its entry, oldest first."""
-    return list(_marks(connection, kind))
+def of_kind(connection: Connection, kind: str, after: int = 0) -> list[tuple[int, Mark]]:
+    """Every mark of a kind after an entry, with its own entry, oldest first."""
+    return list(_marks(connection, kind, after))
 
 
-def _marks(connection: Connection, kind: str) -> Iterator[tuple[int, Mark]]:
+def _marks(connection: Connection, kind: str, after: int = 0) -> Iterator[tuple[int, Mark]]:
     if not are_indexed(connection):
         return
     by_index = connection.dialect.by_index("journal_mark")
-    query = f"SELECT seq, after FROM journal {by_index} WHERE kind = 9 ORDER BY seq"
-    for seq, record in fetch_all(connection, query):
+    query = f"SELECT seq, after FROM journal {by_index} WHERE kind = 9 AND seq > ? ORDER BY seq"
+    for seq, record in fetch_all(connection, query, (after,)):
         mark = Mark(*cbor.decode(record))
         if mark.kind == kind:
             yield seq, mark

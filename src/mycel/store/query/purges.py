@@ -51,9 +51,8 @@ def purges_since(
         if fields.until is None:
             numbers.add(number)
             purged += [(at, key) for key in (fields.key, *fields.keys_since(known))]
-    for at, mark in marks.of_kind(reader.connection, marks.PURGE):
-        if at > seq:
-            purged += [(at, key) for key in mark.keys]
+    for at, mark in marks.of_kind(reader.connection, marks.PURGE, seq):
+        purged += [(at, key) for key in mark.keys]
     keys: dict[bytes, int] = {}
     for at, key in sorted(purged):
         if counts(at, key):
