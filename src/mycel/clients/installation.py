@@ -9,8 +9,10 @@ since; from another one only our own parts are removed.
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import shutil
+import tomllib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from hashlib import sha256
@@ -25,6 +27,7 @@ from mycel.errors import ConstraintViolation, MycelError
 from mycel.store.file.plain_files import read_bounded
 from mycel.store.file.workspace_databases import HOME_FOLDER
 
+TRUST_HELP: Final = "Codex runs hooks that you have trusted: type /hooks in it"
 RECORD: Final = "installed.json"
 PERSONAL: Final = "personal"
 """The graph of clients that work in no folder."""
@@ -129,7 +132,12 @@ _EVENTS: Final[dict[ClientName, dict[str, str]]] = {
         "PreCompact": "pre-compact",
         "SessionEnd": "session-end",
     },
-    "codex": {"SessionStart": "session-start", "UserPromptSubmit": "prompt", "Stop": "stop"},
+    "codex": {
+        "SessionStart": "session-start",
+        "UserPromptSubmit": "prompt",
+        "PreCompact": "pre-compact",
+        "Stop": "stop",
+    },
     "cursor": {"sessionStart": "session-start", "preCompact": "pre-compact", "stop": "stop"},
     "gemini": {
         "SessionStart": "session-start",
@@ -230,6 +238,25 @@ def connected_hooks() -> Iterator[tuple[ClientName, Path, str]]:
                     if is_ours(entry):
                         command = (entry.get("hooks") or [entry])[0]["command"]
                         yield name, hooks[0], command
+
+
+def needs_trust(name: ClientName, path: Path, event: str) -> bool:
+    """True if a client runs a hook only when its user has trusted it, and none of this event is.
+
+    `event` is our name. Codex keeps in its settings which hooks are trusted, by file and event.
+    """
+    if name != "codex":
+        return False
+    with suppress(MycelError, ValueError):
+        text = _text_at(client(name, Path.home(), everywhere=True).path)
+        states = tomllib.loads(text or "").get("hooks", {}).get("state", {})
+        theirs = next(key for key, own in _EVENTS[name].items() if own == event)
+        beginning = f"{path}:{re.sub(r'(?<!^)(?=[A-Z])', '_', theirs).lower()}:"
+        return not any(
+            key.startswith(beginning) and isinstance(state, dict) and state.get("trusted_hash")
+            for key, state in states.items()
+        )
+    return False
 
 
 def _skill_folder(name: ClientName) -> Path | None:

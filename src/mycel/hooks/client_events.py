@@ -19,7 +19,12 @@ CLIENT_EVENTS: Final[dict[HookClient, dict[HookEventName, str]]] = {
         "pre-compact": "PreCompact",
         "session-end": "SessionEnd",
     },
-    "codex": {"session-start": "SessionStart", "prompt": "UserPromptSubmit", "stop": "Stop"},
+    "codex": {
+        "session-start": "SessionStart",
+        "prompt": "UserPromptSubmit",
+        "pre-compact": "PreCompact",
+        "stop": "Stop",
+    },
     "cursor": {"session-start": "sessionStart", "pre-compact": "preCompact", "stop": "stop"},
     "gemini": {
         "session-start": "SessionStart",

@@ -248,3 +248,17 @@ def test_a_written_hook_runs_as_the_client_runs_it(run: Run, home: Path) -> None
     )
     context = json.loads(done.stdout)["hookSpecificOutput"]["additionalContext"]
     assert "People log in with a passkey." in context
+
+
+def test_hooks_of_codex_that_are_not_trusted_are_said(run: Run, home: Path) -> None:
+    done = run("install", "--client", "codex")
+    assert "type /hooks in it" in done.stdout
+    config, hooks = home / ".codex" / "config.toml", home / ".codex" / "hooks.json"
+    untrusted = [line for line in run("doctor").lines if "not trusted yet" in line]
+    assert len(untrusted) == 4
+    # As Codex 0.169 writes it.
+    state = f'[hooks.state."{hooks}:user_prompt_submit:0:0"]\ntrusted_hash = "sha256:1"\n'
+    config.write_text(f"{config.read_text()}\n[hooks.state]\n\n{state}")
+    untrusted = [line for line in run("doctor").lines if "not trusted yet" in line]
+    assert len(untrusted) == 3
+    assert not any("hook prompt" in line for line in untrusted)

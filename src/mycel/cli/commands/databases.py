@@ -24,7 +24,7 @@ from mycel import workspaces
 from mycel.cli.commands.capsules import presence
 from mycel.cli.console.context import Command, Invocation, pass_session
 from mycel.clients import config_files, programs
-from mycel.clients.installation import connected_hooks
+from mycel.clients.installation import TRUST_HELP, connected_hooks, needs_trust
 from mycel.errors import InvalidIdentifier, MycelError
 from mycel.model.extras import install_command
 from mycel.model.names import count
@@ -389,6 +389,10 @@ def _clients(folder: Path) -> Iterator[Finding]:
         trouble = f"calls {program}, which does not exist; `mycel install` repairs it"
         works = shutil.which(program) is not None
         detail = f"calls {command}" if works else trouble
+        words = shlex.split(command)
+        event = words[words.index("hook") + 1] if "hook" in words[:-1] else ""
+        if works and needs_trust(name, path, event):
+            works, detail = False, f"{detail}, and is not trusted yet. {TRUST_HELP}"
         yield Finding("ok" if works else "warn", f"hook of {name}", f"{path} {detail}")
     if not known:
         yield Finding("ok", "clients", "none is configured; `mycel install` configures those here")

@@ -86,6 +86,8 @@ def install(
     text = f"{count(len(set(written)), 'file')} written." if written else "All is there already."
     if written:
         text += " Start new sessions of the clients; `mycel doctor` checks each."
+        if any(change.client == "codex" and change.part == "hooks" for change in new):
+            text += f" {installation.TRUST_HELP}."
     out.say(text, {"written": sorted({str(path) for path in written})})
     return int(bool(errors))
 
