@@ -113,7 +113,8 @@ def _hits(knowledge: Knowledge, question: str) -> list[Hit]:
         )
 
     hits = search(())
-    if len(hits) < HITS_MAX or not any(map(_is_talk, hits)):
+    talk = sum(map(_is_talk, hits))
+    if talk < NOTES_MAX or len(hits) - talk >= NOTES_MAX:
         return hits
     known = {hit.uri for hit in hits}
     notes = [hit for hit in search((EVENT,)) if hit.uri not in known]

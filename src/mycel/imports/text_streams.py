@@ -25,6 +25,14 @@ ITEM_CHARACTERS_MAX: Final = 256 << 20
 _CHUNK: Final = 1 << 20
 _DECODER: Final = json.JSONDecoder()
 _BETWEEN: Final = re.compile(r"[\s,]*")
+_PARTS: Final = re.compile(r'"(?>(?:[^"\\]++|\\.)*)"|["{}\[\],]', re.DOTALL)
+"""Texts, brackets and commas of JSON; a quote alone begins a text without an end."""
+_END_HELP: Final = {
+    True: "the file ends inside of it, or it is no JSON",
+    False: "the list has no end, or it is no JSON",
+}
+_AT_END: Final = 16
+"""Characters at the end of what was read, in which a value may be incomplete."""
 
 
 class JsonItem(NamedTuple):
@@ -83,27 +91,28 @@ def _items_of(file: TextIO, name: str, keys: tuple[str, ...]) -> Iterator[JsonIt
         if text[at : at + 1] == "]":
             return
         read = _read_item(text, at)
-        size = _CHUNK
-        while read is None:
-            if len(text) - at > ITEM_CHARACTERS_MAX:
-                yield SourceProblem(f"{name}, item {number + 1}", "it is too large")
+        size, is_last = _CHUNK, False
+        while read is None and not _is_broken(text, at, is_last=is_last):
+            if is_last or len(text) - at > ITEM_CHARACTERS_MAX:
+                why = "it is too large" if not is_last else _END_HELP[bool(text.strip())]
+                yield SourceProblem(f"{name}, item {number + 1}", why)
                 return
             more = file.read(size)
-            text, at, size = text[at:] + more, 0, size * 2
-            if not more:
-                why = "the file ends inside of it" if text.strip() else "the list has no end"
-                read = _read_item(text, 0, is_last=True)
-                if read is None:
-                    yield SourceProblem(f"{name}, item {number + 1}", f"{why}, or it is no JSON")
-                    return
-            else:
-                at = _after_space(text, at)
-                if text[at : at + 1] == "]":
-                    return
-                read = _read_item(text, at)
-        value, at = read
+            text, at, size, is_last = text[at:] + more, 0, size * 2, not more
+            at = _after_space(text, at)
+            if text[at : at + 1] == "]":
+                return
+            read = _read_item(text, at, is_last=is_last)
         number += 1
-        yield JsonItem(f"{name}, item {number}", value)
+        if read is not None:
+            value, at = read
+            yield JsonItem(f"{name}, item {number}", value)
+            continue
+        yield SourceProblem(f"{name}, item {number}", "it is no JSON")
+        rest = _skip_item(file, text, at)
+        if rest is None:
+            return
+        text, at = rest
 
 
 def _after_space(text: str, at: int) -> int:
@@ -124,6 +133,42 @@ def _begin(text: str, keys: tuple[str, ...]) -> int | None:
             if text[bracket : bracket + 1] == "[":
                 return bracket + 1
     return None
+
+
+def _is_broken(text: str, at: int, *, is_last: bool) -> bool:
+    """True if an item has an error that more of the file does not mend."""
+    try:
+        _DECODER.raw_decode(text, at)
+    except json.JSONDecodeError as error:
+        # A value that ends with the text, or a text without its end, may go on.
+        end = len(text.rstrip()) if is_last else len(text) - _AT_END
+        return error.pos < end and "Unterminated" not in error.msg
+    except RecursionError:
+        return True
+    return False
+
+
+def _skip_item(file: TextIO, text: str, at: int) -> tuple[str, int] | None:
+    """The text that was read, and the position behind a broken item; None if it has no end.
+
+    Brackets are counted outside of texts, and what was counted is forgotten.
+    """
+    depth = 0
+    while True:
+        end = at
+        for match in _PARTS.finditer(text, at):
+            if match[0] == '"':
+                break  # The text goes on behind what was read.
+            end = match.end()
+            depth += (match[0] in "{[") - (match[0] in "}]")
+            if depth <= 0:
+                # A comma is behind an item, and so is the bracket that ends the list.
+                is_behind = match[0] == "," or (match[0] == "]" and depth < 0)
+                return text, match.start() if is_behind else end
+        more = file.read(_CHUNK)
+        if not more or len(text) - end > ITEM_CHARACTERS_MAX:
+            return None
+        text, at = text[end:] + more, 0
 
 
 def _read_item(text: str, at: int, *, is_last: bool = False) -> tuple[Any, int] | None:

@@ -13,6 +13,8 @@ from mycel.cli.commands.imports import KIND_NAMES
 from mycel.errors import ConstraintViolation, NotFound
 from mycel.imports.kinds import KINDS, recognise, usual_source
 from mycel.imports.run import import_source, preview_source
+from mycel.imports.text_streams import json_items
+from mycel.imports.turns import SourceProblem
 from mycel.knowledge.knowledge import Knowledge
 
 TOKEN = "ghp_" + "a1B2c3D4" * 5
@@ -240,6 +242,26 @@ def test_parts_that_cannot_be_read_are_named_and_the_rest_is_imported(
         "s1.jsonl, line 3",
         "s1.jsonl, line 5",
     ]
+
+
+def test_a_broken_item_of_a_list_takes_no_other_with_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    good = ['{"a": "[{ \\" }"}', '{"b": [1, {}]}', '{"c": 3}']
+    path = tmp_path / "list.json"
+    for chunk in (7, 64, 1 << 20):
+        monkeypatch.setattr("mycel.imports.text_streams._CHUNK", chunk)
+        for bad in ('{"x": oops}', "oops", "{'x': 1}", "}", '{"x": "\n"}', '{"x" 1, "y": [{}]}'):
+            path.write_text(f"[{good[0]}, {bad}, {good[1]}, {bad},\n{good[2]}]")
+            items = list(json_items(path))
+            values = [item.value for item in items if not isinstance(item, SourceProblem)]
+            assert values == [json.loads(text) for text in good], (chunk, bad)
+            places = [item.place for item in items if isinstance(item, SourceProblem)]
+            assert places == ["list.json, item 2", "list.json, item 4"], (chunk, bad)
+        # A bracket of the wrong kind hides what follows, and is named.
+        path.write_text(f'[{good[0]}, {{"x": [1}}, {good[1]}]')
+        items = list(json_items(path))
+        assert [isinstance(item, SourceProblem) for item in items][:2] == [False, True]
 
 
 def test_an_export_that_ends_in_the_middle_keeps_what_is_before(
