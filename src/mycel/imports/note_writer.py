@@ -116,8 +116,8 @@ class NoteWriter:
         if numbers:
             self._knowledge.db.write(archive, message=f"import {self._source}: files are gone")
 
-    def _restore(self, elements: Mapping[int, Element]) -> bool:
-        """Bring back notes whose files are there again. True if there were any."""
+    def _restore(self, elements: Mapping[int, Element]) -> set[int]:
+        """Bring back notes whose files are there again, and return their numbers."""
         back = [
             number
             for number, element in elements.items()
@@ -127,11 +127,11 @@ class NoteWriter:
 
         def restore(tx: Transaction) -> None:
             for element in tx.reader.elements(back).values():
-                self.counts.written += restore_element(tx, element)
+                restore_element(tx, element)
 
         if back:
             self._knowledge.db.write(restore, message=f"import {self._source}: files are back")
-        return bool(back)
+        return set(back)
 
     def write(self, notes: Sequence[ImportedNote]) -> None:
         """Write notes that are new or have changed, with their links, as one transaction."""
@@ -141,7 +141,8 @@ class NoteWriter:
             there = {name: number for number, _, name in lookup.find_by_name(reader, list(uris))}
             removed = lookup.former_names(reader, [uri for uri in uris if uri not in there])
             before = reader.elements(there.values())
-        if self._restore(before):
+        restored = self._restore(before)
+        if restored:
             with self._knowledge.db.reading() as reader:
                 before = reader.elements(there.values())
         nodes: list[NewNode] = []
@@ -156,7 +157,8 @@ class NoteWriter:
             if element is None and uri in removed:
                 self.counts.deleted += 1
             elif metadata.get(DIGEST) == digest:
-                self.counts.known += 1
+                self.counts.written += there[uri] in restored
+                self.counts.known += there[uri] not in restored
                 if metadata.get(PLACE) != self._place:
                     moved.append(there[uri])
             else:

@@ -325,6 +325,10 @@ def test_a_note_whose_file_is_gone_is_archived_until_the_file_is_back(
     (vault / "Login.md").write_text("About Login. [[Keys]]")
     assert run(knowledge, vault)[0] == 1
     assert is_shown("Login")
+    (vault / "Login.md").unlink()
+    run(knowledge, vault)
+    (vault / "Login.md").write_text("About another login.")
+    assert run(knowledge, vault)[0] == 1
     # A folder that is not mounted has no notes, and takes none away.
     for file in vault.glob("*.md"):
         file.unlink()
