@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from time import monotonic, sleep
 from typing import Final
 
@@ -24,7 +23,6 @@ from mycel.model.limits import INTEGER_MAX
 from mycel.model.names import SYSTEM_ACTOR
 from mycel.model.values import JsonObject
 from mycel.store.database import Store
-from mycel.store.file.locks import locked
 from mycel.store.query import retention
 from mycel.store.query.reader import Reader
 from mycel.store.write.purge import purge
@@ -115,7 +113,7 @@ class Cycle:
             yield
             return
         try:
-            with locked(Path(f"{self._store.location.path}-sleep")):
+            with self._store.location.locked("-sleep"):
                 yield
         except BlockingIOError as error:
             raise DatabaseBusy(
