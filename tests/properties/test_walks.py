@@ -173,6 +173,31 @@ def test_the_last_link_is_that_of_a_shortest_walk_of_an_allowed_length() -> None
             assert engine.execute(command).value == expected, hops
 
 
+def test_long_walks_from_everywhere_read_each_link_some_times_only() -> None:
+    """Walks of at least forty links meet the same elements at every length, from every start."""
+    size = 60
+    with mycel.open() as db:
+        with db.transaction() as tx:
+            tx.define_type("Stop")
+            tx.define_predicate("leads")
+            stops = [tx.put_concept("Stop", f"t{at}") for at in range(size)]
+            for at in range(size):
+                tx.add_edge(stops[at], "leads", stops[(at + 1) % size])
+                tx.add_edge(stops[at], "leads", stops[(at * 7 + 3) % size])
+        for where in (
+            '(?a, "leads"{40,50}, ?b)',
+            '?a {type: "Stop"} ?b {type: "Stop"} NOT { NOT { (?a, "leads"{40,50}, ?b) } }',
+        ):
+            statements: list[str] = []
+            with db._store.reading() as reader:
+                connection: Any = reader.connection
+            connection.exec_trace = lambda _, text, __, texts=statements: texts.append(text) or True
+            found = db.execute(f"FIND(COUNT(?a)) WHERE {{ {where} }}").value
+            connection.exec_trace = None
+            assert found > size * size / 2
+            assert 2 < len(statements) < 2 * size, where
+
+
 def test_a_search_for_a_walk_ends_at_its_deadline() -> None:
     """A ring of many stops has as many different levels: nothing repeats before it is round."""
     size = 300

@@ -29,6 +29,8 @@ class SqliteConnection(apsw.Connection):
     is_lost = False
     patience: Callable[[int], bool] | None = None
     """A busy handler, which waits for others."""
+    are_over: Callable[[], bool] | None = None
+    """Asked while statements run; they stop when it returns True. May wait."""
 
     def execute_with_version(
         self, cursor: apsw.Cursor, statement: str, bindings: Sequence[Any]
@@ -52,6 +54,7 @@ class SqliteConnection(apsw.Connection):
         return self.txn_state() == apsw.SQLITE_TXN_NONE
 
     def watch(self, are_over: Callable[[], bool] | None) -> None:
+        self.are_over = are_over
         self.set_progress_handler(are_over, STEPS_UNWATCHED)
 
     def has_objects(self, *names: str) -> bool:

@@ -24,12 +24,13 @@ import orjson
 from mycel.model import allowance, ids
 from mycel.sql.state_tables import StateTables
 from mycel.sql.walks import ANY_TIME
+from mycel.store.backend.sqlite.connection import SqliteConnection
 
 FEW: Final = 8
 """Elements of a level up to which each has a query of its own; more are one query."""
 
 REMEMBERED_ELEMENTS_MAX: Final = 1 << 20
-"""Elements of all searches that one statement remembers."""
+"""Elements of all searches that one statement remembers, and links that one way does."""
 
 _LOOK_EVERY: Final = 1 << 14
 
@@ -74,17 +75,50 @@ class Way(NamedTuple):
 
 
 class Steps:
-    """Reads what is one link away."""
+    """Reads what is one link away, in one run of a statement.
 
-    def __init__(self, connection: apsw.Connection, way: Way) -> None:
+    Most searches come to an element once. Where levels overlap, because walks from many elements
+    are searched or walks go round in circles, the elements that are one link away are remembered.
+    """
+
+    def __init__(self, connection: SqliteConnection, way: Way) -> None:
         self._connection: Final = connection
         self._predicate: Final = way.links.predicate
         self._single: Final = " UNION ALL ".join(way.steps("{far}", many=False))
         self._many: Final = tuple(way.steps("json_group_array({far})", many=True))
+        self._pairs: Final = tuple(way.steps("e.value, json_group_array({far})", many=True))
         self._links: Final = " UNION ALL ".join(way.steps("{far}, q.id", many=True))
+        self._passed: set[int] = set()
+        self._neighbours: dict[int, list[int]] = {}
+        self._room = REMEMBERED_ELEMENTS_MAX
 
     def from_all(self, level: set[int]) -> set[int]:
         """The elements one link away from a level."""
+        if self._room <= 0:
+            return self._read(level)
+        absent = level - self._neighbours.keys()
+        if 2 * len(absent - self._passed) > len(level):
+            self._passed |= absent
+            self._room -= len(absent)
+            return self._read(level)
+        if absent:
+            self._remember(absent)
+        if (are_over := self._connection.are_over) is not None and are_over():
+            raise apsw.InterruptError  # No statement runs that would be stopped.
+        return set().union(*map(self._neighbours.__getitem__, level))
+
+    def _remember(self, level: set[int]) -> None:
+        self._neighbours.update((near, []) for near in level)
+        for query in self._pairs:
+            rows = self._connection.execute(
+                f"{query} GROUP BY e.value", (_packed(level), self._predicate)
+            )
+            for near, packed in rows:
+                found = orjson.loads(packed)
+                self._neighbours[near] += found
+                self._room -= len(found)
+
+    def _read(self, level: set[int]) -> set[int]:
         if len(level) <= FEW:
             query, execute, predicate = self._single, self._connection.execute, self._predicate
             return {far for near in level for (far,) in execute(query, (near, predicate))}
@@ -111,8 +145,10 @@ class Steps:
         level, kept, kept_at, power = {start}, {start}, 0, 1
         at = 0
         while at < length and level:
-            level = self.from_all(level)
+            before, level = level, self.from_all(level)
             at += 1
+            if level == before:  # The usual end: all that can be reached.
+                break
             if level == kept:
                 for _ in range((length - at) % (at - kept_at)):
                     level = self.from_all(level)
@@ -155,7 +191,7 @@ class WalkSearch:
         return True
 
 
-def register(connection: apsw.Connection) -> None:
+def register(connection: SqliteConnection) -> None:
     """Give a connection the functions and the table of walks.
 
     They refer to it weakly: SQLite owns them, so the collector does not see that they and their
@@ -204,10 +240,11 @@ def _last_links(steps: Steps, start: int | None, minimum: int, maximum: int) -> 
 class _Memory:
     """The searches of one run of a statement, by what they begin with."""
 
-    def __init__(self, connection: apsw.Connection) -> None:
+    def __init__(self, connection: SqliteConnection) -> None:
         self._connection: Final = connection
         self._run: int | None = None
         self._searches: dict[tuple[Any, ...], WalkSearch] = {}
+        self._steps: dict[Way, Steps] = {}
         self._size = 0
 
     def reaches(self, *arguments: Any) -> bool:
@@ -220,7 +257,7 @@ class _Memory:
         search = self._searches.get(key)
         if search is None:
             way = Way(Links(predicate, *state), bool(mirrored), is_forward=bool(forward))
-            steps = Steps(self._connection, way)
+            steps = self._steps.setdefault(way, Steps(self._connection, way))
             search = self._searches[key] = WalkSearch(steps, start, minimum, maximum)
         before = len(search.found)
         try:
@@ -234,13 +271,13 @@ class _Memory:
         return reached
 
     def _forget(self, run: int) -> None:
-        self._run, self._searches, self._size = run, {}, 0
+        self._run, self._searches, self._steps, self._size = run, {}, {}, 0
 
 
 # Circles.
 
 
-def _circles(connection: apsw.Connection, links: Links) -> str:
+def _circles(connection: SqliteConnection, links: Links) -> str:
     """The elements of all circles along a predicate: strongly connected ones that are not alone."""
     places: dict[int, int] = {}
     numbers: list[int] = []
@@ -328,7 +365,7 @@ _ARGUMENTS: Final = (
 class _ReachModule:
     """The module of `mycel_reach`."""
 
-    def __init__(self, connection: apsw.Connection) -> None:
+    def __init__(self, connection: SqliteConnection) -> None:
         self._connection: Final = connection
 
     def Connect(self, *_: Any) -> tuple[str, _ReachTable]:  # noqa: N802 - apsw's name
@@ -339,7 +376,7 @@ class _ReachModule:
 
 
 class _ReachTable:
-    def __init__(self, connection: apsw.Connection) -> None:
+    def __init__(self, connection: SqliteConnection) -> None:
         self._connection: Final = connection
 
     def BestIndex(self, constraints: Sequence[tuple[int, int]], _: Any) -> Any:  # noqa: N802
@@ -364,8 +401,9 @@ class _ReachTable:
 class _ReachCursor:
     """The levels of one search."""
 
-    def __init__(self, connection: apsw.Connection) -> None:
+    def __init__(self, connection: SqliteConnection) -> None:
         self._connection: Final = connection
+        self._steps: dict[Way, Steps] = {}
         self._levels: Iterator[set[int]] = iter(())
         self._level: set[int] | None = None
         self._at = 0
@@ -376,7 +414,8 @@ class _ReachCursor:
         self._levels = iter(())
         if start is not None:
             way = Way(Links(predicate, *state), bool(mirrored), is_forward=bool(forward))
-            self._levels = iter(WalkSearch(Steps(self._connection, way), start, minimum, maximum))
+            steps = self._steps.setdefault(way, Steps(self._connection, way))
+            self._levels = iter(WalkSearch(steps, start, minimum, maximum))
         self.Next()
 
     def Next(self) -> None:  # noqa: N802
