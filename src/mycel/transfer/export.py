@@ -109,8 +109,9 @@ def export(
         wanted = _chosen_targets(targets, graph_rows, types, is_table=chosen != "jsonl")
         exporter = _Exporter(graph_rows, chosen, catalog)
         is_folder = isinstance(place, Path) and (place.is_dir() or format_of(place.name) is None)
-        if isinstance(place, Path) and chosen == "jsonl" and place.is_dir():
-            exporter.write(place / ROWS_FILE, wanted)
+        is_new_folder = not Path(name).suffix and not Path(name).exists() and format is None
+        if isinstance(place, Path) and chosen == "jsonl" and (place.is_dir() or is_new_folder):
+            exporter.write(_create_folder(place) / ROWS_FILE, wanted)
         elif chosen == "jsonl" or (len(wanted) == 1 and not is_folder):
             exporter.write(place, wanted)
         elif isinstance(place, Path):
@@ -158,10 +159,7 @@ class _Exporter:
 
     def write_each(self, directory: Path, targets: Sequence[Target]) -> None:
         """A file for each, called after it."""
-        try:
-            directory.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise _cannot(directory, error) from None
+        _create_folder(directory)
         for target in targets:
             self.write(directory / f"{target.label}.{self._format}", [target])
 
@@ -289,6 +287,14 @@ def _replacing(path: Path) -> Iterator[Any]:
     except OSError as error:
         made.unlink(missing_ok=True)
         raise _cannot(path, error) from None
+
+
+def _create_folder(directory: Path) -> Path:
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise _cannot(directory, error) from None
+    return directory
 
 
 def _cannot(path: Path, error: OSError) -> DatabaseError:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import apsw
 import orjson
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import mycel
+from mycel.store.backend.sqlite.connection import SqliteConnection
 from mycel.store.backend.sqlite.functions import (
     compare,
     digits,
@@ -72,13 +72,13 @@ def test_null_equals_null_however_it_is_written() -> None:
 
 
 @pytest.fixture
-def connection() -> apsw.Connection:
-    made = apsw.Connection(":memory:")
+def connection() -> SqliteConnection:
+    made = SqliteConnection(":memory:")
     register(made)
     return made
 
 
-def total(connection: apsw.Connection, values: list[Any]) -> Any:
+def total(connection: SqliteConnection, values: list[Any]) -> Any:
     rows = connection.execute(
         "SELECT mycel_sum(e.value) FROM json_each(?) e", (json.dumps(values),)
     ).fetchall()
@@ -87,7 +87,7 @@ def total(connection: apsw.Connection, values: list[Any]) -> Any:
 
 @given(values=st.lists(st.integers(-(2**62), 2**62) | st.none(), max_size=8))
 def test_a_sum_is_whole_as_long_as_64_bits_hold_it(values: list[int | None]) -> None:
-    connection = apsw.Connection(":memory:")
+    connection = SqliteConnection(":memory:")
     register(connection)
     exact = sum(value for value in values if value is not None)
     found = total(connection, values)
@@ -100,7 +100,7 @@ def test_a_sum_is_whole_as_long_as_64_bits_hold_it(values: list[int | None]) -> 
         assert found == float(exact)
 
 
-def test_sums_of_fractions_are_exact(connection: apsw.Connection) -> None:
+def test_sums_of_fractions_are_exact(connection: SqliteConnection) -> None:
     assert total(connection, [0.1] * 10) == 1.0
     assert total(connection, [1, 0.5]) == 1.5
 
@@ -196,7 +196,7 @@ def test_digits_tell_apart_what_one_float_stands_for(left: float, right: float) 
 
 @given(values=st.lists(ALL_NUMBERS | st.text(max_size=3), min_size=1, max_size=6))
 def test_the_extremes_of_json_texts_are_exact(values: list[Any]) -> None:
-    connection = apsw.Connection(":memory:")
+    connection = SqliteConnection(":memory:")
     register(connection)
     texts = orjson.dumps([orjson.dumps(each).decode() for each in values]).decode()
     query = "SELECT mycel_min(e.value), mycel_max(e.value) FROM json_each(?) e"
@@ -205,7 +205,7 @@ def test_the_extremes_of_json_texts_are_exact(values: list[Any]) -> None:
     assert [orjson.loads(least), orjson.loads(greatest)] == [ranked[0], ranked[-1]]
 
 
-def test_nothing_has_no_extremes(connection: apsw.Connection) -> None:
+def test_nothing_has_no_extremes(connection: SqliteConnection) -> None:
     assert connection.execute("SELECT mycel_min(NULL), mycel_max(NULL)").fetchall() == [
         (None, None)
     ]

@@ -509,7 +509,9 @@ def test_a_folder_that_was_exported_is_loaded(tmp_path: Path) -> None:
                 assert (loaded.concepts, loaded.links) == (3, 1)
                 copy.export(tmp_path / "again.jsonl")
                 assert (tmp_path / "again.jsonl").read_bytes() == expected
-        assert db.export(tmp_path / "jsonl").files == (str(tmp_path / "jsonl" / "graph.jsonl"),)
+        # A path that says nothing of a format is a folder, whether it is there or not.
+        for name in ("jsonl", "new/one"):
+            assert db.export(tmp_path / name).files == (str(tmp_path / name / "graph.jsonl"),)
         (tmp_path / "empty").mkdir()
         for wrong, format_, word in (
             ("empty", None, "no file that can be loaded"),

@@ -18,10 +18,11 @@ from mycel.model import allowance
 from mycel.model.evidence import belief
 from mycel.model.limits import INTEGER_MAX, INTEGER_MIN, JSON_INTEGER_MAX
 from mycel.store.backend.sqlite import walks
+from mycel.store.backend.sqlite.connection import SqliteConnection
 from mycel.syntax.regex import matcher
 
 
-def register(connection: apsw.Connection) -> None:
+def register(connection: SqliteConnection) -> None:
     """Give a connection the functions that compiled statements call."""
     walks.register(connection)
     for name, function, arguments in (

@@ -114,9 +114,9 @@ class Steps:
                 f"{query} GROUP BY e.value", (_packed(level), self._predicate)
             )
             for near, packed in rows:
-                found = orjson.loads(packed)
-                self._neighbours[near] += found
-                self._room -= len(found)
+                ends = orjson.loads(packed)
+                self._neighbours[near] += ends
+                self._room -= len(ends)
 
     def _read(self, level: set[int]) -> set[int]:
         if len(level) <= FEW:
