@@ -475,6 +475,26 @@ def test_an_element_that_a_merge_knows_is_not_taken_for_another_one_with_its_new
         assert not has_secret(db)
 
 
+@pytest.mark.parametrize("is_first", [False, True])
+def test_an_element_with_a_key_that_a_purged_one_had_before_a_merge_stays(
+    db: mycel.Graph, is_first: bool
+) -> None:
+    with branch(db) as draft:
+        put(db, "s", x=SECRET)
+        draft.merge("main")
+        rename(db, "s", "later")
+        draft.merge("main")
+        retire(db, "later")
+        put(db, "s", x="new")
+        purge(draft, "later")
+        for target, source in ((draft, "main"), (db, "draft"))[:: 1 if is_first else -1]:
+            assert target.merge(source).warnings == ()
+            assert value(target, "s") == "new"
+            assert not has_secret(target)
+            assert not target.verify(replay=True).problems
+        assert not db.history.diff("main", "draft")
+
+
 @pytest.mark.parametrize("target", ["main", "draft"])
 @pytest.mark.parametrize("is_linked", [False, True])
 def test_what_is_added_after_a_purge_stays_when_a_branch_that_has_merged_it_is_merged(

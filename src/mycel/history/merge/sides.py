@@ -429,7 +429,9 @@ def _unseen(
         by = next((by for by, entries in commits.items() if entry in entries), None)
         return by not in merges and key not in (meanwhile if by is None else ever)
 
-    return purges_since(first, seen[0], shared, counts)
+    # What the first one has not merged yet began in the second one after the last merge. A key
+    # that an element had only before then was free by that time: another one may have it now.
+    return purges_since(first, seen[0], max((shared, *merges)), counts)
 
 
 def purged_among(
