@@ -476,6 +476,24 @@ def test_an_element_that_a_merge_knows_is_not_taken_for_another_one_with_its_new
 
 
 @pytest.mark.parametrize("is_first", [False, True])
+def test_a_link_that_has_led_to_a_purged_element_goes_on_both_sides(
+    db: mycel.Graph, is_first: bool
+) -> None:
+    """As in a purge without branches, also if it was relinked since."""
+    for name in ("near", "far", "gone"):
+        put(db, name)
+    with branch(db) as draft:
+        purge(db, "gone")
+        link(draft, "near", "gone", x=1)
+        relink(draft, "near", "gone", "far")
+        for target, source in ((draft, "main"), (db, "draft"))[:: 1 if is_first else -1]:
+            assert target.merge(source).conflicts == ()
+            assert not target.verify(replay=True).problems
+        assert list(db.edges_out(at("near"))) == list(draft.edges_out(at("near"))) == []
+        assert not db.history.diff("main", "draft")
+
+
+@pytest.mark.parametrize("is_first", [False, True])
 def test_an_element_with_a_key_that_a_purged_one_had_before_a_merge_stays(
     db: mycel.Graph, is_first: bool
 ) -> None:

@@ -343,7 +343,9 @@ class BranchSides(MergeTarget):
         mine, others = self._creations
         doomed = others.numbers(mine.unknown_purges(others))
         found |= {self._alignment.number(each) for each in doomed}
-        return frozenset((*found, *all_about(found, self._ever_on_theirs))) & elements.keys()
+        # A link goes with what it referred to before it was relinked, as in a purge.
+        about = all_about(found | self._here.numbers, self._ever_on_theirs)
+        return frozenset((*found, *about)) & elements.keys()
 
     def _ever_on_theirs(self, number: int) -> Iterable[int]:
         """The links of the source that refer to an element, or did so at any time."""
