@@ -71,6 +71,14 @@ def seed(pytestconfig: pytest.Config) -> int:
 
 
 @pytest.fixture(scope="session", autouse=True)
+def _shipped_embedder() -> Iterator[None]:
+    """Search by the model inside the package, also where the extra `notes` is installed."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("mycel.search.index.passage_index.installed_model", lambda: None)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
 def _empty_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Keep the default database location and user settings away from the tests."""
     home = str(tmp_path_factory.mktemp("home"))

@@ -18,7 +18,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import mycel
 from mycel.embedding.sentence_model import installed_model
@@ -47,7 +47,14 @@ def code_bases() -> dict[str, Path | None]:
     return found
 
 
-def shares(name: str, root: Path) -> Iterator[tuple[str, dict[SearchMode, float]]]:
+class Share(NamedTuple):
+    """The share of some questions whose answer is among the first."""
+
+    questions: int
+    found: float
+
+
+def shares(name: str, root: Path) -> Iterator[tuple[str, dict[SearchMode, Share]]]:
     """Shares of the questions whose answer is among the first, by measure and mode."""
     with mycel.open() as db:
         known = written(db, name, root)
@@ -71,7 +78,7 @@ def written(db: mycel.Graph, name: str, root: Path) -> mycel.Knowledge:
     return known
 
 
-def asked(known: mycel.Knowledge, name: str, mode: SearchMode) -> Iterator[tuple[str, float]]:
+def asked(known: mycel.Knowledge, name: str, mode: SearchMode) -> Iterator[tuple[str, Share]]:
     """Shares of the questions of a code base that are answered in a mode, by measure."""
     place = partial(_place, known, mode=mode)
     places = [
@@ -118,8 +125,8 @@ def _place(
     return next((at for at, hit in enumerate(hits) if fits(hit)), LIMIT)
 
 
-def _share(places: list[int], most: int) -> float:
-    return sum(place < most for place in places) / len(places)
+def _share(places: list[int], most: int) -> Share:
+    return Share(len(places), sum(place < most for place in places) / len(places))
 
 
 def _uri(name: str, row: Row) -> str:

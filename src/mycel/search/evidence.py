@@ -37,7 +37,7 @@ from numpy.typing import NDArray
 
 from mycel.embedding.calibration import Calibration
 from mycel.embedding.static import StaticModel
-from mycel.search.index.corpus import ASKS, TIMED, Corpus, Floats, Positions
+from mycel.search.index.corpus import ASKS, READ, TIMED, Corpus, Floats, Positions
 from mycel.search.index.phrases import LITTLE_WORDS
 from mycel.search.passage_links import (
     PassageLink,
@@ -48,15 +48,20 @@ from mycel.search.passage_links import (
     ways_by_mentions,
 )
 from mycel.search.weights import (
+    COMMON_PEAK,
     LINKED,
     LOOKUP_TERMS_MAX,
     NAMED,
+    NEIGHBOUR_LENGTH,
     NEIGHBOURS,
     NOTE_FAVOUR,
+    NOTE_PIECES,
     OF_ACTOR,
     OF_EPISODE,
     OPEN_MEANING,
     SAID_MAX,
+    SECTION_FAVOUR,
+    SEED_FAVOUR,
     SHARED,
     STRONG,
     UNKNOWN_WEIGHT,
@@ -127,6 +132,8 @@ class QuestionEvidence:
             np.zeros(0, np.int64),
             np.zeros((0, 0), np.float32),
         )
+        self.nearness = np.zeros(len(corpus), np.float32)
+        """The evidence of meaning on each passage, whichever model it is from."""
         self.reach = np.zeros(len(corpus), np.float32)
         """The score of each passage by which candidates are chosen."""
         self.openness = np.zeros(len(corpus), np.float32)
@@ -135,6 +142,8 @@ class QuestionEvidence:
         """The certainty of the question's vector, for each passage: the length of the vector."""
         self.favour = np.ones(len(corpus), np.float32)
         """The weight of the model that the evidence of meaning is from, for each passage."""
+        self.piece_share = np.ones(len(corpus), np.float32)
+        """The share of its own pieces that counts, for each passage."""
         self.may_have_all = True
         """False if no element has all words of the question."""
         if corpus.count:
@@ -145,7 +154,7 @@ class QuestionEvidence:
         corpus = self.corpus
         self._matched, self._shares, words = self._words()
         matched, shares = self._matched, self._shares
-        meaning = self._meaning()
+        self.nearness = meaning = self._meaning()
         named, unique = self._weigh_names()
         actor = self._actor()
         episode = self._episode(matched, shares)
@@ -153,7 +162,8 @@ class QuestionEvidence:
         favour = words + words.max(initial=0) * in_turns
         # Meaning decides where words and names leave the question open.
         said = self._question_share(words, named)
-        first = favour + OPEN_MEANING * (1 - said) * meaning + NAMED * named
+        near = np.minimum(self.favour, SEED_FAVOUR) * meaning
+        first = favour + OPEN_MEANING * (1 - said) * near + NAMED * named
         first[~corpus.alive] = -1
         self.seeds, self._strength = self._best_of_kinds(first)
         self.links, self.shared = links, shared = self._follow()
@@ -164,8 +174,8 @@ class QuestionEvidence:
         self.openness = self._certain * (1 - said / SAID_MAX)
         self.whole = {
             "words": words,
-            "meaning": meaning,
-            "open_meaning": self.openness * meaning,
+            "meaning": self.favour * meaning,
+            "open_meaning": self.openness * self.favour * meaning,
             "named": unique,
             "actor": actor,
             "episode": episode,
@@ -205,13 +215,15 @@ class QuestionEvidence:
         inner, likeness = self._likeness(chosen)
         own = likeness[:, np.searchsorted(inner, chosen)].sum(axis=0)
         both = partial(self._covered, places=inner, likeness=likeness)
+        share = self.piece_share[chosen]
         alone = self._strength[chosen] * own
+        left_out = (1 - share) * alone
         evidence = {key: values[chosen] for key, values in self.whole.items()}
         return evidence | {
-            "pieces": own,
+            "pieces": share * own,
             "link": links.best(size, seeds[links.seed] != links.place)[chosen],
-            "link_pieces": np.maximum(links.best(size, both(links))[chosen], alone),
-            "shared_pieces": np.maximum(shared.best(size, both(shared))[chosen], alone),
+            "link_pieces": np.maximum(links.best(size, both(links))[chosen], alone) - left_out,
+            "shared_pieces": np.maximum(shared.best(size, both(shared))[chosen], alone) - left_out,
             "shared_new": shared.best(size, self._added(shared))[chosen],
             "time": self._time(chosen),
             "date": self._dates(chosen),
@@ -252,7 +264,7 @@ class QuestionEvidence:
         for at, term in enumerate(self.terms):
             rows = self._sources.term_scores(term, bound)
             if rows is None:
-                peaks[at] = 1e-3
+                peaks[at] = COMMON_PEAK
                 continue
             elements, values = zip(*rows, strict=True) if rows else ((), ())
             numbers.append(np.array(elements, np.int64))
@@ -284,12 +296,15 @@ class QuestionEvidence:
         if corpus.has_episodes:
             before, after = corpus.beside(own)
             neighbours = (corpus.previous >= 0).astype(np.float32) + (corpus.next >= 0)
-            # The length of a vector with half of each neighbour's added, as it is on average.
-            own = (own + NEIGHBOURS * before + NEIGHBOURS * after) / np.sqrt(1 + 0.6 * neighbours)
+            length = np.sqrt(1 + NEIGHBOUR_LENGTH * neighbours)
+            own = (own + NEIGHBOURS * before + NEIGHBOURS * after) / length
         evidence = self._sources.calibration.evidence(own)
         places, values = self._sources.note_meaning(self._bare)
-        evidence[places] = NOTE_FAVOUR * values
-        self.favour[places], self._certain[places] = NOTE_FAVOUR, 1.0
+        is_section = (corpus.flags[places] & READ) > 0
+        favour = np.where(is_section, SECTION_FAVOUR, NOTE_FAVOUR)
+        evidence[places] = values
+        self.favour[places], self._certain[places] = favour, 1.0
+        self.piece_share[places[~is_section]] = NOTE_PIECES
         return evidence
 
     def _weigh_names(self) -> tuple[Floats, Floats]:

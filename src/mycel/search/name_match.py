@@ -29,6 +29,7 @@ from mycel.search.question import Question
 from mycel.search.weights import (
     ASIDE_FACTOR,
     ASIDE_TEXT_FACTOR,
+    COVERED,
     HALF_REACHED,
     MATCH_SCORES,
     RECORD_FACTOR,
@@ -77,7 +78,9 @@ def score_words(
     depends on what else was found, so a filter changes no score.
     """
     return {
-        number: MATCH_SCORES[match].score(share * (0.5 + 0.5 * _part(max(bm25, 0.0), usual)))
+        number: MATCH_SCORES[match].score(
+            share * (COVERED + (1 - COVERED) * _part(max(bm25, 0.0), usual))
+        )
         for number, (share, bm25) in matched.items()
     }
 

@@ -41,6 +41,7 @@ from mycel.search.weights import (
     OWN_EVIDENCE,
     PLAIN,
     READ_CROWD,
+    READ_CROWD_OF_SENTENCES,
     SCORE_MAX,
     SCORE_MIN,
     Signal,
@@ -269,7 +270,7 @@ def _candidates(
     mask = alive if allowed is None else allowed & alive
     chosen = highest(evidence.reach, max(limit, CANDIDATES), mask)
     if (evidence.openness * mask).max(initial=0) > 0:
-        near = highest(evidence.whole["meaning"], max(limit, CANDIDATES // 2), mask)
+        near = highest(evidence.nearness, max(limit, CANDIDATES // 2), mask)
         chosen = np.concatenate((chosen, near))
     return np.unique(chosen)
 
@@ -278,10 +279,13 @@ def _score(evidence: QuestionEvidence, places: Positions, total: Floats) -> Floa
     """The scores of passages from the weighted sums of their evidence."""
     without, titled = evidence.without, evidence.corpus.titled[places]
     keys = [key for key in OWN_EVIDENCE if EVIDENCE_WEIGHTS[key].signal not in without]
-    weights = np.array([EVIDENCE_WEIGHTS[key][1:] for key in keys]).reshape(-1, 2)
-    chances = np.array([OWN_EVIDENCE[key].chance for key in keys])
-    sums = np.stack((weights.sum(axis=0), chances @ weights))
-    most, least = np.where(titled, sums[:, :1], sums[:, 1:])
+    most, least = np.zeros((2, len(total)), np.float32)
+    for key in keys:
+        weight, chance = EVIDENCE_WEIGHTS[key], OWN_EVIDENCE[key].chance
+        own: Floats = np.where(titled, weight.titled, weight.turn).astype(np.float32)
+        if OWN_EVIDENCE[key].signal == "pieces":
+            own *= evidence.piece_share[places]
+        most, least = most + own, least + chance * own
     more = np.zeros(len(total), np.float32)
     chance = OWN_EVIDENCE["meaning"].chance
     if "meaning" not in without:
@@ -289,7 +293,7 @@ def _score(evidence: QuestionEvidence, places: Positions, total: Floats) -> Floa
         most, least = most + by_meaning, least + by_meaning * chance
         of_model = by_meaning + titled * EVIDENCE_WEIGHTS["meaning"].titled
         more = (evidence.favour[places] - 1) * of_model
-    beyond = _crowd_factors(evidence.corpus, places) * np.maximum(total - least, 0) - more * chance
+    beyond = _crowd_factors(evidence, places) * np.maximum(total - least, 0) - more * chance
     most = most + more * (1 - chance)
     shares = np.maximum(beyond, 0) / np.maximum(most - least, 1e-9)
     steepness = -np.log(1 - PLAIN / SCORE_MAX)
@@ -297,16 +301,17 @@ def _score(evidence: QuestionEvidence, places: Positions, total: Floats) -> Floa
     return scores
 
 
-def _crowd_factors(corpus: Corpus, places: Positions) -> Floats:
+def _crowd_factors(evidence: QuestionEvidence, places: Positions) -> Floats:
     """A factor for the evidence beyond chance: less than 1 for sections of documents.
 
     The more of them there are beside each note that somebody wrote, the likelier one of them
     fits by chance.
     """
+    corpus = evidence.corpus
     crowd = max(0.0, np.log((1 + corpus.read_count) / (1 + corpus.written_count)))
-    factors: Floats = np.where(corpus.flags[places] & READ, 1 / (1 + READ_CROWD * crowd), 1).astype(
-        np.float32
-    )
+    shares = np.where(evidence.favour[places] > 1, READ_CROWD_OF_SENTENCES, READ_CROWD)
+    is_read = corpus.flags[places] & READ
+    factors: Floats = np.where(is_read, 1 / (1 + shares * crowd), 1).astype(np.float32)
     return factors
 
 

@@ -49,6 +49,8 @@ BM25_COLUMNS: Final = ColumnWeights(title=1.0, body=1.0)
 
 HALF_REACHED: Final = 0.02
 """The BM25 score that counts half, as a share of the usual score."""
+COVERED: Final = 0.5
+"""The share of the score of words that having them gives; BM25 gives the rest."""
 
 # Evidence.
 
@@ -124,17 +126,29 @@ SHARED: Final = 0.5
 shared mentions bring, as a share of it."""
 NEIGHBOURS: Final = 0.5
 """The share of the words and the meaning of its neighbours that a turn of a conversation has."""
+NEIGHBOUR_LENGTH: Final = 0.6
+"""The squared length that half of a neighbour's vector adds to that of a turn, on average."""
+COMMON_PEAK: Final = 1e-3
+"""The weight of a word that is too common to be looked up."""
 SAID_MAX: Final = 0.8
 """The share of the question that words and names answer, at most."""
 STRONG: Final = 0.8
 """A seed with less than this sum lends its links less strength, even if it is the best."""
 UNKNOWN_WEIGHT: Final = 90.0
 """The weight of a word without pieces, about that of a rare piece (`token_weights`)."""
-NOTE_FAVOUR: Final = 3.0
-"""The weight of the sentence model, beside 1 for the model inside the package. Fitted on notes."""
+NOTE_FAVOUR: Final = 12.0
+SECTION_FAVOUR: Final = 6.0
+"""The weights of the sentence model for notes that somebody wrote, and for sections of documents,
+beside 1 for the model inside the package. Fitted on notes beside documents."""
+SEED_FAVOUR: Final = 3.0
+"""The most that they weigh in the first order, so that notes leave candidates to sections."""
+NOTE_PIECES: Final = 0.4
+"""The weight of the pieces of a note by itself, where the sentence model has read it."""
 READ_CROWD: Final = 0.3
+READ_CROWD_OF_SENTENCES: Final = 0.2
 """The evidence of sections of documents is divided by 1 and so much of the logarithm of their
-number beside that of the notes that somebody wrote. Fitted on notes beside documents."""
+number beside that of the notes that somebody wrote; the second where the sentence model has read
+them. Fitted on notes beside documents."""
 
 PLAIN: Final = 0.7
 SCORE_MAX: Final = 0.9
@@ -186,7 +200,7 @@ ABOUT_SCORE: Final = 0.9
 """The least score of a note about what the question names: more than words give, less than a name
 that fits."""
 
-ABOUT_CODE: Final = 0.15
+ABOUT_CODE: Final = 0.12
 """A note gains this share of the score of the best code that it is about. Fitted on notes."""
 
 NEAR_SHARE: Final = 0.5

@@ -48,20 +48,21 @@ def derived(
     flags |= CODE if is_code(type_name, attributes) else 0
     flags |= READ if is_section(type_name, attributes) else 0
     flags |= ASKS if passage.text.rstrip().endswith("?") else 0
+    text = f"{passage.subject}: {passage.text}" if passage.subject else passage.text
     row = PassageRow(
         source.element,
         source.seq,
         source.type,
         np.array(sorted(names), "<u4").tobytes(),
         np.array(sorted(phrases), "<u4").tobytes(),
-        np.array(model.token_ids(passage.text), "<u2").tobytes(),
+        np.array(model.token_ids(text), "<u2").tobytes(),
         flags,
         passage.date,
         passage.actor,
         passage.episode,
         passage.position,
     )
-    return Derived(row, phrases | names, passage.text)
+    return Derived(row, phrases | names, text)
 
 
 @cache

@@ -3,7 +3,9 @@
 An Event of the core capsule that has participants or a context is a turn of an episode: its text is
 what was said, and it has an actor, a time and neighbours. Every other concept has a title, which is
 its names, and a text, which is all prose in its attributes. Values that say nothing in words
-(dates, URIs, numbers) stay out.
+(dates, URIs, numbers) stay out, and so does the end of a path that only repeats the name. A section
+of a document begins with the words of the path of its document, because its heading may be
+"Example".
 """
 
 from __future__ import annotations
@@ -12,17 +14,20 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
-from mycel.text.names import called, with_parts
+from mycel.text.kinds import is_section
+from mycel.text.names import called, key, with_parts
 
 TEXT_CHARACTERS_MAX: Final = 4_000
 """The rest of a longer text is left to the search by words: a mean over more says little."""
 
 EVENT: Final = "Event"
+_IN_TITLES: Final = frozenset(("name", "aliases"))
 _NOT_SAID: Final = frozenset(("event_class", "participants", "context", "start_time", "end_time"))
 _OF_TURNS: Final = frozenset(("participants", "context"))
 _EPISODES: Final = ("conversation", "session", "episode", "thread", "channel")
 _POSITIONS: Final = ("position", "turn", "index")
 _WORDLESS: Final = re.compile(r"[a-z][\w+.-]*:\S+|[\d\W_]*(?:[TZ][\d\W_]*)*", re.IGNORECASE)
+_WORDS: Final = re.compile(r"[^\W\d_]+")
 _DATE: Final = re.compile(r"(\d{4})-(\d\d)(?:-(\d\d))?")
 
 
@@ -38,6 +43,8 @@ class Passage(NamedTuple):
     position: float | None = None
     date: int = 0
     """Year, month and day as one number, such as 20240131."""
+    subject: str = ""
+    """The words of the path of the document that it is a section of; they mention nothing."""
 
 
 def passage_of(type_name: str, name: str, attributes: Mapping[str, Any]) -> Passage:
@@ -45,9 +52,25 @@ def passage_of(type_name: str, name: str, attributes: Mapping[str, Any]) -> Pass
     if type_name == EVENT and not _OF_TURNS.isdisjoint(attributes):
         return _turn(name, attributes)
     element_names = called(name, attributes)
-    text = "\n".join((with_parts(element_names.titles), *_prose(attributes, {"name", "aliases"})))
+    titles = {key(title) or title: title for title in reversed(element_names.titles)}
+    without, subject = _IN_TITLES, ""
+    if is_section(type_name, attributes):
+        without, subject = _IN_TITLES | {"heading"}, _document_words(name)
+    text = "\n".join((with_parts(reversed(titles.values())), *_prose(attributes, without)))
     names = tuple(dict.fromkeys(_without_brackets(title) for title in element_names.titles))
-    return Passage(names, text[:TEXT_CHARACTERS_MAX], date=_date(attributes.get("start_time")))
+    date = _date(attributes.get("start_time"))
+    return Passage(names, text[:TEXT_CHARACTERS_MAX], date=date, subject=subject)
+
+
+def _document_words(section: str) -> str:
+    """The words of the path of a document, from the URI of one of its sections.
+
+    >>> _document_words("concept://shop/docs/how-to/pay.md/refunds")
+    'docs how to pay'
+    """
+    document, _, _ = section.partition("://")[2].partition("/")[2].rpartition("/")
+    folders, _, file = document.rpartition("/")
+    return " ".join(_WORDS.findall(f"{folders} {file.partition('.')[0]}"))
 
 
 def _without_brackets(title: str) -> str:
@@ -65,7 +88,7 @@ def _without_brackets(title: str) -> str:
 
 def prose(attributes: Mapping[str, Any]) -> str:
     """All texts in attributes that say something in words."""
-    return "\n".join(_prose(attributes, {"name", "aliases"}))
+    return "\n".join(_prose(attributes, _IN_TITLES))
 
 
 def _turn(name: str, attributes: Mapping[str, Any]) -> Passage:
@@ -90,10 +113,10 @@ def _turn(name: str, attributes: Mapping[str, Any]) -> Passage:
     )
 
 
-def _prose(attributes: Mapping[str, Any], without: frozenset[str] | set[str]) -> Iterator[str]:
-    for key in sorted(attributes):
-        if key not in without:
-            yield from _texts(attributes[key])
+def _prose(attributes: Mapping[str, Any], without: frozenset[str]) -> Iterator[str]:
+    for attribute in sorted(attributes):
+        if attribute not in without:
+            yield from _texts(attributes[attribute])
 
 
 def _texts(value: Any) -> Iterator[str]:
@@ -101,8 +124,8 @@ def _texts(value: Any) -> Iterator[str]:
         if not _WORDLESS.fullmatch(value):
             yield value
     elif isinstance(value, dict):
-        for key in sorted(value):
-            yield from _texts(value[key])
+        for attribute in sorted(value):
+            yield from _texts(value[attribute])
     elif isinstance(value, list):
         for each in value:
             yield from _texts(each)

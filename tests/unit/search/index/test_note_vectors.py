@@ -241,9 +241,10 @@ def test_the_package_is_found_without_loading_it(
         installed_model.cache_clear()
 
 
-def test_the_real_model_finds_notes_in_other_words() -> None:
+def test_the_real_model_finds_notes_in_other_words(monkeypatch: pytest.MonkeyPatch) -> None:
     if installed_model() is None:
         pytest.skip("The extra `notes` is not installed.")
+    monkeypatch.setattr(passage_index, "installed_model", installed_model)
     known = knowledge()
     remember(
         known,
