@@ -300,11 +300,12 @@ class QuestionEvidence:
             own = (own + NEIGHBOURS * before + NEIGHBOURS * after) / length
         evidence = self._sources.calibration.evidence(own)
         places, values = self._sources.note_meaning(self._bare)
-        is_section = (corpus.flags[places] & READ) > 0
-        favour = np.where(is_section, SECTION_FAVOUR, NOTE_FAVOUR)
         evidence[places] = values
-        self.favour[places], self._certain[places] = favour, 1.0
-        self.piece_share[places[~is_section]] = NOTE_PIECES
+        self.favour[places], self._certain[places] = SEED_FAVOUR, 1.0
+        if corpus.is_code.any():  # Elsewhere answers over two texts need words and links more.
+            is_section = (corpus.flags[places] & READ) > 0
+            self.favour[places] = np.where(is_section, SECTION_FAVOUR, NOTE_FAVOUR)
+            self.piece_share[places[~is_section]] = NOTE_PIECES
         return evidence
 
     def _weigh_names(self) -> tuple[Floats, Floats]:

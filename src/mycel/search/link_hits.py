@@ -9,6 +9,7 @@ sentences.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 from itertools import islice
 from typing import Final
 
@@ -19,7 +20,7 @@ from mycel.search.weights import BM25_COLUMNS, MATCH_SCORES
 from mycel.store.file.layout import PROPOSITION_TYPE_NUMBER
 from mycel.store.query import lookup
 from mycel.store.query.candidates import Candidates, matches_in, sentences
-from mycel.store.query.filters import ALL
+from mycel.store.query.filters import ALL, Condition
 from mycel.store.query.reader import Reader
 from mycel.text.names import folded
 
@@ -36,18 +37,16 @@ _PREDICATES: Final = ALL._replace(types=frozenset((PROPOSITION_TYPE_NUMBER,)))
 
 
 class LinkSearch:
-    """One search among links that are `passing`, but not those `without` both of whose ends."""
+    """One search among links, but not those `without` both of whose ends."""
 
-    def __init__(
-        self, reader: Reader, words: AskedWords, without: frozenset[int], passing: Passing
-    ) -> None:
+    def __init__(self, reader: Reader, words: AskedWords, without: frozenset[int]) -> None:
         self._reader, self._words = reader, words
-        self._without, self._passing = without, passing
+        self._without = without
 
-    def hits(self, limit: int) -> list[ElementHit]:
-        """Links that fit, the best first."""
+    def hits(self, passing: Passing, limit: int) -> list[ElementHit]:
+        """Links that fit and are `passing`, the best first."""
         words, most = self._words, max(2 * limit, LINKS_RANKED_MAX)
-        candidates = islice(dict.fromkeys(self._candidates(most)), most)
+        candidates = islice(dict.fromkeys(self._candidates(passing.links, most)), most)
         found = [
             sentence
             for sentence in sentences(self._reader, candidates)
@@ -63,20 +62,19 @@ class LinkSearch:
         best = sorted(scores.items(), key=lambda pair: (-pair[1], pair[0]))[:limit]
         links = ((self._reader.proposition(number), score) for number, score in best)
         hits = [ElementHit(link, score) for link, score in links if link is not None]
-        return lower_outdated(self._reader, hits, self._passing.concepts, self._without)
+        return lower_outdated(self._reader, hits, passing.concepts, self._without)
 
-    def _candidates(self, most: int) -> Iterator[int]:
+    def _candidates(self, passing: Condition, most: int) -> Iterator[int]:
         """Links that may fit, the likeliest first."""
         reader, words = self._reader, self._words
-        passing = self._passing.links
         own = Candidates(reader, passing, columns=BM25_COLUMNS, changed=words.changed)
         if words.terms:
             matches = words.shares(own.by_words(words.terms, most // 3))
             yield from score_words(matches, words.usual, "words")
-        named = set(self._predicates())
+        named = set(self._predicates)
         if passing.types is not None:
             named &= passing.types
-        numbers = self._ends()
+        numbers = self._ends
         around = [
             link
             for number in numbers
@@ -96,6 +94,7 @@ class LinkSearch:
         for predicate in sorted(named):
             yield from lookup.links_with(reader, predicate, most, passing)
 
+    @cached_property
     def _ends(self) -> list[int]:
         """Concepts whose names have words of the question, the best first."""
         words = self._words
@@ -108,6 +107,7 @@ class LinkSearch:
             numbers += [match.number for match in matched]
         return list(dict.fromkeys(numbers))[:CONCEPTS_FOLLOWED]
 
+    @cached_property
     def _predicates(self) -> list[int]:
         """The numbers of predicates whose names have words of the question."""
         words = self._words

@@ -96,7 +96,7 @@ def find(
         hits = in_sections(asked, search.hits(types, NOTES), search.hits(types, CODE), limit)
     if types is None and not filters.keys() - _FURNITURE_FILTERS:
         hits = search.with_definitions(hits)
-    return hits
+    return search.with_reasons(hits)
 
 
 def _rank_passages(
@@ -139,6 +139,9 @@ class _Search:
         self._mode, self._ranking, self._filters = mode, ranking, filters
         centre = filters.get("near")
         self._near = None if centre is None else Neighbourhood(reader, centre)
+        self._sources: dict[int, ConceptSearch] = {}
+        """The search that has the reasons for a hit, by element."""
+        self._link_searches: dict[frozenset[int], LinkSearch] = {}
 
     @cached_property
     def _furniture(self) -> frozenset[int]:
@@ -167,6 +170,15 @@ class _Search:
         ]
         return [*definitions, *hits][: self._limit]
 
+    def with_reasons(self, hits: list[ElementHit]) -> list[ElementHit]:
+        """The hits of the answer, each with its reasons: finding them reads texts."""
+        return [
+            hit._replace(why=source.reasons(hit))
+            if (source := self._sources.get(hit.element.number)) is not None
+            else hit
+            for hit in hits
+        ]
+
     def _near_first(self, passing: Passing, without: frozenset[int]) -> list[ElementHit]:
         near = self._near
         if near is None:
@@ -190,7 +202,15 @@ class _Search:
             hits += concepts.hits(self._limit)
             reader.check_deadline()
         if self._element != "CONCEPT":
-            hits += LinkSearch(reader, words, without, passing).hits(self._limit)
+            hits += self._links(without).hits(passing, self._limit)
             reader.check_deadline()
-        best = [hit for hit in sorted(hits, key=sort_key) if hit.score >= self._threshold]
-        return [hit._replace(why=concepts.reasons(hit)) for hit in self._first(best)]
+        hits = [hit for hit in sorted(hits, key=sort_key) if hit.score >= self._threshold]
+        hits = self._first(hits)
+        self._sources |= {hit.element.number: concepts for hit in hits}
+        return hits
+
+    def _links(self, without: frozenset[int]) -> LinkSearch:
+        """The search for links, which reads the question once for both sections."""
+        if without not in self._link_searches:
+            self._link_searches[without] = LinkSearch(self._reader, self._words, without)
+        return self._link_searches[without]

@@ -139,9 +139,9 @@ UNKNOWN_WEIGHT: Final = 90.0
 NOTE_FAVOUR: Final = 12.0
 SECTION_FAVOUR: Final = 6.0
 """The weights of the sentence model for notes that somebody wrote, and for sections of documents,
-beside 1 for the model inside the package. Fitted on notes beside documents."""
+beside 1 for the model inside the package, where there is code. Fitted on notes beside documents."""
 SEED_FAVOUR: Final = 3.0
-"""The most that they weigh in the first order, so that notes leave candidates to sections."""
+"""The same in other graphs, and in the first order, where notes leave candidates to sections."""
 NOTE_PIECES: Final = 0.4
 """The weight of the pieces of a note by itself, where the sentence model has read it."""
 READ_CROWD: Final = 0.3
