@@ -47,6 +47,7 @@ EXTRAS = {
     "pandas": "pandas",
     "polars": "polars",
     "postgres": "psycopg",
+    "signing": "cryptography",
     "transformers": "sentence_transformers",
 }
 """As in pyproject.toml, each with what it brings."""
