@@ -319,6 +319,65 @@ def test_a_purge_that_was_made_after_another_one_of_its_key_wins_too(db: mycel.G
         assert not has_secret(draft)
 
 
+@pytest.mark.parametrize("is_kept", [False, True])
+@pytest.mark.parametrize("is_swapped", [False, True])
+def test_what_is_added_after_a_purge_is_new_also_if_both_have_purged_something_of_its_key(
+    is_swapped: bool, is_kept: bool, db: mycel.Graph
+) -> None:
+    with branch(db) as draft, branch(db, "other") as other:
+        put(other, "s", x=SECRET)
+        put(db, "t", x=1)  # So that its number is not that of the other one.
+        db.merge("other")
+        if is_kept:
+            rename(db, "s", "w")
+        else:
+            retire(db, "s")
+        rename(db, "t", "s")
+        purge(db, "s")  # It is not what the other branch purges now.
+        if is_kept:
+            rename(db, "w", "s")
+        purge(other, "s")
+        put(other, "s", x="new")
+        draft.merge("other")
+        pairs = [(db, "draft"), (draft, "main")]
+        for target, source in reversed(pairs) if is_swapped else pairs:
+            assert target.merge(source).conflicts == ()
+        for graph in (db, draft):
+            assert value(graph, "s") == "new"
+            assert not has_secret(graph)
+            assert not graph.verify(replay=True).problems
+        assert not db.history.diff("main", "draft")
+
+
+@pytest.mark.parametrize("is_retired", [False, True])
+@pytest.mark.parametrize("is_swapped", [False, True])
+def test_a_purged_element_is_not_what_had_its_key_when_both_merged_a_third_branch(
+    is_swapped: bool, is_retired: bool, db: mycel.Graph
+) -> None:
+    put(db, "s", x=SECRET)
+    with branch(db) as draft, branch(db, "other") as other:
+        put(other, "o", x=1)
+        rename(draft, "s", "w")
+        put(db, "w", x="another one")
+        for graph in (db, draft):
+            graph.merge("other")
+        purge(db, "s")
+        if is_retired:
+            retire(db, "w")
+        put(draft, "w", y=SECRET + " again")
+        pairs = [(db, "draft"), (draft, "main")]
+        for target, source in reversed(pairs) if is_swapped else pairs:
+            assert target.merge(source).conflicts == ()
+        for graph in (db, draft):
+            found = content(graph)
+            assert "s" not in found
+            assert ("w" in found) != is_retired
+            assert is_retired or value(graph, "w") == "another one"
+            assert not has_secret(graph)
+            assert not graph.verify(replay=True).problems
+        assert not db.history.diff("main", "draft")
+
+
 @contextmanager
 def passed_on(
     db: mycel.Graph, length: int, *, is_deleted: bool = False

@@ -10,7 +10,7 @@ from mycel.history.merge.values import equal_values
 from mycel.history.merge.versions import Base, Place, Values, base_of, values_of
 from mycel.migration.schema_in_force import read as schema_at
 from mycel.model.elements import Concept, Element, Proposition
-from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE
+from mycel.model.names import CONCEPT_TYPE, META_TYPES, PROPOSITION_TYPE
 from mycel.model.state import State
 from mycel.schema.catalog import Catalog
 from mycel.schema.definitions import merge_policies
@@ -143,14 +143,21 @@ class BranchSides(MergeTarget):
         numbers of the other halves, as far as they are known.
         """
         mine, others = self._creations
+        purged_there = mine.numbers(others.unknown_purges(mine))
         doomed = {
             number
-            for number in mine.numbers(others.unknown_purges(mine))
+            for number in purged_there
             if self._theirs.elements(
                 self._alignment.candidates_there({number}) | others.numbers(mine.by_number[number])
             )
         }
         about = {*doomed, *all_about(doomed, self.ever_on)}
+        # What has the key of a purged element in the other copy was added after the purge.
+        purged_here = others.numbers(mine.unknown_purges(others))
+        self._alignment.ignore_keys(
+            purged_there - about - _definitions(self.reader, purged_there),
+            purged_here - _definitions(self._theirs, purged_here),
+        )
         if not about:
             return set()
         creations = {one for number in about for one in mine.by_number.get(number, ())}
@@ -382,6 +389,14 @@ class BranchSides(MergeTarget):
             keys = keys_ever(reader, number, reader.position)
             if not keys.isdisjoint(self._there.keys):
                 yield number
+
+
+def _definitions(reader: Reader, numbers: Iterable[int]) -> set[int]:
+    """Those of some elements that define a type or predicate: others use them by their names."""
+    elements = reader.elements(numbers).values()
+    return {
+        each.number for each in elements if isinstance(each, Concept) and each.type in META_TYPES
+    }
 
 
 def _matched(reader: Reader, copy: Reader, seq: int) -> tuple[Alignment, frozenset[int]]:

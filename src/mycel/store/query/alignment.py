@@ -38,7 +38,8 @@ class Touched(NamedTuple):
     numbers: frozenset[int]
     ended: frozenset[int]
     """The elements that were removed at some point of this part of the journal."""
-    purged: tuple[int, ...]
+    purged: Mapping[int, int]
+    """The elements that were purged, each with the last entry that did so."""
     made_from: tuple[int, int]
     """The smallest number of a concept, and of a link, made in this part of the journal."""
 
@@ -47,13 +48,16 @@ def touched(reader: Reader, low: int, high: int) -> Touched:
     """The elements that changed after one entry of the journal, up to another."""
     numbers: set[int] = set()
     ended: set[int] = set()
-    purged: list[int] = []
+    purged: dict[int, int] = {}
     made_from = [NEW, NEW]
     # A purge leaves the hash of a record that was there, and nothing where none was.
-    query = "SELECT kind, element, before IS NULL FROM journal WHERE seq > ? AND seq <= ?"
-    for kind, element, is_new in reader.fetch_all(query, (low, high)):
+    query = (
+        "SELECT seq, kind, element, before IS NULL FROM journal WHERE seq > ? AND seq <= ?"
+        " ORDER BY seq"
+    )
+    for seq, kind, element, is_new in reader.fetch_all(query, (low, high)):
         if kind == Kind.PURGE:
-            purged.append(element)
+            purged[element] = seq
         elif kind != Kind.MARK:
             numbers.add(element)
             if kind in (Kind.RETIRE_CONCEPT, Kind.REMOVE_EDGE):
@@ -61,7 +65,7 @@ def touched(reader: Reader, low: int, high: int) -> Touched:
             elif is_new and element < made_from[element & 1]:
                 made_from[element & 1] = element
     concepts_from, links_from = made_from
-    return Touched(frozenset(numbers), frozenset(ended), tuple(purged), (concepts_from, links_from))
+    return Touched(frozenset(numbers), frozenset(ended), purged, (concepts_from, links_from))
 
 
 class PurgedKeys(NamedTuple):
@@ -120,6 +124,8 @@ class Alignment:
         """For states of moments: elements by their keys."""
         self._parted: Final[set[int]] = set()
         """Elements here that none of the other copy is, as long as it is there."""
+        self._keyless: Final[set[int]] = set()
+        """Elements there that are nothing here, unless a merge or their number tells."""
         self.renewed: Final[set[int]] = set()
         """The numbers here of elements that were parted, and are made anew."""
         self._merges: Final = related.into_ours, related.into_theirs
@@ -189,6 +195,11 @@ class Alignment:
         self._parted.update(numbers)
         return self.candidates_there(self._parted)
 
+    def ignore_keys(self, here: Iterable[int], there: Iterable[int]) -> None:
+        """Match elements of both copies by merges and numbers alone, and by no key."""
+        self._parted.update(here)
+        self._keyless.update(there)
+
     def candidates_there(self, numbers: Iterable[int]) -> set[int]:
         """The numbers there that merges, or the numbers themselves, tell of elements here."""
         numbers = {*numbers}
@@ -219,16 +230,17 @@ class Alignment:
         unknown = (lost | removed) - self._known.keys()
         for number in sorted(unknown, key=lambda each: (each & 1, each)):
             is_sure = number not in mine.purged or self._purged is not None
-            found = self._match(number, is_sure=is_sure)
+            found = self._match(number, is_sure=is_sure, purge=mine.purged.get(number))
             if found is not None and found not in self._numbers:
                 self._known[number] = found
                 self._numbers[found] = number
 
-    def _match(self, number: int, *, is_sure: bool = False) -> int | None:
+    def _match(self, number: int, *, is_sure: bool = False, purge: int | None = None) -> int | None:
         """The element here that an element there is; None if there is none.
 
         A merge knows it, or it has the same key, in the past or now. With `is_sure`, its key of now
-        does not count.
+        does not count. One that was here before the entry `purge`, which has purged the number
+        here, is another element that has the same key.
         """
         known = self.number_here(number)
         # A merge may have given the number of an element that was removed here to another one.
@@ -236,10 +248,14 @@ class Alignment:
             self._is_taken(known, number) and self._theirs.element(known) is not None
         ):
             return known
+        if number in self._keyless:
+            return None
         for moment in self._moments:
             element = moment.theirs.element(number)
             found = self._like(moment.ours, element)
             if found is None or self._is_taken(found, number) or element is None:
+                continue
+            if purge is not None and self._began(found) < purge:
                 continue
             if not self._is_apart(element, found, moment.theirs_seq, moment.ours_seq):
                 return found
@@ -253,6 +269,12 @@ class Alignment:
             return found if self._purged is None and found in self._since.purged else None
         ends = self._theirs.position, self._ours.position
         return None if self._is_apart(element, found, *ends) else found
+
+    def _began(self, here: int) -> int:
+        """The first entry of an element here since the copies parted; 0 if there is none."""
+        query = "SELECT min(seq) FROM journal WHERE seq > ? AND element = ?"
+        (first,) = self._ours.fetch_one(query, (self.shared, here))
+        return int(first or 0)
 
     def _is_apart(self, element: Element, found: int, theirs_seq: int, ours_seq: int) -> bool:
         """True if a purge is between two elements with one key, up to entries of both copies.
