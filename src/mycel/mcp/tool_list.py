@@ -132,10 +132,9 @@ _COMMANDS: Final[dict[str, Schema]] = {
         "description": 'Several: texts or {"command", "parameters"}',
     },
     "parameters": _object("Values of :placeholders"),
-    "dry_run": _flag("Report the effects"),
+    "dry_run": _flag("Only show it"),
     "rows": _flag("FIND: an array for each row"),
 }
-_READING: Final = {key: _COMMANDS[key] for key in _COMMANDS if key != "dry_run"}
 _WRITING: Final = _COMMANDS | {"message": MESSAGE}
 
 _CONCEPT: Final[Schema] = {
@@ -143,7 +142,7 @@ _CONCEPT: Final[Schema] = {
     "properties": {
         "uri": _text(),
         "name": _text("Readable name"),
-        "content": _text("Prose or Markdown; replaces the old content"),
+        "content": _text("Markdown; replaces the old content"),
         "type": _text(
             "If neither Concept nor Resource. Event, Insight, Person and Preference require"
             " properties: describe_graph"
@@ -232,8 +231,8 @@ GET: Final = Tool(
 TRAVERSE: Final = Tool(
     "traverse_graph",
     "Traverse",
-    "List the nodes near a node, nearest first, each with its path: a relation costs its weight, a"
-    " path the sum. Loads them into the active context.",
+    "List nodes near a node, nearest first, with paths: a relation costs its weight, a path the"
+    " sum. Loads them into the active context.",
     {
         "start": _text("URI"),
         "max_cost": _typed("number", minimum=0, maximum=TRAVERSE_COST_MAX, default=1),
@@ -273,7 +272,7 @@ REMEMBER: Final = Tool(
 UPDATE: Final = Tool(
     "update_node",
     "Update a node",
-    "Change a node, move it (its relations stay), or merge it into another one.",
+    "Change a node, move it (its relations stay), or merge it into another.",
     {
         "uri": _text(),
         "name": _text(),
@@ -357,8 +356,8 @@ DESCRIBE: Final = Tool(
 EXECUTE: Final = Tool(
     "execute_kip",
     "Execute KIP",
-    "Run commands of KIP, the graph's language: FIND, SEARCH, DESCRIBE, EXPORT, UPSERT, UPDATE,"
-    " MERGE, DELETE. For what other tools cannot do. Syntax: describe_graph with topic kip.",
+    "Run KIP, the graph's language, for what other tools cannot do: FIND, SEARCH, DESCRIBE, EXPORT,"
+    " UPSERT, UPDATE, MERGE, DELETE. Syntax: describe_graph topic kip.",
     _WRITING,
     kip_tools.execute,
     writes=True,
@@ -369,8 +368,8 @@ EXECUTE: Final = Tool(
 EXECUTE_READONLY: Final = Tool(
     "execute_kip_readonly",
     "Read with KIP",
-    "Query the graph in KIP: FIND, SEARCH, DESCRIBE, EXPORT; for patterns, filters, counts.",
-    _READING,
+    "Query in KIP: FIND, SEARCH, DESCRIBE, EXPORT; for patterns, filters, counts.",
+    _COMMANDS,
     kip_tools.execute_readonly,
 )
 
