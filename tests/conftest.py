@@ -14,7 +14,7 @@ from tests.case_selection import (  # noqa: F401
     pytest_runtest_logreport,
     pytest_sessionfinish,
 )
-from tests.postgres_server import serving
+from tests.postgres_server import SERVER, PostgresServer, programs, serving
 
 # `ci` is what `make test` uses everywhere: the same examples each time, so that a failure is the
 # change's own. `make soak` asks for `soak` and passes a fresh seed. A test that needs more or fewer
@@ -56,6 +56,20 @@ def _backend(pytestconfig: pytest.Config) -> Iterator[None]:
     """Start the database in which graphs of tests are."""
     with serving(pytestconfig.getoption("--backend")):
         yield
+
+
+@pytest.fixture(scope="session")
+def postgres_server(_backend: None) -> Iterator[PostgresServer]:
+    """A PostgreSQL server for tests of its own; it starts with the first question."""
+    if programs() is None:
+        pytest.skip("PostgreSQL 15 is not installed here")
+    pytest.importorskip("psycopg", reason="the extra `postgres` is not installed here")
+    if SERVER:
+        yield SERVER[0]
+        return
+    server = PostgresServer()
+    yield server
+    server.remove()
 
 
 @pytest.fixture(scope="session")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
 from itertools import count, pairwise
 from typing import Any
 
@@ -14,9 +13,7 @@ from mycel.search.modes import MODES
 from mycel.store.index import text
 from mycel.store.query import candidates
 from mycel.store.write.transaction import Transaction
-from tests.postgres_server import PostgresServer, programs
-
-pytestmark = pytest.mark.skipif(programs() is None, reason="PostgreSQL 15 is not installed here")
+from tests.postgres_server import PostgresServer
 
 WORDS = (
     "harbour", "harbours", "crane", "cranes", "Brücke", "bruecke", "École", "ecole", "departing",
@@ -28,14 +25,6 @@ QUESTIONS = (
     "cart item", "cartItem", "retryQueue", "ecole brucke", "dep", "crani", "queue retry harbour x1",
     "the", "a" * 700, "b" * 2999 + "é", "v2", "it", "nothing of this",
 )  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[PostgresServer]:
-    pytest.importorskip("psycopg", reason="the extra `postgres` is not installed here")
-    started = PostgresServer()
-    yield started
-    started.remove()
 
 
 def change(rng: random.Random, tx: Transaction, kinds: tuple[str, ...]) -> None:
@@ -80,13 +69,13 @@ def answers(db: mycel.Graph, questions: list[tuple[str, dict[str, Any]]]) -> lis
 @pytest.mark.filterwarnings("ignore:A search AS OF the past")
 @pytest.mark.parametrize("small", [False, True], ids=["as it is", "with small bounds"])
 def test_both_backends_find_the_same_with_the_same_scores(
-    server: PostgresServer, seed: int, monkeypatch: pytest.MonkeyPatch, *, small: bool
+    postgres_server: PostgresServer, seed: int, monkeypatch: pytest.MonkeyPatch, *, small: bool
 ) -> None:
     if small:  # What is ranked, scanned and counted is cut off.
         for bound in ("RANKED_MAX", "TITLES_RANKED_MAX", "SCANNED_MAX", "COUNTED_MAX"):
             monkeypatch.setattr(candidates, bound, 5)
     rng = random.Random(seed)
-    with graph(":memory:", seed) as one, graph(server.url(), seed) as other:
+    with graph(":memory:", seed) as one, graph(postgres_server.url(), seed) as other:
         assert one.snapshot() == other.snapshot()
         moment = next(one.history.log(limit=9)).seq
         ways: list[dict[str, Any]] = [

@@ -3,6 +3,7 @@
 - `dialect`     the words that differ from database to database, as a Protocol
 - `sqlite`      the dialect of SQLite: documents, our functions, hints to its planner
 - `postgres`    the dialect of PostgreSQL
+- `portable`    SQL that both spell alike
 - `state_tables`  the tables of a state, live or past
 - `scope`       the expression of each variable in the statement; bind parameters
 - `fields`      a part of an element as an expression: a value to compare, or a cell of the result

@@ -6,6 +6,7 @@ from typing import Final, assert_never
 
 from mycel.ir import query as ir
 from mycel.model.aggregates import AggregateName, is_extreme, is_sum
+from mycel.sql import portable
 from mycel.sql.dialect import Dialect
 from mycel.sql.fields import Access
 
@@ -31,7 +32,7 @@ def total(dialect: Dialect, node: ir.Aggregate, access: Access, *, exact: bool =
     distinct = "DISTINCT " if node.distinct else ""
     aggregate = f"{function}({distinct}{_argument(dialect, node, access)})"
     if node.times > 1:
-        aggregate = dialect.multiplied(aggregate, node.times)
+        aggregate = f"{node.times} * {aggregate}"
     if is_extreme(node.function):
         return _certain(dialect, aggregate) if access.kind == "json" else aggregate
     return _finite(dialect, node, aggregate)
@@ -44,7 +45,7 @@ def _function(dialect: Dialect, function: AggregateName, *, exact: bool) -> str:
 def _certain(dialect: Dialect, extreme: str) -> str:
     """The least or greatest value, if SQLite can know which it is."""
     return (
-        f"CASE WHEN {dialect.is_float(extreme)} AND {extreme} >= {dialect.LARGE}"
+        f"CASE WHEN {dialect.is_float(extreme)} AND {extreme} >= {portable.LARGE}"
         f" THEN {dialect.INEXACT} ELSE {extreme} END"
     )
 
@@ -134,9 +135,9 @@ def first_groups(
     others, which are groups of their own.
     """
     compared, way, any_ = (">=", "DESC", 0) if descending else ("<=", "ASC", LARGE_COUNT)
-    tables, alone, kept = f"counted AS {dialect.KEPT} ({groups})", "", ""
+    tables, alone, kept = f"counted AS {portable.KEPT} ({groups})", "", ""
     if share_names:
-        tables += f", twin AS {dialect.KEPT} ({_TWINS.format(in_order=dialect.JOIN_IN_ORDER)})"
+        tables += f", twin AS {portable.KEPT} ({_TWINS.format(in_order=portable.JOIN_IN_ORDER)})"
         some = "EXISTS (SELECT 1 FROM twin)"  # To ask this first spares a look for each element.
         alone, kept = (
             f" WHERE NOT {some} OR k0 NOT IN (SELECT id FROM twin)",

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from typing import Final, assert_never
 
 from mycel.ir import query as ir
+from mycel.sql import portable
 from mycel.sql.dialect import Dialect
 from mycel.sql.fields import Access
 
@@ -85,7 +86,7 @@ def equal(dialect: Dialect, left: Access, right: Access) -> str:
         test = dialect.unlike(test)
     return (
         f"(({letter}) = ({right.letter(dialect)}) AND CASE WHEN ({letter}) IN ('a', 'o') THEN"
-        f" {dialect.json_equal(_json(dialect, left), _json(dialect, right))}"
+        f" {portable.json_equal(_json(dialect, left), _json(dialect, right))}"
         f" ELSE {test}{_exactly(dialect, left, right)} END"
         f" OR ({left.value} IS NULL AND {right.value} IS NULL))"
     )
@@ -96,8 +97,8 @@ def _exactly(dialect: Dialect, left: Access, right: Access) -> str:
     if dialect.IS_EXACT:
         return ""
     return (
-        f" AND ({dialect.is_no_float(left.value)} OR {left.value} < {dialect.LARGE}"
-        f" OR {dialect.compared(_json(dialect, left), _json(dialect, right))} = 0)"
+        f" AND ({dialect.is_no_float(left.value)} OR {left.value} < {portable.LARGE}"
+        f" OR {portable.compared(_json(dialect, left), _json(dialect, right))} = 0)"
     )
 
 
@@ -108,13 +109,13 @@ def _with_large(dialect: Dialect, operator: str, left: Access, right: Access) ->
     if left.kind == "large":
         left, right, operator = right, left, _TURNED[operator]
     symbol = _OPERATORS[operator]
-    exact = f"{dialect.compared(_json(dialect, left), right.value)} {symbol} 0"
+    exact = f"{portable.compared(_json(dialect, left), right.value)} {symbol} 0"
     if left.kind != "json":
         return exact
     falls_short = "TRUE" if operator in ("<", "<=") else "FALSE"
     return (
         f"({left.type} {_NUMBER}"
-        f" AND CASE WHEN {left.beside('number')} < {dialect.LARGE} THEN {falls_short} ELSE {exact}"
+        f" AND CASE WHEN {left.beside('number')} < {portable.LARGE} THEN {falls_short} ELSE {exact}"
         " END)"
     )
 
@@ -134,10 +135,10 @@ def _equals_constant(dialect: Dialect, left: Access, constant: Access) -> str:
             case "document":
                 return (
                     f"({left.type} IN ('array', 'object')"
-                    f" AND {dialect.json_equal(left.text, constant.value)})"
+                    f" AND {portable.json_equal(left.text, constant.value)})"
                 )
     if left.kind == constant.kind == "document":
-        return dialect.json_equal(left.value, constant.value)
+        return portable.json_equal(left.value, constant.value)
     return "TRUE" if left.kind == constant.kind and left.kind in ("true", "false") else NEVER
 
 
@@ -158,10 +159,10 @@ def _ordered(dialect: Dialect, operator: str, left: Access, right: Access) -> st
             return (
                 f"({test} AND ({letter}) IN ('n', 's') AND ({letter}) = ({right.letter(dialect)}))"
             )
-        exact = f"{dialect.compared(left.text, right.text)} {symbol} 0"
+        exact = f"{portable.compared(left.text, right.text)} {symbol} 0"
         test = (
             f"CASE WHEN {left.value} = {right.value} AND {dialect.is_float(left.value)}"
-            f" AND {left.value} >= {dialect.LARGE} THEN {exact} ELSE {test} END"
+            f" AND {left.value} >= {portable.LARGE} THEN {exact} ELSE {test} END"
         )
         return f"({test} AND ({letter}) IN ('n', 's') AND ({letter}) = ({right.letter(dialect)}))"
     if kinds in ({"json", "number"}, {"json", "text"}):
@@ -186,7 +187,7 @@ def one_of(dialect: Dialect, operand: Access, values: ir.Value, placeholder: str
                 else NEVER
             )
         case _:
-            return dialect.json_member(_json(dialect, operand), placeholder)
+            return portable.json_member(_json(dialect, operand), placeholder)
 
 
 def bounded(dialect: Dialect, value: str, bound: ir.Bound, placeholder: str, real: str = "") -> str:
@@ -222,7 +223,7 @@ def text_test(dialect: Dialect, function: str, operand: Access, argument: Access
     if function == "CONTAINS" and operand.kind == "json":
         alternatives.append(
             f"{operand.type} = 'array'"
-            f" AND {dialect.json_member(_json(dialect, argument), operand.text)}"
+            f" AND {portable.json_member(_json(dialect, argument), operand.text)}"
         )
     return f"({' OR '.join(alternatives)})" if alternatives else NEVER
 

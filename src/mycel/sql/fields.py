@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Final, Literal
 
 from mycel.ir import query as ir
+from mycel.sql import portable
 from mycel.sql.dialect import Dialect
 from mycel.sql.scope import Bindings, Cell
 from mycel.sql.state_tables import StateTables
@@ -138,7 +139,7 @@ class Fields:
                 return Access("number", self._of_link(cell, "{row}.weight"))
             case ("belief",):
                 return Access(
-                    "text", self._of_link(cell, _BELIEF % self._dialect.belief("{row}.metadata"))
+                    "text", self._of_link(cell, _BELIEF % portable.belief("{row}.metadata"))
                 )
             case ("metadata", "_created_at"):
                 return Access(

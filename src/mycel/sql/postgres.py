@@ -15,10 +15,7 @@ from mycel.model.names import is_identifier
 
 # The planner: `join_collapse_limit = 1` keeps it to an order of joins.
 
-JOIN_IN_ORDER: Final = " CROSS JOIN "
 APART: Final = " OFFSET 0"
-KEPT: Final = "MATERIALIZED"
-INLINE: Final = "NOT MATERIALIZED"
 NOTHING: Final = "NULL::bigint"
 NULLS_FIRST: Final = " NULLS FIRST"
 EXTREMES_ARE_JSON: Final = True
@@ -38,7 +35,6 @@ def by_index(name: str) -> str:
 # Documents.
 
 WHOLE: Final = "'{}'"
-LARGE: Final = "9223372036854775808.0"
 
 
 def plain_path(keys: Sequence[str]) -> str | None:
@@ -158,11 +154,6 @@ def has_word(row: str, word: str) -> str:
     return f"{row}.value = '{word}'::jsonb"
 
 
-def walks(*arguments: object) -> str:
-    """An array of the walks from an element, each with its end and its last link."""
-    return f"mycel_walks({', '.join(map(str, arguments))})"
-
-
 def reach(row: str, *arguments: object) -> str:
     """A table with one row: `elements` is an array of the elements that a search found."""
     return f"LATERAL (SELECT mycel_reached({', '.join(map(str, arguments))}) AS elements) {row}"
@@ -172,11 +163,6 @@ def reaches(*arguments: object) -> str:
     """The condition that a walk joins two elements."""
     _, start, end, *rest = arguments
     return f"{end} = ANY(mycel_reached({', '.join(map(str, (start, *rest)))}))"
-
-
-def circles(*arguments: object) -> str:
-    """An array of the elements from which some walk along a predicate leads back to them."""
-    return f"mycel_circles({', '.join(map(str, arguments))})"
 
 
 # Values.
@@ -205,26 +191,6 @@ def sort_keys(type_: str, value: str, number: str, string: str) -> list[str]:
 def time_text(microseconds: str) -> str:
     """A time in UTC, as it is shown."""
     return f"mycel_time({microseconds})"
-
-
-def belief(metadata: str) -> str:
-    """The status of a link with this metadata (`model.evidence`)."""
-    return f"mycel_belief({metadata})"
-
-
-def json_equal(one: str, other: str) -> str:
-    """The condition that two JSON texts are the same value."""
-    return f"mycel_json_equal({one}, {other})"
-
-
-def json_member(value: str, array: str) -> str:
-    """The condition that a JSON value is an item of an array."""
-    return f"mycel_json_member({value}, {array})"
-
-
-def compared(one: str, other: str) -> str:
-    """Below 0, 0 or above: two numbers given as JSON texts, exactly."""
-    return f"mycel_compare({one}, {other})"
 
 
 def digits(number: str) -> str:
@@ -265,11 +231,6 @@ def exact_total_function(function: AggregateName) -> str:
 
 
 INEXACT: Final = "NULL"
-
-
-def multiplied(total: str, times: int) -> str:
-    """A count or sum, multiplied."""
-    return f"{times} * {total}"
 
 
 def finite(total: str) -> str:

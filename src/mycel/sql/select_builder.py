@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from mycel.sql import conditions, negation
+from mycel.sql import conditions, negation, portable
 from mycel.sql.dialect import Dialect
 from mycel.sql.scope import Scope
 
@@ -29,9 +29,7 @@ class Select:
     folds: int = 0
 
     def join(self, table: str) -> None:
-        self.tables.append(
-            f"{self.dialect.JOIN_IN_ORDER}{table}" if self.tables else f" FROM {table}"
-        )
+        self.tables.append(f"{portable.JOIN_IN_ORDER}{table}" if self.tables else f" FROM {table}")
 
     def left_join(self, table: str, on: str) -> None:
         if not self.tables:

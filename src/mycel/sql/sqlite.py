@@ -11,11 +11,9 @@ from typing import Final, assert_never
 
 from mycel.model.aggregates import AggregateName
 from mycel.model.names import is_identifier
+from mycel.sql.portable import LARGE
 
 # The planner: it keeps to an order of joins, and leaves a subquery as it is.
-
-JOIN_IN_ORDER: Final = " CROSS JOIN "
-"""A join that SQLite runs in the order in which it is written."""
 
 APART: Final = " LIMIT -1"
 """The end of a subquery that is not to be merged into the query around it."""
@@ -32,10 +30,6 @@ EXTREMES_ARE_JSON: Final = False
 IS_EXACT: Final = False
 """True if numbers of documents compare exactly, however large."""
 
-KEPT: Final = "MATERIALIZED"
-INLINE: Final = "NOT MATERIALIZED"
-"""Ways to treat a common table expression."""
-
 
 def stored(table: str) -> str:
     """A table, where a common table expression has its name."""
@@ -51,9 +45,6 @@ def by_index(name: str) -> str:
 
 WHOLE: Final = "'$'"
 """The path of the document itself."""
-
-LARGE: Final = "9223372036854775808.0"
-"""From here on SQLite reads integers in a document as floats: what it finds equal may differ."""
 
 
 def plain_path(keys: Sequence[str]) -> str | None:
@@ -149,11 +140,6 @@ def has_word(row: str, word: str) -> str:
     return f"{row}.type = '{word}'"
 
 
-def walks(*arguments: object) -> str:
-    """An array of the walks from an element, each with its end and its last link."""
-    return f"mycel_walks({', '.join(map(str, arguments))})"
-
-
 def reach(row: str, *arguments: object) -> str:
     """A table with one row for each level of a search: `elements` is an array of those it found."""
     return f"mycel_reach({', '.join(map(str, arguments))}) {row}"
@@ -162,11 +148,6 @@ def reach(row: str, *arguments: object) -> str:
 def reaches(*arguments: object) -> str:
     """The condition that a walk joins two elements; a run of a statement searches each once."""
     return f"mycel_reaches({', '.join(map(str, arguments))})"
-
-
-def circles(*arguments: object) -> str:
-    """An array of the elements from which some walk along a predicate leads back to them."""
-    return f"mycel_circles({', '.join(map(str, arguments))})"
 
 
 # Values.
@@ -198,26 +179,6 @@ def time_text(microseconds: str) -> str:
         f"strftime('%Y-%m-%dT%H:%M:%S', {microseconds} / 1000000, 'unixepoch')"
         f" || printf('.%06dZ', {microseconds} % 1000000)"
     )
-
-
-def belief(metadata: str) -> str:
-    """The status of a link with this metadata (`model.evidence`)."""
-    return f"mycel_belief({metadata})"
-
-
-def json_equal(one: str, other: str) -> str:
-    """The condition that two JSON texts are the same value."""
-    return f"mycel_json_equal({one}, {other})"
-
-
-def json_member(value: str, array: str) -> str:
-    """The condition that a JSON value is an item of an array."""
-    return f"mycel_json_member({value}, {array})"
-
-
-def compared(one: str, other: str) -> str:
-    """Below 0, 0 or above: two numbers given as JSON texts, exactly."""
-    return f"mycel_compare({one}, {other})"
 
 
 def digits(number: str) -> str:
@@ -259,11 +220,6 @@ def exact_total_function(function: AggregateName) -> str:
 
 INEXACT: Final = "mycel_inexact()"
 """Ends the statement: it has to be compiled with exact aggregates."""
-
-
-def multiplied(total: str, times: int) -> str:
-    """A count or sum, multiplied."""
-    return f"{times} * {total}"
 
 
 def finite(total: str) -> str:

@@ -14,7 +14,7 @@ from typing import Self
 
 from mycel.model.limits import INTEGER_MAX
 from mycel.model.state import State
-from mycel.sql import sqlite
+from mycel.sql import portable, sqlite
 from mycel.sql.dialect import Dialect
 from mycel.syntax.nodes import node
 
@@ -41,7 +41,7 @@ def tables(state: State, dialect: Dialect = sqlite) -> str:
         return ""
     concept = _past(dialect.stored("concept"), _CONCEPT, str(state.seq))
     link = _past(dialect.stored("proposition"), _LINK, str(state.seq))
-    return f"WITH concept AS {dialect.INLINE} {concept}, proposition AS {dialect.INLINE} {link} "
+    return f"WITH concept AS {portable.INLINE} {concept}, proposition AS {portable.INLINE} {link} "
 
 
 @node

@@ -16,6 +16,7 @@ from typing import Final
 
 from mycel.ir import query as ir
 from mycel.model.limits import INTEGER_MAX
+from mycel.sql import portable
 from mycel.sql.state_tables import StateTables
 from mycel.syntax.nodes import node
 
@@ -106,14 +107,14 @@ class Walk:
         joined = self.sources.dialect.reaches(run, start, end, *self._bounds(), int(self.forward))
         if atom.subject != atom.object or atom.mirrored:
             return joined
-        circles = self.sources.dialect.circles(self.predicate, *self._state())
+        circles = portable.circles(self.predicate, *self._state())
         on_circle = self.sources.dialect.in_list(start, circles)
         joined = on_circle if atom.maximum is None else f"({on_circle} AND {joined})"
         return f"({_even(start)} OR {joined})" if atom.minimum == 0 else joined
 
     def last_links(self, start: str) -> str:
         """An array of the elements that walks reach, each with the last link."""
-        return self.sources.dialect.walks(start, *self._bounds())
+        return portable.walks(start, *self._bounds())
 
     def _bounds(self) -> tuple[object, ...]:
         atom = self.atom
@@ -140,7 +141,7 @@ class Walk:
             return self._levels(name, start, self.atom.maximum, is_concept=is_concept)
         levels, dialect = self.search(f"{name}v", start), self.sources.dialect
         return (
-            f"SELECT {dialect.item(f'{name}e')} AS n FROM {levels}{dialect.JOIN_IN_ORDER}"
+            f"SELECT {dialect.item(f'{name}e')} AS n FROM {levels}{portable.JOIN_IN_ORDER}"
             f"{dialect.opened(f'{name}v.elements', f'{name}e')}"
         )
 
@@ -153,7 +154,7 @@ class Walk:
             below, at = (
                 ("", start)
                 if level == 1
-                else (f"{name}_{level - 1} w{self.sources.dialect.JOIN_IN_ORDER}", "w.n")
+                else (f"{name}_{level - 1} w{portable.JOIN_IN_ORDER}", "w.n")
             )
             steps = [
                 f"SELECT q.{far} AS n FROM {below}{table}"
@@ -164,10 +165,10 @@ class Walk:
             if level == last:
                 levels[level] = union
                 continue
-            kept = self.sources.dialect.KEPT
+            kept = portable.KEPT
             if len(steps) == 1 and level == 1:
                 # From one element, each is reached once anyway, and an index holds just these.
-                kept = self.sources.dialect.INLINE
+                kept = portable.INLINE
             elif len(steps) == 1:
                 union = f"SELECT DISTINCT{union[6:]}"
             tables.append(f"{name}_{level}(n) AS {kept} ({union})")

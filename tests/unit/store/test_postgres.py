@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing
 from itertools import count
 from pathlib import Path
@@ -30,18 +30,9 @@ from mycel.store.backend.failures import translated
 from mycel.store.backend.postgres import library
 from mycel.store.backend.postgres.address import parse_address
 from mycel.store.backend.postgres.markers import number_markers, values_of
-from tests.postgres_server import PostgresServer, programs
+from tests.postgres_server import PostgresServer
 
 GRAPHS = Path(__file__).parents[2] / "conformance" / "graphs"
-needs_server = pytest.mark.skipif(programs() is None, reason="PostgreSQL 15 is not installed here")
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[PostgresServer]:
-    pytest.importorskip("psycopg", reason="the extra `postgres` is not installed here")
-    started = PostgresServer()
-    yield started
-    started.remove()
 
 
 def ticking() -> Callable[[], int]:
@@ -101,9 +92,8 @@ def test_a_url_names_a_workspace_and_holds_no_password() -> None:
 # With one.
 
 
-@needs_server
-def test_a_graph_is_there_when_it_is_opened_again(server: PostgresServer) -> None:
-    url = server.url()
+def test_a_graph_is_there_when_it_is_opened_again(postgres_server: PostgresServer) -> None:
+    url = postgres_server.url()
     with mycel.open(url) as db:
         define_drugs(db)
         with db.transaction(message="two drugs") as tx:
@@ -121,21 +111,21 @@ def test_a_graph_is_there_when_it_is_opened_again(server: PostgresServer) -> Non
         assert report.ok, report.problems
 
 
-@needs_server
 @pytest.mark.parametrize("graph", sorted(path.stem for path in GRAPHS.glob("*.kip")))
-def test_roots_are_those_of_the_same_graph_in_a_file(server: PostgresServer, graph: str) -> None:
+def test_roots_are_those_of_the_same_graph_in_a_file(
+    postgres_server: PostgresServer, graph: str
+) -> None:
     text = (GRAPHS / f"{graph}.kip").read_text("utf-8")
     roots = []
-    for place in (":memory:", server.url()):
+    for place in (":memory:", postgres_server.url()):
         with mycel.open(place, clock_us=ticking()) as db:
             db.execute(text)
             roots.append(db.snapshot())
     assert roots[0] == roots[1]
 
 
-@needs_server
-def test_writers_of_many_connections_take_turns(server: PostgresServer) -> None:
-    url = server.url()
+def test_writers_of_many_connections_take_turns(postgres_server: PostgresServer) -> None:
+    url = postgres_server.url()
     with mycel.open(url) as db:
         define_drugs(db)
     failures: list[BaseException] = []
@@ -160,9 +150,8 @@ def test_writers_of_many_connections_take_turns(server: PostgresServer) -> None:
         assert db.verify(replay=True).ok
 
 
-@needs_server
-def test_a_reader_sees_one_moment_while_others_write(server: PostgresServer) -> None:
-    url = server.url()
+def test_a_reader_sees_one_moment_while_others_write(postgres_server: PostgresServer) -> None:
+    url = postgres_server.url()
     with mycel.open(url) as db, mycel.open(url, create=False) as other:
         define_drugs(db)
         with db.reading() as reader:
@@ -173,24 +162,24 @@ def test_a_reader_sees_one_moment_while_others_write(server: PostgresServer) -> 
         assert names(db) == ["Aspirin"]  # The plan of the other connection is told of it.
 
 
-@needs_server
-def test_a_statement_ends_when_its_limits_are_over(server: PostgresServer) -> None:
-    with mycel.open(server.url()) as db, db.reading() as reader:
+def test_a_statement_ends_when_its_limits_are_over(postgres_server: PostgresServer) -> None:
+    with mycel.open(postgres_server.url()) as db, db.reading() as reader:
         reader.connection.watch(lambda: True)
         with pytest.raises(ExecutionTimeout), translated():
             reader.execute("SELECT pg_sleep(60)")
         reader.connection.watch(None)
 
 
-@needs_server
-def test_cut_connections_lose_nothing_that_was_acknowledged(server: PostgresServer) -> None:
-    url = server.url()
+def test_cut_connections_lose_nothing_that_was_acknowledged(
+    postgres_server: PostgresServer,
+) -> None:
+    url = postgres_server.url()
     with mycel.open(url) as db:
         define_drugs(db)
         acknowledged: list[str] = []
         for at in range(12):
             if at % 3 == 1:
-                server.query(
+                postgres_server.query(
                     "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
                     " WHERE application_name = 'mycel'"
                 )
@@ -206,18 +195,19 @@ def test_cut_connections_lose_nothing_that_was_acknowledged(server: PostgresServ
         assert db.verify(replay=True).ok
 
 
-@needs_server
-def test_a_killed_server_loses_nothing_that_was_acknowledged(server: PostgresServer) -> None:
-    url = server.url()
+def test_a_killed_server_loses_nothing_that_was_acknowledged(
+    postgres_server: PostgresServer,
+) -> None:
+    url = postgres_server.url()
     with mycel.open(url) as db:
         define_drugs(db)
         with db.transaction(message="put") as tx:
             tx.put_concept("Drug", "before")
         with pytest.raises(MycelError), db.transaction(message="put") as tx:  # noqa: PT012
             tx.put_concept("Drug", "never")
-            server.stop("immediate")
+            postgres_server.stop("immediate")
             tx.put_concept("Drug", "never either")
-        server.start(server.folder)
+        postgres_server.start(postgres_server.folder)
         with pytest.raises(MycelError):
             names(db)  # Its connection was cut; it is told once.
         assert names(db) == ["before"]
@@ -227,19 +217,20 @@ def test_a_killed_server_loses_nothing_that_was_acknowledged(server: PostgresSer
         assert db.verify(replay=True).ok
 
 
-@needs_server
-def test_what_cannot_be_opened_is_refused_with_the_next_step(server: PostgresServer) -> None:
-    url = server.url("refused")
-    server.query('CREATE SCHEMA "mycel_foreign"')
-    server.query('CREATE TABLE "mycel_foreign".theirs (a int)')
-    server.query("CREATE DATABASE latin ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0")
-    server.query("CREATE ROLE nobody_much LOGIN")
+def test_what_cannot_be_opened_is_refused_with_the_next_step(
+    postgres_server: PostgresServer,
+) -> None:
+    url = postgres_server.url("refused")
+    postgres_server.query('CREATE SCHEMA "mycel_foreign"')
+    postgres_server.query('CREATE TABLE "mycel_foreign".theirs (a int)')
+    postgres_server.query("CREATE DATABASE latin ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0")
+    postgres_server.query("CREATE ROLE nobody_much LOGIN")
     refused = {
         "No workspace": (url, {"create": False}, "no workspace 'refused'"),
         "read-only": (url, {"readonly": True}, "no workspace 'refused'"),
         "no database": (url.replace("/postgres?", "/nowhere?"), {}, "nowhere"),
         "no server": ("postgresql://localhost:1/x?workspace=a", {}, "connection"),
-        "foreign": (server.url("foreign"), {}, "not Mycel's"),
+        "foreign": (postgres_server.url("foreign"), {}, "not Mycel's"),
         "latin": (url.replace("/postgres?", "/latin?"), {}, "LATIN1"),
         "no right": (url.replace("user=mycel", "user=nobody_much"), {}, "permission denied"),
         "no role": (url.replace("user=mycel", "user=stranger"), {}, "stranger"),
@@ -251,9 +242,8 @@ def test_what_cannot_be_opened_is_refused_with_the_next_step(server: PostgresSer
         assert raised.value.hint, name
 
 
-@needs_server
-def test_what_it_cannot_do_yet_says_so(server: PostgresServer, tmp_path: Path) -> None:
-    with mycel.open(server.url()) as db:
+def test_what_it_cannot_do_yet_says_so(postgres_server: PostgresServer, tmp_path: Path) -> None:
+    with mycel.open(postgres_server.url()) as db:
         define_drugs(db)
         with db.transaction(message="put") as tx:
             tx.put_concept("Drug", "Aspirin")
@@ -266,9 +256,8 @@ def test_what_it_cannot_do_yet_says_so(server: PostgresServer, tmp_path: Path) -
         assert names(db) == ["Aspirin"]
 
 
-@needs_server
-def test_nodes_are_kept_read_and_linked_by_uri(server: PostgresServer) -> None:
-    with mycel.open(server.url()) as db:
+def test_nodes_are_kept_read_and_linked_by_uri(postgres_server: PostgresServer) -> None:
+    with mycel.open(postgres_server.url()) as db:
         knowledge = mycel.Knowledge(db, workspace="shop")
         knowledge.remember(
             [
@@ -287,17 +276,18 @@ def test_nodes_are_kept_read_and_linked_by_uri(server: PostgresServer) -> None:
         assert [node.uri for node in reached] == ["concept://shop/a", "concept://shop/b"]
 
 
-@needs_server
-def test_a_role_that_may_only_read_opens_a_graph_for_reading(server: PostgresServer) -> None:
-    url = server.url("shown")
+def test_a_role_that_may_only_read_opens_a_graph_for_reading(
+    postgres_server: PostgresServer,
+) -> None:
+    url = postgres_server.url("shown")
     with mycel.open(url) as db:
         define_drugs(db)
         with db.transaction(message="put") as tx:
             tx.put_concept("Drug", "Aspirin")
-    server.query("CREATE ROLE reader LOGIN")
+    postgres_server.query("CREATE ROLE reader LOGIN")
     for schema in ('"mycel_shown"', "mycel"):
-        server.query(f"GRANT USAGE ON SCHEMA {schema} TO reader")
-        server.query(f"GRANT SELECT ON ALL TABLES IN SCHEMA {schema} TO reader")
+        postgres_server.query(f"GRANT USAGE ON SCHEMA {schema} TO reader")
+        postgres_server.query(f"GRANT SELECT ON ALL TABLES IN SCHEMA {schema} TO reader")
     theirs = url.replace("user=mycel", "user=reader")
     with mycel.open(theirs, readonly=True) as db:
         assert names(db) == ["Aspirin"]
@@ -310,10 +300,13 @@ def test_a_role_that_may_only_read_opens_a_graph_for_reading(server: PostgresSer
         db.execute('UPSERT { CONCEPT ?x { {type: "Drug", name: "Ibuprofen"} } }')
 
 
-@needs_server
-def test_graphs_that_are_made_at_the_same_time_are_all_there(server: PostgresServer) -> None:
-    server.query("CREATE DATABASE crowded")
-    urls = [server.url(f"crowd{at % 4}").replace("/postgres?", "/crowded?") for at in range(12)]
+def test_graphs_that_are_made_at_the_same_time_are_all_there(
+    postgres_server: PostgresServer,
+) -> None:
+    postgres_server.query("CREATE DATABASE crowded")
+    urls = [
+        postgres_server.url(f"crowd{at % 4}").replace("/postgres?", "/crowded?") for at in range(12)
+    ]
     outcomes: list[object] = []
 
     def make(url: str) -> None:
@@ -337,9 +330,10 @@ def test_graphs_that_are_made_at_the_same_time_are_all_there(server: PostgresSer
 # What an older version made.
 
 
-@needs_server
-def test_the_views_show_what_those_of_a_file_show(server: PostgresServer, tmp_path: Path) -> None:
-    path, url = tmp_path / "graph.db", server.url()
+def test_the_views_show_what_those_of_a_file_show(
+    postgres_server: PostgresServer, tmp_path: Path
+) -> None:
+    path, url = tmp_path / "graph.db", postgres_server.url()
     for place in (path, url):
         with mycel.open(place, clock_us=ticking(), actor="me") as db:
             shop = mycel.Knowledge(db, workspace="shop", root=tmp_path)
@@ -361,9 +355,10 @@ def test_the_views_show_what_those_of_a_file_show(server: PostgresServer, tmp_pa
             assert sorted(connection.execute(query).fetchall(), key=str) == sorted(wanted, key=str)
 
 
-@needs_server
-def test_opening_for_writing_brings_functions_and_views_up_to_date(server: PostgresServer) -> None:
-    url = server.url()
+def test_opening_for_writing_brings_functions_and_views_up_to_date(
+    postgres_server: PostgresServer,
+) -> None:
+    url = postgres_server.url()
     mycel.open(url).close()
     with psycopg_connection(url) as connection:
         connection.execute("DROP VIEW nodes, relations")

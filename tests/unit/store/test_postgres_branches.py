@@ -16,22 +16,12 @@ from mycel.errors import (
     NotFound,
     Unsupported,
 )
-from tests.postgres_server import PostgresServer, programs
-
-pytestmark = pytest.mark.skipif(programs() is None, reason="PostgreSQL 15 is not installed here")
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[PostgresServer]:
-    pytest.importorskip("psycopg", reason="the extra `postgres` is not installed here")
-    started = PostgresServer()
-    yield started
-    started.remove()
+from tests.postgres_server import PostgresServer
 
 
 @pytest.fixture
-def db(server: PostgresServer) -> Iterator[mycel.Graph]:
-    with mycel.open(server.url()) as db:
+def db(postgres_server: PostgresServer) -> Iterator[mycel.Graph]:
+    with mycel.open(postgres_server.url()) as db:
         db.write(lambda tx: tx.define_type("Shop"))
         put(db, "old")
         yield db

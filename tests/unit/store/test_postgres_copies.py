@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 
@@ -12,22 +11,12 @@ import mycel
 from mycel.errors import ConstraintViolation, DuplicateExists, MycelError, NotADatabase
 from mycel.history.backups import restore
 from mycel.store import copying
-from tests.postgres_server import PostgresServer, programs
-
-pytestmark = pytest.mark.skipif(programs() is None, reason="PostgreSQL 15 is not installed here")
+from tests.postgres_server import PostgresServer
 
 SCHEMA = """
 node Person { name: String @key  email: String @unique  age: I32? @index }
 edge Knows: Person -> Person { since: String? }
 """
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[PostgresServer]:
-    pytest.importorskip("psycopg", reason="the extra `postgres` is not installed here")
-    started = PostgresServer()
-    yield started
-    started.remove()
 
 
 def fill(db: mycel.Graph) -> None:
@@ -62,8 +51,10 @@ def state(db: mycel.Graph) -> list[object]:
     ]
 
 
-def test_a_graph_moves_to_a_server_and_comes_home(server: PostgresServer, tmp_path: Path) -> None:
-    url, home = server.url(), tmp_path / "home.db"
+def test_a_graph_moves_to_a_server_and_comes_home(
+    postgres_server: PostgresServer, tmp_path: Path
+) -> None:
+    url, home = postgres_server.url(), tmp_path / "home.db"
     with mycel.open(tmp_path / "graph.db") as db:
         fill(db)
         db.branches.create("draft")
@@ -96,12 +87,12 @@ def test_a_graph_moves_to_a_server_and_comes_home(server: PostgresServer, tmp_pa
 
 
 def test_a_copy_of_many_batches_is_whole(
-    server: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    postgres_server: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(copying, "READ_TOGETHER", 3)
     with mycel.open(tmp_path / "graph.db") as db:
         fill(db)
-        url = server.url()
+        url = postgres_server.url()
         db.branches.copy(url)
         with mycel.open(url, create=False) as other:
             assert state(other) == state(db)
@@ -110,8 +101,10 @@ def test_a_copy_of_many_batches_is_whole(
             assert state(again) == state(db)
 
 
-def test_a_place_that_has_a_graph_is_left_alone(server: PostgresServer, tmp_path: Path) -> None:
-    url = server.url()
+def test_a_place_that_has_a_graph_is_left_alone(
+    postgres_server: PostgresServer, tmp_path: Path
+) -> None:
+    url = postgres_server.url()
     with mycel.open(tmp_path / "graph.db") as db, mycel.open(url) as other:
         fill(db)
         before = other.snapshot()
@@ -124,9 +117,9 @@ def test_a_place_that_has_a_graph_is_left_alone(server: PostgresServer, tmp_path
 
 
 def test_a_copy_that_fails_leaves_nothing(
-    server: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    postgres_server: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    url = server.url()
+    url = postgres_server.url()
     with mycel.open(tmp_path / "graph.db") as db:
         fill(db)
         with monkeypatch.context() as patch:
@@ -141,9 +134,9 @@ def test_a_copy_that_fails_leaves_nothing(
 
 
 def test_a_backup_of_a_server_is_a_file_and_is_restored(
-    server: PostgresServer, tmp_path: Path
+    postgres_server: PostgresServer, tmp_path: Path
 ) -> None:
-    url, file = server.url(), tmp_path / "backup.db"
+    url, file = postgres_server.url(), tmp_path / "backup.db"
     with mycel.open(url) as db:
         fill(db)
         db.branches.create("draft")
@@ -156,9 +149,12 @@ def test_a_backup_of_a_server_is_a_file_and_is_restored(
         assert len(db.backup(tmp_path / "all")) == 2
         db.write(lambda tx: tx.put_concept("Person", "late", {"email": "late@example.org"}))
         assert db.backup(file)[0].is_new
-        with mycel.open(server.url()) as other, pytest.raises(ConstraintViolation, match="earlier"):
+        with (
+            mycel.open(postgres_server.url()) as other,
+            pytest.raises(ConstraintViolation, match="earlier"),
+        ):
             other.backup(file)
-    target = server.url()
+    target = postgres_server.url()
     main = next(path for path in (tmp_path / "all").iterdir() if "@" not in path.name)
     restore(main, target)
     with mycel.open(target, create=False) as db:
@@ -168,4 +164,4 @@ def test_a_backup_of_a_server_is_a_file_and_is_restored(
     with mycel.open(main, branch="draft") as draft:
         assert draft.verify(replay=True).ok
     with pytest.raises(MycelError):
-        restore(tmp_path / "none.db", server.url())
+        restore(tmp_path / "none.db", postgres_server.url())

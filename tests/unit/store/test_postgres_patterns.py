@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 import mycel
@@ -11,9 +9,7 @@ from mycel.errors import InvalidSyntax, Unsupported
 from mycel.store.backend.postgres.patterns import postgres_pattern
 from mycel.store.file.rows import text_array
 from mycel.syntax.regex import matcher
-from tests.postgres_server import PostgresServer, programs
-
-pytestmark = pytest.mark.skipif(programs() is None, reason="PostgreSQL 15 is not installed here")
+from tests.postgres_server import PostgresServer
 
 PATTERNS = [
     "", "a", "^a", "a$", "^$", "^a|b$", "a.b", ".", "^.$", "^..$", "a*b+c?", "a*?b", "(a|b)+$",
@@ -39,16 +35,13 @@ TEXTS = [
 ]  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[PostgresServer]:
-    pytest.importorskip("psycopg", reason="the extra `postgres` is not installed here")
-    started = PostgresServer()
-    yield started
-    started.remove()
-
-
-def test_a_pattern_matches_the_texts_that_it_matches_in_re2(server: PostgresServer) -> None:
-    with mycel.open(server.url(), core_capsules=False) as db, db._store.reading() as reader:
+def test_a_pattern_matches_the_texts_that_it_matches_in_re2(
+    postgres_server: PostgresServer,
+) -> None:
+    with (
+        mycel.open(postgres_server.url(), core_capsules=False) as db,
+        db._store.reading() as reader,
+    ):
         refused = set()
         for pattern in PATTERNS:
             try:
@@ -71,9 +64,9 @@ def test_a_pattern_matches_the_texts_that_it_matches_in_re2(server: PostgresServ
     }  # fmt: skip
 
 
-def test_a_filter_finds_the_same_on_both_backends(server: PostgresServer) -> None:
+def test_a_filter_finds_the_same_on_both_backends(postgres_server: PostgresServer) -> None:
     answers = []
-    for place in (server.url(), ":memory:"):
+    for place in (postgres_server.url(), ":memory:"):
         with mycel.open(place) as db:
             with db.transaction() as tx:
                 tx.define_type("Note")

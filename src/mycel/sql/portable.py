@@ -1,0 +1,48 @@
+"""SQL that both dialects spell alike; it names functions that each backend provides.
+
+What they spell otherwise is in a dialect (`dialect`).
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+JOIN_IN_ORDER: Final = " CROSS JOIN "
+"""A join that the database runs in the order in which it is written."""
+
+KEPT: Final = "MATERIALIZED"
+INLINE: Final = "NOT MATERIALIZED"
+"""Ways to treat a common table expression."""
+
+LARGE: Final = "9223372036854775808.0"
+"""From here on SQLite reads integers in a document as floats: what it finds equal may differ."""
+
+
+def walks(*arguments: object) -> str:
+    """An array of the walks from an element, each with its end and its last link."""
+    return f"mycel_walks({', '.join(map(str, arguments))})"
+
+
+def circles(*arguments: object) -> str:
+    """An array of the elements from which some walk along a predicate leads back to them."""
+    return f"mycel_circles({', '.join(map(str, arguments))})"
+
+
+def belief(metadata: str) -> str:
+    """The status of a link with this metadata (`model.evidence`)."""
+    return f"mycel_belief({metadata})"
+
+
+def json_equal(one: str, other: str) -> str:
+    """The condition that two JSON texts are the same value."""
+    return f"mycel_json_equal({one}, {other})"
+
+
+def json_member(value: str, array: str) -> str:
+    """The condition that a JSON value is an item of an array."""
+    return f"mycel_json_member({value}, {array})"
+
+
+def compared(one: str, other: str) -> str:
+    """Below 0, 0 or above: two numbers given as JSON texts, exactly."""
+    return f"mycel_compare({one}, {other})"
