@@ -320,9 +320,9 @@ class Graph(GraphView):
         """Put proposals into another graph, of which this one is a copy of a part."""
         self._full_store = graph._store
 
-    def follow_in(self, work: Callable[[Store], None]) -> None:
+    def follow_in(self, work: Callable[[Store], Written]) -> Written:
         """Let a layer above append what another copy of this graph has."""
-        work(self._store)
+        return work(self._store)
 
     @property
     def actor(self) -> str:

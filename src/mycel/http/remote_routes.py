@@ -1,7 +1,7 @@
 """The reading part of the protocol between workspaces (docs/remote-protocol.md).
 
-`/refs`, `/commits`, `/diff`, `/journal`, `/consistency` and `/subgraph`, each of the branch that
-`?branch=` names. The routes and their description are made from `REMOTE_ENDPOINTS`.
+`/refs`, `/commits`, `/diff`, `/journal`, `/journal/purges`, `/consistency` and `/subgraph`, each of
+the branch that `?branch=` names. The routes and their description are made from `REMOTE_ENDPOINTS`.
 """
 
 from __future__ import annotations
@@ -107,6 +107,10 @@ def _journal(call: _RemoteCall) -> RemoteAnswer:
     return RemoteAnswer(page, media_type=CBOR)
 
 
+def _purges(call: _RemoteCall) -> RemoteAnswer:
+    return RemoteAnswer(pages.purges_page(call.db, call.given["after"]), media_type=CBOR)
+
+
 def _consistency(call: _RemoteCall) -> RemoteAnswer:
     return RemoteAnswer(
         encode(pages.consistency(call.db, call.given["from"], call.given["to"]).to_dict())
@@ -174,6 +178,12 @@ REMOTE_ENDPOINTS: Final = (
                 "The most transactions", pages.COMMITS_MAX, pages.COMMITS_MAX
             ),
         },
+    ),
+    RemoteEndpoint(
+        "/journal/purges",
+        "The purges in the journal after a position, as CBOR",
+        _purges,
+        {"after": _position("The position of an entry, or 0", 0)},
     ),
     RemoteEndpoint(
         "/consistency",

@@ -22,14 +22,17 @@ from mycel.errors import (
     DatabaseCorrupt,
     DuplicateExists,
     RemoteFailed,
+    Unsupported,
     VersionConflict,
 )
 from mycel.history.merge.outcome import Merge
 from mycel.model.names import count
 from mycel.remote.pages import change_to_dict
 from mycel.remote.sources import RemoteHead, RemoteSource, check_consistency, check_continues
+from mycel.store.backend.sqlite.copy import remove
 from mycel.store.database import Store
 from mycel.store.file import branch_files
+from mycel.store.log.purge_entries import KnownPurges
 from mycel.store.query.commits import (
     LogEntry,
     commit_at,
@@ -41,6 +44,7 @@ from mycel.store.query.history import Moment
 from mycel.store.query.journal_page import journal_end
 from mycel.store.query.lineage import parents
 from mycel.store.query.reader import Reader
+from mycel.store.write.journal_copy import check_not_here
 
 PARTIAL: Final = ".cloning"
 """The suffix of a clone that is not complete yet."""
@@ -94,8 +98,13 @@ def clone(source: RemoteSource, target: Path, *, progress: Progress | None = Non
         )
     partial = target.with_name(target.name + PARTIAL)
     head = source.head()
-    with closing(Store(partial, empty=True)) as store:
-        _follow(store, source, head, progress)
+    try:
+        with closing(Store(partial, empty=True)) as store:
+            head = _follow(store, source, head, progress)
+    except Unsupported:
+        remove(partial)  # What it has was purged there meanwhile.
+        with closing(Store(partial, empty=True)) as store:
+            head = _follow(store, source, source.head(), progress)
     partial.rename(target)
     return head
 
@@ -113,6 +122,7 @@ def pull(
     Raises:
         HistoryRewritten: the history of the remote is another one.
         RemoteFailed: it cannot be reached.
+        Unsupported: something that is here was purged there; nothing was changed.
         DatabaseCorrupt: what it sends does not lead to its roots. Nothing of it is kept.
     """
     head = source.head()
@@ -127,7 +137,7 @@ def pull(
         proof = source.consistency(position, head.entries)
         if proof.old_journal_root == here:
             check_consistency(proof, position, here, head)
-            db.follow_in(lambda store: _follow(store, source, head, progress))
+            head = db.follow_in(lambda store: _follow(store, source, head, progress))
             return Pulled("forward", head, head.entries - position)
     return _merge_apart(db, source, head, name, progress)
 
@@ -259,9 +269,9 @@ def _merge_apart(
                 here = reader.head().snapshot().journal_root
             if before < head.entries:
                 check_consistency(source.consistency(before, head.entries), before, here, head)
-            _follow(store, source, head, progress)
+            head = _follow(store, source, head, progress)
     else:
-        clone(source, path, progress=progress)
+        head = clone(source, path, progress=progress)
     merge = db.merge(tracking, message=f"merge {name}")
     status: Literal["merged", "conflicts", "up_to_date"] = "merged"
     if merge.status != "merged":
@@ -271,22 +281,38 @@ def _merge_apart(
 
 def _follow(
     store: Store, source: RemoteSource, head: RemoteHead, progress: Progress | None
-) -> None:
-    """Append the journal of a remote up to a head that it has shown."""
+) -> RemoteHead:
+    """Append the journal of a remote up to a head that it has shown.
+
+    Entries of what was purged have hashes only, and the journal leads to the purge later. So all
+    purges come first: what they concern must not be here. If something is purged meanwhile, the
+    head is that of then: a copy that ends between an entry and its purge would not verify.
+
+    Raises:
+        Unsupported: something that is here was purged there.
+    """
     with store.reading() as reader:
         after = journal_end(reader)
+    purges = KnownPurges()
+    _learn_purges(store, source, after, purges)
     for _ in range(PAGES_MAX):
         if after >= head.entries:
             break
         page = source.journal(after)
-        rows = page.rows._replace(
-            transactions=[row for row in page.rows.transactions if row[0] <= head.entries]
+        if page.last_purge() > max(purges.last, head.entries):
+            _learn_purges(store, source, max(purges.last, after), purges)
+        if purges.last > head.entries:
+            newer = source.head()
+            check_continues(source, newer, head.entries, head.journal_root)
+            head = newer
+        rows = page._replace(
+            transactions=[row for row in page.transactions if row[0] <= head.entries]
         )
         if not rows.transactions:
             raise RemoteFailed("The remote sends no transaction after the last one.")
         last = rows.transactions[-1][0]
         rows = rows._replace(entries=[row for row in rows.entries if row[0] < last])
-        copied = store.copy_journal(rows)
+        copied = store.copy_journal(rows, purges)
         after = copied.seq
         if after == head.entries and copied.frontier.root() != head.journal_root:
             raise DatabaseCorrupt(
@@ -296,6 +322,15 @@ def _follow(
         if progress is not None:
             progress(after, head.entries)
     store.fold()
+    return head
+
+
+def _learn_purges(store: Store, source: RemoteSource, after: int, purges: KnownPurges) -> None:
+    """Learn the purges after a position, and check that nothing of them is here."""
+    for purge in source.purges(after):
+        purges.add(*purge)
+    with store.reading() as reader:
+        check_not_here(reader, purges)
 
 
 def _root_at(reader: Reader, entries: int) -> bytes | None:

@@ -21,12 +21,15 @@ from mycel.store.query.commits import commit_at, tags, transactions, transaction
 from mycel.store.query.diff import ElementChange
 from mycel.store.query.history import entry_at, snapshot_of
 from mycel.store.query.journal_page import journal_page as stored_page
+from mycel.store.query.journal_page import purges_page as stored_purges
 from mycel.store.query.reader import Reader
 
 COMMITS_DEFAULT: Final = 100
 COMMITS_MAX: Final = 1000
 CHANGES_MAX: Final = 1000
 JOURNAL_BYTES_MAX: Final = 4 << 20
+PURGES_MAX: Final = 10_000
+"""The most purges on a page, of some hundred bytes each."""
 
 
 def refs(db: Graph) -> dict[str, Any]:
@@ -137,11 +140,18 @@ def journal_page(db: Graph, after: int, limit: int = COMMITS_MAX) -> bytes:
             "entries": [list(row) for row in page.entries],
             "transactions": [list(row) for row in page.transactions],
             "ends": [list(row) for row in page.ends],
-            "purges": [list(row) for row in page.purges],
             "head": page.head,
             "next": page.next,
         }
     )
+
+
+def purges_page(db: Graph, after: int, limit: int = PURGES_MAX) -> bytes:
+    """The purges after an entry of the journal, as CBOR."""
+    with db.reading() as reader:
+        rows = stored_purges(reader, after, limit)
+    following = rows[-1][0] if len(rows) == limit else None
+    return cbor.encode({"purges": [list(row) for row in rows], "next": following})
 
 
 def consistency(db: Graph, entries: int, to: int | None = None) -> ConsistencyProof:

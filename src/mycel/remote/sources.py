@@ -7,8 +7,9 @@ believed because of where it came from.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final, NamedTuple, Protocol
 
@@ -43,11 +44,8 @@ class RemoteHead(NamedTuple):
     signature: str = ""
 
 
-class RemotePage(NamedTuple):
-    """A page of the journal of a remote."""
-
-    rows: CopiedPage
-    next: int | None
+Purge = tuple[int, int, bytes]
+"""One entry that purges something: its position, the element and the record."""
 
 
 class RemoteSource(Protocol):
@@ -62,8 +60,12 @@ class RemoteSource(Protocol):
         """The head of the branch."""
         ...
 
-    def journal(self, after: int) -> RemotePage:
+    def journal(self, after: int) -> CopiedPage:
         """The page of the journal after a position."""
+        ...
+
+    def purges(self, after: int) -> Iterator[Purge]:
+        """The purges in the journal after a position, oldest first."""
         ...
 
     def consistency(self, entries: int, to: int) -> ConsistencyProof:
@@ -129,13 +131,19 @@ class ServerSource:
             signed = pinned or head.key, head.signature
             check_signature(*signed, head.branch, paths, head.entries, root)
 
-    def journal(self, after: int) -> RemotePage:
+    def journal(self, after: int) -> CopiedPage:
+        return read_page(self._binary("/journal", after))
+
+    def purges(self, after: int) -> Iterator[Purge]:
+        return _read_purges(after, lambda position: self._binary("/journal/purges", position))
+
+    def _binary(self, path: str, after: int) -> bytes:
         query = [("after", after), ("branch", self._branch)]
-        response = self.client.request("GET", "/journal", query, bytes_max=JOURNAL_BYTES_MAX)
+        response = self.client.request("GET", path, query, bytes_max=JOURNAL_BYTES_MAX)
         if response.status != 200:
             self.client.json_of(response)
             raise RemoteFailed(f"The remote answered {response.status}.")
-        return read_page(response.body)
+        return response.body
 
     def consistency(self, entries: int, to: int) -> ConsistencyProof:
         query = [("from", entries), ("to", to), ("branch", self._branch)]
@@ -181,15 +189,18 @@ class FileSource:
             ("read", "propose", "write"),
         )
 
-    def journal(self, after: int) -> RemotePage:
+    def journal(self, after: int) -> CopiedPage:
         return read_page(pages.journal_page(self.db, after))
+
+    def purges(self, after: int) -> Iterator[Purge]:
+        return _read_purges(after, lambda position: pages.purges_page(self.db, position))
 
     def consistency(self, entries: int, to: int) -> ConsistencyProof:
         return pages.consistency(self.db, entries, to)
 
     def submit(self, body: Mapping[str, Any]) -> tuple[int, dict[str, Any]]:
         outcome = self.db.submissions.submit(
-            edits_of(body["changes"]),
+            [dict(change) for change in body["changes"]],
             base=body["base"],
             key=body["key"],
             message=body["message"],
@@ -203,11 +214,6 @@ class FileSource:
             with self.db.reading() as reader:
                 yield reader.position
             time.sleep(FILE_LOOK_S)
-
-
-def edits_of(changes: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Changes that name elements by type and name, which are edits as they are."""
-    return [dict(change) for change in changes]
 
 
 @contextmanager
@@ -238,7 +244,7 @@ def open_source(entry: RemoteEntry) -> Iterator[RemoteSource]:
         yield FileSource(db, entry.name)
 
 
-def read_page(content: bytes) -> RemotePage:
+def read_page(content: bytes) -> CopiedPage:
     """A page of the journal as it comes over the wire.
 
     Raises:
@@ -246,18 +252,39 @@ def read_page(content: bytes) -> RemotePage:
     """
     try:
         payload = cbor.decode(content)
-        rows = CopiedPage(
+        return CopiedPage(
             [tuple(row) for row in payload["entries"]],
             [tuple(row) for row in payload["transactions"]],
             {seq: (source, target) for seq, source, target in payload["ends"]},
-            dict(payload["purges"]),
         )
-        following = payload["next"]
-        if following is not None and not isinstance(following, int):
-            raise TypeError("next is no number")
     except Exception as error:  # noqa: BLE001 - whatever a stranger sends
         raise _unreadable(error) from None
-    return RemotePage(rows, following)
+
+
+def _read_purges(after: int, page_after: Callable[[int], bytes]) -> Iterator[Purge]:
+    """The purges of all pages.
+
+    Raises:
+        RemoteFailed: a page is none, or the positions do not rise.
+    """
+    last: int | None = after
+    while last is not None:
+        try:
+            payload = cbor.decode(page_after(last))
+            purges = [(int(seq), int(element), bytes(r)) for seq, element, r in payload["purges"]]
+            last = payload["next"]
+            if any(
+                later <= earlier for earlier, later in pairwise([after, *(p[0] for p in purges)])
+            ):
+                raise ValueError("positions do not rise")
+            if last is not None and (not purges or last != purges[-1][0]):
+                raise ValueError("next is another position")
+        except RemoteFailed:
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever a stranger sends
+            raise _unreadable(error) from None
+        yield from purges
+        after = last or after
 
 
 def check_continues(

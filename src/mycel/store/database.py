@@ -40,6 +40,7 @@ from mycel.store.write.transaction import Guard, Transaction
 from mycel.store.write.writer import GroupMember, Writer
 
 if TYPE_CHECKING:
+    from mycel.store.log.purge_entries import KnownPurges
     from mycel.store.write.journal_copy import CopiedPage
 
 READ_ONCE_CACHE_KIB: Final = 2_048
@@ -397,7 +398,7 @@ class Store:
         self._writer.maintain(lambda on, _: results.append(work(on, *args, **kwargs)), wait=True)
         return results[-1]
 
-    def copy_journal(self, page: CopiedPage) -> Head:
+    def copy_journal(self, page: CopiedPage, purges: KnownPurges) -> Head:
         """Append transactions of another copy of this graph, with all that follows from them.
 
         Raises:
@@ -410,7 +411,7 @@ class Store:
         self.check_may_write()
         self.check_idle("Copy after the transaction.")
         return self._writer.copy(
-            lambda connection, registry, trees: copy_page(connection, registry, trees, page)
+            lambda connection, registry, trees: copy_page(connection, registry, trees, page, purges)
         )
 
     def derive(

@@ -209,6 +209,131 @@ def test_what_was_purged_there_has_to_be_cloned_again(tmp_path: Path) -> None:
             assert copy.verify().problems == ()
 
 
+def rename(db: mycel.Graph, kept: str, _link: str) -> None:
+    db.write(lambda tx: tx.move(kept, name=f"renamed {kept}"))
+
+
+def rename_and_edit(db: mycel.Graph, kept: str, link: str) -> None:
+    rename(db, kept, link)
+    db.write(lambda tx: tx.update(kept, attributes={"n": 2}))
+
+
+def exchange_names(db: mycel.Graph, kept: str, link: str) -> None:
+    other = db.get(link).object
+    (name, taken) = (db.get(each).name for each in (kept, other))
+    steps = [(kept, None, "between"), (other, None, name), (kept, None, taken)]
+    db.write(lambda tx: tx.move_concepts(steps))
+
+
+def relink(db: mycel.Graph, _kept: str, link: str) -> None:
+    db.write(lambda tx: tx.relink(link, object_=("Thing", "third")))
+
+
+def relink_and_rename(db: mycel.Graph, kept: str, link: str) -> None:
+    relink(db, kept, link)
+    rename(db, kept, link)
+
+
+def change_predicate(db: mycel.Graph, _kept: str, link: str) -> None:
+    db.write(lambda tx: tx.move(link, predicate="likes"))
+
+
+def rename_forget_and_rename(db: mycel.Graph, kept: str, link: str) -> None:
+    rename_and_edit(db, kept, link)
+    db.scrub(db.snapshot().entries, "first")
+    db.write(lambda tx: tx.move(kept, name="once more"))
+
+
+def rename_and_remove_a_link(db: mycel.Graph, kept: str, link: str) -> None:
+    rename_and_edit(db, kept, link)
+    db.write(lambda tx: tx.retire(link))
+
+
+def take_the_former_name(db: mycel.Graph, kept: str, link: str) -> None:
+    name = db.get(kept).name
+    rename(db, kept, link)
+    db.write(lambda tx: tx.put_concept("Thing", name))
+    db.write(lambda tx: tx.update(("Thing", name), attributes={"n": 3}))
+
+
+def test_a_graph_with_a_forgotten_past_is_cloned_exactly(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    changes = [rename, rename_and_edit, exchange_names, relink, relink_and_rename]
+    changes += [change_predicate, rename_forget_and_rename, rename_and_remove_a_link]
+    changes.append(take_the_former_name)
+    with mycel.open(tmp_path / "share.db", durability="off", core_capsules=False) as db:
+        for kind, name in (
+            ("Concept", "Thing"),
+            ("Proposition", "knows"),
+            ("Proposition", "likes"),
+        ):
+            db.write(lambda tx, k=kind, n=name: tx.put_concept(f"${k}Type", n))
+        third = db.write(lambda tx: tx.put_concept("Thing", "third"))
+        for change in changes:
+            case = change.__name__
+            kept, other = (
+                db.write(lambda tx, n=name: tx.put_concept("Thing", n))
+                for name in (f"kept {case}", f"other {case}")
+            )
+            link = db.add_edge(kept, "knows", other, data={"n": 0})
+            db.add_edge(link, "likes", third)
+            db.write(lambda tx, k=kept: tx.update(k, attributes={"n": 1}))
+            db.add_edge(third, "knows", kept)
+            change(db, kept, link)
+            db.add_edge(other, "likes", third)
+        source = FileSource(db, "share")
+        db.scrub(db.snapshot().entries, "the law")
+        for number, page_bytes in enumerate((1, pages.JOURNAL_BYTES_MAX)):
+            monkeypatch.setattr(pages, "JOURNAL_BYTES_MAX", page_bytes)
+            clone(source, tmp_path / f"{number}.db")
+            with mycel.open(tmp_path / f"{number}.db") as copy:
+                assert copy.snapshot() == db.snapshot()
+                assert copy.verify(replay=True).problems == ()
+                assert list(copy.edges_in(third)) == list(db.edges_in(third))
+            if number == 0:
+                db.purge(("Thing", "kept relink"), "asked for")
+                db.purge(kept, "asked for")  # That of the last case.
+        monkeypatch.setattr(pages, "JOURNAL_BYTES_MAX", 1)
+        db.write(lambda tx: tx.put_concept("Thing", "later"))
+        db.purge(("Thing", "later"), "asked for")
+        with mycel.open(tmp_path / "0.db") as copy:
+            before = copy.snapshot()
+            with pytest.raises(Unsupported, match="purged"):
+                pull(copy, source)
+            assert copy.snapshot() == before, "nothing came before the refusal"
+            assert copy.verify().problems == ()
+
+
+def purging(db: mycel.Graph, name: str) -> Callable[[int, int], None]:
+    """Purge a thing once, when a part of the graph was copied."""
+    doomed = [name]
+
+    def purge(after: int, _head: int) -> None:
+        if after >= 4 and doomed:
+            db.purge(("Thing", doomed.pop()), "asked for")
+
+    return purge
+
+
+def test_what_is_purged_while_a_clone_is_made_is_not_in_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pages, "JOURNAL_BYTES_MAX", 1)
+    for name in ("first", "last"):
+        with mycel.open(tmp_path / f"{name}.db", core_capsules=False) as db:
+            db.write(lambda tx: tx.put_concept("$ConceptType", "Thing"))
+            for thing in ("first", "between", "last"):
+                db.write(lambda tx, t=thing: tx.put_concept("Thing", t, {"text": "secret"}))
+            source = FileSource(db, "share")
+            head = source.head().entries
+            clone(source, tmp_path / f"{name}-mine.db", progress=purging(db, name))
+            assert db.snapshot().entries > head
+            with mycel.open(tmp_path / f"{name}-mine.db") as copy:
+                assert copy.snapshot() == db.snapshot()
+                assert copy.verify(replay=True).problems == ()
+
+
 # A remote that lies.
 
 Answer = Callable[[str], tuple[int, dict[str, str], bytes]]
@@ -251,6 +376,8 @@ def honest(db: mycel.Graph) -> Answer:
             case "/refs":
                 payload = {"workspace": "shop", "can": ["read"]} | pages.refs(db)
                 return 200, {}, json.dumps(payload).encode()
+            case "/journal/purges":
+                return 200, {}, pages.purges_page(db, int(given["after"]))
             case "/journal":
                 return 200, {}, pages.journal_page(db, int(given["after"]))
             case _:

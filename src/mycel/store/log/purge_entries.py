@@ -64,6 +64,24 @@ class PurgeFields(NamedTuple):
         return had[max(count - 1, 0)], had[max(before - 1, 0)]
 
 
+class KnownPurges:
+    """The purges that the journal of a copy leads to, in the order of their entries."""
+
+    def __init__(self) -> None:
+        self.by_entry: Final[dict[int, PurgeFields]] = {}
+        self.by_element: Final[dict[int, PurgeFields]] = {}
+        """The last one of each element, which has all keys that it ever had."""
+
+    def add(self, seq: int, element: int, record: bytes) -> None:
+        """Know one more, which comes after all others."""
+        self.by_entry[seq] = self.by_element[element] = PurgeFields.decode(record)
+
+    @property
+    def last(self) -> int:
+        """The entry of the last one; 0 for none."""
+        return next(reversed(self.by_entry), 0)
+
+
 def purges(connection: Connection, since: int = 0) -> Iterator[tuple[int, int, PurgeFields]]:
     """The purges after an entry: the entry, the element, and the record of each."""
     query = "SELECT seq, element, after FROM journal WHERE kind = 6 AND seq > ?"

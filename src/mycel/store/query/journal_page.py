@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final, NamedTuple
 
 from mycel.store.file.rows import Row
+from mycel.store.log.journal import Kind
 from mycel.store.query.reader import Reader
 
 _SIZE: Final = "16 + length(coalesce(before, '')) + length(coalesce(after, ''))"
@@ -19,8 +20,6 @@ class JournalPage(NamedTuple):
     """Each: seq, first_seq, time, actor by name, message, concepts root, edges root."""
     ends: list[Row]
     """The ends of the links that entries write: entry, subject, object."""
-    purges: list[Row]
-    """The purges that entries refer to: entry, record."""
     head: int
     """The position of the newest transaction."""
     next: int | None
@@ -60,12 +59,16 @@ def journal_page(reader: Reader, after: int, limit: int, bytes_max: int) -> Jour
             (after, last),
         )
     ]
-    purges = reader.fetch_all(
-        "SELECT p.seq, p.after FROM journal p WHERE p.seq IN (SELECT abs(j.purged) FROM journal j"
-        " WHERE j.seq > ? AND j.seq <= ? AND j.purged IS NOT NULL)",
-        (after, last),
+    return JournalPage(entries, transactions, ends, head, last if last < head else None)
+
+
+def purges_page(reader: Reader, after: int, limit: int) -> list[Row]:
+    """The purges after an entry, up to a number of them: entry, element, record."""
+    return reader.fetch_all(
+        f"SELECT seq, element, after FROM journal WHERE kind = {Kind.PURGE:d} AND seq > ?"
+        " ORDER BY seq LIMIT ?",
+        (after, limit),
     )
-    return JournalPage(entries, transactions, ends, purges, head, last if last < head else None)
 
 
 def journal_end(reader: Reader) -> int:

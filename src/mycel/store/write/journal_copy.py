@@ -10,7 +10,7 @@ is checked against the keys in the record.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 
 from mycel.errors import DatabaseCorrupt, MycelError, Unsupported
@@ -36,17 +36,18 @@ from mycel.store.file.layout import (
     OPEN_END,
     PROPOSITION_TYPE_NUMBER,
 )
-from mycel.store.file.rows import Row, fetch_all, fetch_first
+from mycel.store.file.rows import Row, fetch_all, fetch_first, table_of
 from mycel.store.index.properties import IndexedState
 from mycel.store.index.slots import NO_ENDS
 from mycel.store.log import marks
 from mycel.store.log.journal import EntryRow, Head, Kind
-from mycel.store.log.purge_entries import PurgeFields
+from mycel.store.log.purge_entries import KnownPurges, PurgeFields
 from mycel.store.log.registry import Registry
+from mycel.store.log.topological import inside_out
 from mycel.store.log.trees import StateTrees
+from mycel.store.query.reader import Reader
 from mycel.store.write.element_content import has_text
 from mycel.store.write.ledger import Ledger
-from mycel.store.write.rekey import present_key
 
 _NEW: Final = (Kind.PUT_CONCEPT, Kind.ADD_EDGE)
 _DEFINITIONS: Final = (
@@ -62,21 +63,56 @@ class CopiedPage(NamedTuple):
     transactions: list[tuple[Any, ...]]
     ends: Mapping[int, tuple[int, int]]
     """The ends of the link that an entry writes, by entry."""
-    purges: Mapping[int, bytes]
-    """The records of purges that entries refer to, by entry."""
+
+    def last_purge(self) -> int:
+        """The last purge that an entry refers to; 0 for none."""
+        return max((abs(row[-1]) for row in self.entries if row[-1] is not None), default=0)
+
+
+def check_not_here(reader: Reader, purges: KnownPurges) -> None:
+    """Check that a graph has nothing of what another copy has purged.
+
+    Raises:
+        Unsupported: it has.
+    """
+    for element, fields in purges.by_element.items():
+        _check_not_here(reader.connection, element, fields)
+
+
+def _check_not_here(connection: Connection, number: int, fields: PurgeFields) -> None:
+    if not number:
+        return
+    table = table_of(number)
+    query = f"SELECT 1 FROM {table}_past WHERE id = ?"
+    if fields.until is None:
+        query += f" UNION ALL SELECT 1 FROM {table} WHERE id = ?1"
+    else:
+        query += f" AND to_seq <= {fields.until:d}"
+    if fetch_first(connection, f"{query} LIMIT 1", (number,)) is not None:
+        raise Unsupported(
+            "Something was purged there that this copy has.",
+            hint="Clone it again, into another file; then delete this one.",
+        )
 
 
 def copy_page(
-    connection: Connection, registry: Registry, trees: StateTrees, page: CopiedPage
+    connection: Connection,
+    registry: Registry,
+    trees: StateTrees,
+    page: CopiedPage,
+    purges: KnownPurges,
 ) -> Head:
     """Apply whole transactions that follow the last one. Returns the head.
+
+    `purges` are all that come after the head that is here, up to the last one that an entry of the
+    page refers to.
 
     Raises:
         DatabaseCorrupt: the rows do not lead to the roots that they name.
         Unsupported: something that is here was purged there.
     """
     try:
-        copying = _Copying(connection, registry, trees, page)
+        copying = _Copying(connection, registry, trees, page, purges)
         return copying.run()
     except (IndexError, KeyError, TypeError, ValueError, AttributeError) as error:
         raise DatabaseCorrupt(f"The journal cannot be read: {error!r}.") from error
@@ -90,7 +126,12 @@ class _Copying:
     """The state of one page while it is applied."""
 
     def __init__(
-        self, connection: Connection, registry: Registry, trees: StateTrees, page: CopiedPage
+        self,
+        connection: Connection,
+        registry: Registry,
+        trees: StateTrees,
+        page: CopiedPage,
+        purges: KnownPurges,
     ) -> None:
         self._connection = connection
         self._registry = registry
@@ -98,7 +139,7 @@ class _Copying:
         self._page = page
         is_empty = fetch_first(connection, "SELECT 1 FROM tx LIMIT 1") is None
         self._head = Head.before_genesis() if is_empty else Head.read(connection)
-        self._purges = {seq: PurgeFields.decode(record) for seq, record in page.purges.items()}
+        self._purges = purges
         self._keys: dict[int, bytes] = {}
         """Present keys of elements."""
         self._former: dict[int, list[bytes]] = {}
@@ -156,27 +197,20 @@ class _Copying:
         elif kind == Kind.PURGE:
             self._purge(seq, number, after)
         elif purged is not None and purged > 0:
-            self._purged_entry(EntryRow(*row), self._purges[purged])
-        elif ids.is_concept(number):
-            self._concept(Kind(kind), number, before, after, purged)
+            self._purged_entry(EntryRow(*row), self._purges.by_entry[purged])
         else:
-            self._link(seq, Kind(kind), number, before, after, purged)
+            if purged is not None:
+                self._leave_purged_key(seq, number, self._purges.by_entry[-purged])
+            if ids.is_concept(number):
+                self._concept(Kind(kind), number, before, after, purged)
+            else:
+                self._link(seq, Kind(kind), number, before, after, purged)
 
     # Purges.
 
     def _purge(self, seq: int, number: int, record: bytes) -> None:
         fields = PurgeFields.decode(record)
-        until = seq if fields.until is None else fields.until
-        live = fetch_first(
-            self._connection,
-            "SELECT 1 FROM journal WHERE element = ? AND seq <= ? AND purged IS NULL LIMIT 1",
-            (number, until),
-        )
-        if number and live is not None:
-            raise Unsupported(
-                f"At {seq} something was purged that this copy has.",
-                hint="Clone it again, into another file; then delete this one.",
-            )
+        _check_not_here(self._connection, number, fields)
         if fields.defines and fields.number is not None and fields.name is not None:
             self._know_name(fields.defines, fields.number, fields.name)
         self._ledger.append_apart(Kind.PURGE, number, record)
@@ -186,14 +220,19 @@ class _Copying:
     def _purged_entry(self, row: EntryRow, fields: PurgeFields) -> None:
         """An entry whose content is gone; its hashes and the key of its element stay."""
         number = row.element
-        key, key_before = fields.keys_at(row.seq)
         if fields.defines and fields.number is not None and fields.name is not None:
             self._know_name(fields.defines, fields.number, fields.name)
-        if key != key_before:
-            self._leave(number, key_before)
+        key = self._leave_purged_key(row.seq, number, fields)
         self._know(number, key)
         self._changes(number).set(key, row.after)
         self._journal_purged(row)
+
+    def _leave_purged_key(self, seq: int, number: int, fields: PurgeFields) -> bytes:
+        """Leave the key that an element had before an entry. Returns the one that it has then."""
+        key, key_before = fields.keys_at(seq)
+        if key != key_before:
+            self._leave(number, key_before)
+        return key
 
     def _journal_purged(self, row: EntryRow) -> None:
         """Journal an entry that holds hashes in place of records."""
@@ -384,11 +423,42 @@ class _Copying:
         self._ledger.memory.remember(number, key)
 
     def _key(self, number: int) -> bytes:
-        key = self._keys.get(number)
-        if key is None:
+        if number not in self._keys:
             self._flush()
-            key = self._keys[number] = present_key(self._ledger, number)
-        return key
+            for element in inside_out(number, self._unknown_ends):
+                self._keys[element] = self._stored_key(element, self._key)
+        return self._keys[number]
+
+    def _unknown_ends(self, number: int) -> list[int]:
+        """The ends of a link that are links whose keys are not known."""
+        row = None if ids.is_concept(number) else self._stored(number)
+        ends = () if row is None else (row[0], row[2])
+        return [end for end in ends if not ids.is_concept(end) and end not in self._keys]
+
+    def _stored(self, number: int) -> Row | None:
+        """Type and name of a concept, or subject, predicate and object of a link."""
+        table = table_of(number)
+        columns = "type, name" if ids.is_concept(number) else "subject, predicate, object"
+        return fetch_first(
+            self._connection,
+            f"SELECT {columns} FROM {table} WHERE id = ?1 UNION ALL"
+            f" SELECT {columns} FROM {table}_past WHERE id = ?1 AND to_seq = {OPEN_END}",
+            (number,),
+        )
+
+    def _stored_key(self, number: int, key_of: Callable[[int], bytes]) -> bytes:
+        """The key of an element by its row; if its content is gone, by the record of the purge."""
+        row = self._stored(number)
+        if row is None:
+            fields = self._purges.by_element.get(number)
+            if fields is None:
+                raise DatabaseCorrupt(f"The element {number} is not there.")
+            return fields.keys_at(self._head.seq)[0]
+        registry = self._registry
+        if ids.is_concept(number):
+            return concept_key(registry.types.name(self._connection, row[0]), row[1])
+        predicate = registry.predicates.name(self._connection, row[1])
+        return proposition_key(key_of(row[0]), predicate, key_of(row[2]))
 
     def _key_with(self, number: int, prefix: bytes) -> bytes:
         """The key of an end, which has to begin as the record says."""
@@ -403,18 +473,7 @@ class _Copying:
         if known is not None:
             return known
         self._flush()
-        row = fetch_first(
-            self._connection,
-            "SELECT subject, predicate, object FROM proposition WHERE id = ?1 UNION ALL"
-            " SELECT subject, predicate, object FROM proposition_past WHERE id = ?1"
-            f" AND to_seq = {OPEN_END}",
-            (number,),
-        )
-        if row is None:
-            raise DatabaseCorrupt(f"The link {number} is not there.")
-        ends = [self._first_key(end) for end in (row[0], row[2])]
-        predicate = self._registry.predicates.name(self._connection, row[1])
-        return proposition_key(ends[0], predicate, ends[1])
+        return self._stored_key(number, self._first_key)
 
     def _first_key(self, number: int) -> bytes:
         """The key of an element before this transaction."""
