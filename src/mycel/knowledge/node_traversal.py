@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from dataclasses import asdict, dataclass, replace
+from itertools import chain
 from typing import Final
 
 from mycel.graph import traversal as graph
@@ -158,17 +159,22 @@ def _with_doubts(
     """The reached nodes; the reason of one that was reached over a doubted link says so."""
     numbers = {reached.element.id: reached.element.number for reached in found.nodes}
     start = found.nodes[0].element.number
+    places: dict[int, tuple[tuple[int, int, int], tuple[int, int, int]]] = {}
+    for reached in found.nodes[:DOUBTS_MAX]:
+        if not reached.path:
+            continue
+        *before, step = reached.path
+        near, far = numbers[before[-1].node] if before else start, reached.element.number
+        if (predicate := reader.find_predicate(step.relation)) is not None:
+            pair = (near, predicate, far), (far, predicate, near)
+            places[far] = pair if step.direction == "out" else pair[::-1]
+    links = lookup.links_between(reader, set(chain(*places.values())))
+    elements = reader.elements(links.values())
     marked = []
     for reached, node in zip(found.nodes[:DOUBTS_MAX], nodes, strict=False):
-        doubt = ""
-        if reached.path:
-            *before, step = reached.path
-            ends = numbers[before[-1].node] if before else start, reached.element.number
-            subject, object_ = ends if step.direction == "out" else ends[::-1]
-            link = reader.find_link(subject, step.relation, object_) or reader.find_link(
-                object_, step.relation, subject
-            )
-            doubt = "" if link is None else doubt_of(link.metadata)
+        ways = (links.get(place) for place in places.get(reached.element.number, ()))
+        link = next((elements[way] for way in ways if way is not None), None)
+        doubt = "" if link is None else doubt_of(link.metadata)
         marked.append(replace(node, reason=f"{node.reason}; {doubt}") if doubt else node)
     return [*marked, *nodes[DOUBTS_MAX:]]
 

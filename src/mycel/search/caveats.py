@@ -38,10 +38,17 @@ class Caveats(NamedTuple):
 
 
 def find_caveats(
-    reader: Reader, values: Mapping[int, ElementValues], name: Callable[[Concept], str]
+    reader: Reader,
+    values: Mapping[int, ElementValues],
+    name: Callable[[Concept], str],
+    newer: dict[int, list[int]] | None = None,
 ) -> Caveats:
-    """The caveats of elements by number; `name` tells what a successor is called."""
-    newer = successors(reader, [number for number in values if ids.is_concept(number)])
+    """The caveats of elements by number; `name` tells what a successor is called.
+
+    `newer` are the successors of the elements, if they are known.
+    """
+    if newer is None:
+        newer = successors(reader, [number for number in values if ids.is_concept(number)])
     others = {number for numbers in newer.values() for number in numbers}
     known = reader.elements(others) if others else {}
     now_us = time_of_state(reader)

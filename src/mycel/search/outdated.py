@@ -27,12 +27,12 @@ def lower_outdated(
     A successor has to pass the condition, and be none of the elements `without` which the search
     goes.
     """
-    known = _with_successors(reader, hits, condition, without)
+    known, newer = _with_successors(reader, hits, condition, without)
     values = {
         number: ElementValues(hit.element.metadata, hit.element.attributes)
         for number, hit in known.items()
     }
-    caveats = find_caveats(reader, values, lambda concept: shorten(concept.name, 200))
+    caveats = find_caveats(reader, values, lambda concept: shorten(concept.name, 200), newer)
     scores = {
         # Whoever asks for something by its name wants to see it.
         number: hit.score
@@ -53,21 +53,26 @@ def lower_outdated(
 
 def _with_successors(
     reader: Reader, hits: list[ElementHit], condition: Condition, without: frozenset[int]
-) -> dict[int, ElementHit]:
-    """Hits by number, and what supersedes them: it has at least the score of the hit."""
+) -> tuple[dict[int, ElementHit], dict[int, list[int]]]:
+    """Hits by number with what supersedes them, and the successors of each.
+
+    A successor has at least the score of the hit.
+    """
     known = {hit.element.number: hit for hit in hits}
     fresh = [number for number in known if ids.is_concept(number)]
+    newer: dict[int, list[int]] = {}
     for _ in range(SUCCESSIONS_FOLLOWED):
-        newer = successors(reader, fresh)
+        next_ones = successors(reader, fresh)
+        newer |= next_ones
         fresh = []
-        for old, number in ((old, other) for old, others in newer.items() for other in others):
+        for old, number in ((old, other) for old, others in next_ones.items() for other in others):
             heir = known.get(number)
             if heir is None and number not in without:
                 heir = _heir(reader, number, known[old], condition)
             if heir is not None and heir.score <= known[old].score:
                 known[number] = heir._replace(score=known[old].score)
                 fresh.append(number)
-    return known
+    return known, newer | successors(reader, fresh)
 
 
 def _heir(reader: Reader, number: int, hit: ElementHit, condition: Condition) -> ElementHit | None:

@@ -155,11 +155,11 @@ class _Search:
 
     def with_definitions(self, hits: list[ElementHit]) -> list[ElementHit]:
         """Hits of the whole graph, with definitions if nothing else fits or is named."""
+        if hits and (self._element == "PROPOSITION" or not all(hit.by_meaning for hit in hits)):
+            return hits
         passing = Passing.of(self._reader, self._filters)
         if not hits:
             return self._near_first(passing, frozenset())
-        if self._element == "PROPOSITION" or not all(hit.by_meaning for hit in hits):
-            return hits
         furniture = self._furniture
         search = ConceptSearch(self._reader, self._words, frozenset(), passing, KEYWORD, None)
         named = MATCH_SCORES["parts"].least

@@ -6,6 +6,7 @@ Modules:
 - `kinds`      notes and code, and questions that ask for code
 - `analysis`   the text of an element, and the terms of a question, for the full-text index
 - `queries`    phrases that elements have, as the text index is asked for them
+- `bm25`       the weight of a term in a text, as FTS5 computes it
 - `redaction`  secrets in a text, and their replacement
 - `snippets`   the part of a text that has the words of a question
 """

@@ -16,13 +16,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import chain
-from math import log
 from typing import Final, NamedTuple
 
 from mycel.model import ids
 from mycel.model.values import parse_object
 from mycel.store.backend.interface import ALL_TEXTS, Connection, Selection
 from mycel.store.backend.sqlite.connection import SqliteConnection
+from mycel.store.backend.tokens import tokens_of
 from mycel.store.file.layout import FTS
 from mycel.store.file.rows import json_array
 from mycel.store.index import text
@@ -30,6 +30,7 @@ from mycel.store.query.changed_texts import ChangedTexts
 from mycel.store.query.filters import ALL, Condition
 from mycel.store.query.reader import Reader
 from mycel.text.analysis import AnalysedText, body_text, terms_of
+from mycel.text.bm25 import frequency, rarity
 from mycel.text.names import ASIDE_KEY, Standing, called, with_parts
 from mycel.text.queries import (
     ColumnWeights,
@@ -55,10 +56,6 @@ COUNTED_MAX: Final = 1_000
 SENTENCE_WORDS: Final = 12
 """The usual number of words of a link, read as a sentence."""
 
-_K: Final = 1.2
-_B: Final = 0.75
-_RARITY_MIN: Final = 1e-6
-"""The constants of BM25, with the values of FTS5."""
 _ORDERING: Final = 1e-3
 
 
@@ -81,12 +78,7 @@ def counted(reader: Reader, terms: Iterable[str]) -> list[Term]:
 def usual_bm25(reader: Reader, terms: Iterable[Term]) -> float:
     """The BM25 score of a text of average length that has each of some terms once."""
     size = reader.connection.text_index.size(reader.connection)
-    return sum(_rarity(term, size) for term in terms if term.elements)
-
-
-def _rarity(term: Term, size: int) -> float:
-    """The inverse document frequency of a term, as FTS5 computes it."""
-    return max(log((size - term.elements + 0.5) / (term.elements + 0.5)), _RARITY_MIN)
+    return sum(rarity(size, term.elements) for term in terms if term.elements)
 
 
 class TermIndex:
@@ -322,18 +314,24 @@ def matches_in(
 
     How rare a term is, the index of all elements says.
     """
-    connection = in_memory((number, AnalysedText("", "", body)) for number, body in texts)
     size = reader.connection.text_index.size(reader.connection)
-    weights = {
-        number: (_K + 1) / (1 + _K * (1 - _B + _B * len(body.split()) / SENTENCE_WORDS))
-        for number, body in texts
-    }
-    bm25, counts = dict.fromkeys(weights, 0.0), dict.fromkeys(weights, 0)
-    for term in terms:
-        for number in connection.text_index.numbers(connection, any_of((term.text,)), ALL_TEXTS):
-            bm25[number] += weights[number] * _rarity(term, size)
-            counts[number] += 1
-    return [TextMatch(number, bm25[number], count) for number, count in counts.items() if count]
+    phrases = [(tokens_of(term.text), rarity(size, term.elements)) for term in terms]
+    matches = []
+    for number, body in texts:
+        tokens = tokens_of(body)
+        has = [value for phrase, value in phrases if _contains(tokens, phrase)]
+        if has:
+            weight = frequency(1, len(body.split()) / SENTENCE_WORDS)
+            matches.append(TextMatch(number, sum(weight * value for value in has), len(has)))
+    return matches
+
+
+def _contains(tokens: Sequence[str], phrase: Sequence[str]) -> bool:
+    """True if a text has the tokens of a phrase in a row."""
+    if len(phrase) == 1:
+        return phrase[0] in tokens
+    places = range(len(tokens) - len(phrase) + 1) if phrase else ()
+    return any(tokens[at : at + len(phrase)] == phrase for at in places)
 
 
 class Sentence(NamedTuple):

@@ -383,10 +383,10 @@ def links_after(
 def links_between(
     reader: Reader, places: Collection[tuple[int, int, int]]
 ) -> dict[tuple[int, int, int], int]:
-    """The live links with these subjects, predicates and objects, by number."""
+    """The links with these subjects, predicates and objects, by number, in the reader's state."""
     found = reader.fetch_all(
-        "SELECT p.subject, p.predicate, p.object, p.id FROM json_each(?1) j CROSS JOIN proposition"
-        " p WHERE p.subject = CAST(j.value ->> 0 AS BIGINT)"
+        f"{reader.tables_text}SELECT p.subject, p.predicate, p.object, p.id FROM json_each(?1) j"
+        " CROSS JOIN proposition p WHERE p.subject = CAST(j.value ->> 0 AS BIGINT)"
         " AND p.predicate = CAST(j.value ->> 1 AS BIGINT)"
         " AND p.object = CAST(j.value ->> 2 AS BIGINT)",
         (json_rows(places),),

@@ -18,9 +18,11 @@ SUCCESSORS_MAX: Final = 3
 def successors(reader: Reader, numbers: Collection[int]) -> dict[int, list[int]]:
     """The live concepts that supersede each of some elements, the newest first."""
     found: dict[int, list[int]] = {}
+    if not numbers:
+        return found
     for name, old, new in _LINKS:
         predicate = reader.find_predicate(name)
-        if predicate is None or not numbers:
+        if predicate is None:
             continue
         rows = reader.fetch_all(
             f"{reader.tables_text}SELECT p.{old}, p.{new} FROM json_each(?1) given"

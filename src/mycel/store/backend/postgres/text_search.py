@@ -9,17 +9,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from math import log
 from typing import Any, Final, NamedTuple
 
 from mycel.store.backend.interface import ALL_TEXTS, Selection
 from mycel.store.backend.postgres.text_terms import terms_of
 from mycel.store.file.rows import json_array, text_array
+from mycel.text.bm25 import frequency, rarity
 from mycel.text.queries import Column, ColumnWeights, TextMatch, TextQuery, any_of
 
-K: Final = 1.2
-B: Final = 0.75
-RARITY_MIN: Final = 1e-6
 _LAST: Final = "\U0010ffff"
 
 
@@ -112,10 +109,7 @@ def _scored(
     phrases = _phrases(query)
     total, length = connection.execute("SELECT elements, terms FROM text_total").fetchone()
     usual = length / total
-    rarity = [RARITY_MIN] * len(phrases)
-    for place, count in _counts(connection, phrases, None):
-        value = log((total - count + 0.5) / (count + 0.5))
-        rarity[place] = value if value > 0 else RARITY_MIN
+    rarities = {place: rarity(total, count) for place, count in _counts(connection, phrases, None)}
     sizes = dict(
         connection.execute(
             "SELECT element, keys + title + body FROM text_size WHERE element = ANY(?)",
@@ -126,9 +120,9 @@ def _scored(
     for place, number, title, body in _occurrences(connection, phrases, elements):
         had[number].append((place, title * columns.title + body * columns.body))
     for element in elements:
-        score, weight = 0.0, K * (1 - B + B * sizes[element] / usual)
+        score, length = 0.0, sizes[element] / usual
         for place, times in sorted(had[element]):
-            score += rarity[place] * ((times * (K + 1.0)) / (times + weight))
+            score += rarities[place] * frequency(times, length)
         yield TextMatch(element, score, len(had[element]))
 
 
