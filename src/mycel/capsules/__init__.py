@@ -6,7 +6,7 @@ Comments at the top of each file describe it:
     // version: 1.0.0
     // description: What happened: the episodes out of which lasting knowledge is distilled.
 
-`mycel.engine.seed` applies them in the order of `NAMES`.
+`mycel.engine.seed` applies them in the order of `NAMES`; `former` has values of earlier versions.
 """
 
 from __future__ import annotations
@@ -26,6 +26,9 @@ NAMES: Final = (
     "sleep_task",
     "self",
     "system",
+    "commitment",
+    "experience",
+    "skill",
 )
 """Every capsule of the core, each after those that it needs."""
 

@@ -87,6 +87,8 @@ _PANELS: Final = {
         "copy": "Copy the graph to another place, with its whole journal, and verify the copy.",
         "restore": "Replace the graph with a backup, which is verified first.",
         "sleep": "Run one cycle of upkeep: what is due, duplicates, contradictions.",
+        "retention": "Say how long elements are kept, and what becomes of them then; or show the"
+        " rules.",
         "demo": "Show the main commands on a small example graph.",
     },
     "Language": {

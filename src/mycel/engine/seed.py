@@ -1,9 +1,10 @@
 """Applies the shipped capsules: they add, and never overwrite.
 
-A missing concept or link is created. An existing concept gets only the attributes that it lacks, so
-that later versions of a capsule arrive and changes of the user stay; `upsert` would set attributes
-back. Metadata is given to what is created here, and to definitions that were bare. Applying the
-capsules again changes nothing and journals nothing.
+A missing concept or link is created. An existing concept gets only the attributes that it lacks,
+and new values of those that are as an earlier version of the capsule made them (`capsules.former`):
+later versions of a capsule arrive and changes of the user stay; `upsert` would set attributes back.
+Metadata is given to what is created here, and to definitions that were bare. Applying the capsules
+again changes nothing and journals nothing.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from functools import cache
 from typing import Final, NamedTuple
 
 from mycel.capsules import NAMES, read
+from mycel.capsules.former import FORMER_VALUES
 from mycel.errors import InternalError, NotFound, did_you_mean
 from mycel.kip import ast, parse
 from mycel.model.elements import Concept
@@ -93,11 +95,10 @@ class _Run:
             self.created += 1
             return
         self._ids[step.identity] = found.id
-        attributes = found.attributes
-        lacking = {key: step.attributes[key] for key in step.attributes if key not in attributes}
-        if lacking:
+        outdated = _outdated_attributes(found, step.attributes)
+        if outdated:
             metadata = step.metadata if _is_bare(found) else None
-            self._tx.update(found.id, attributes=lacking, metadata=metadata)
+            self._tx.update(found.id, attributes=outdated, metadata=metadata)
             self.filled += 1
 
     def link(self, step: _Link) -> None:
@@ -114,6 +115,22 @@ class _Run:
                 raise NotFound(f"There is no {identity[0]} {identity[1]!r}.")
             known = self._ids[identity] = concept.id
         return known
+
+
+def is_complete(concept: Concept) -> bool:
+    """True if applying the capsules would leave this concept as it is."""
+    return not _outdated_attributes(concept, shipped_concepts()[concept.type, concept.name])
+
+
+def _outdated_attributes(concept: Concept, shipped: JsonObject) -> JsonObject:
+    """The shipped attributes that a concept lacks, or has with a value of an earlier capsule."""
+    former = FORMER_VALUES.get((concept.type, concept.name), {})
+    attributes = concept.attributes
+    return {
+        key: value
+        for key, value in shipped.items()
+        if key not in attributes or attributes[key] in former.get(key, ())
+    }
 
 
 def _is_bare(concept: Concept) -> bool:

@@ -4,8 +4,8 @@ They are what a new graph begins with (`mycel.capsules`), and definitions that s
 ones which are made on first use. A document that somebody has changed, or linked to something, is
 no longer one of them, and has a file.
 
-`core_documents.json` has the SHA-256 of each document of a new graph by its path; a test compares
-it with a new graph.
+`core_documents.json` has the SHA-256 of each document of a new graph by its path, followed by those
+that it had in graphs of earlier versions; a test compares the first ones with a new graph.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ TABLE: Final = "core_documents.json"
 
 
 @cache
-def core_documents() -> Mapping[str, str]:
-    """The documents of a new graph: the SHA-256 of each by its path."""
-    table: dict[str, str] = orjson.loads((files("mycel.mirror") / TABLE).read_bytes())
+def core_documents() -> Mapping[str, list[str]]:
+    """The documents of a new graph: the SHA-256 of each by its path, the newest first."""
+    table: dict[str, list[str]] = orjson.loads((files("mycel.mirror") / TABLE).read_bytes())
     return table
 
 
@@ -43,9 +43,9 @@ def is_core_path(path: str) -> bool:
 
 
 def is_core(path: str, content: bytes) -> bool:
-    """True if a document is one that every new graph has."""
+    """True if a document is one that every new graph has or had."""
     known = core_documents().get(path)
-    return known is not None and known == sha256(content).hexdigest()
+    return known is not None and sha256(content).hexdigest() in known
 
 
 def default_definition(kind: str, name: str) -> Mapping[str, Any]:

@@ -36,8 +36,9 @@ _DURATION: Final = re.compile(r"([0-9]{1,6})(min|h|d|w|y)", re.ASCII)
 _SECONDS: Final = {"min": 60, "h": 3_600, "d": 86_400, "w": 604_800, "y": 31_536_000}
 _KEYS: Final = ("after", "from", "then", "keep_if")
 _WORDS: Final = re.compile(r"(\w+) +(\w+) +after +(\w+)(?: +unless +(\w+(?: *, *\w+)*))?", re.ASCII)
-WORDS_FORM: Final = (
-    'Write @retention("archive 90d after updated unless linked"), or @retention("never").'
+_WORDS_FORM: Final = (
+    'Write "archive 90d after updated unless linked", or "never". The first word is one of archive,'
+    " delete, purge and ask; the time counts from created, updated, last_used or expires_at."
 )
 _FORM: Final = (
     'Write {after: "180d", from: "created", then: "archive", keep_if: ["linked"]}, or "never".'
@@ -95,7 +96,7 @@ def retention_from_words(text: str) -> JsonObject | str:
         return NEVER
     match = _WORDS.fullmatch(words)
     if match is None:
-        raise ConstraintViolation(f"{quote_value(text)} is no rule of retention.", hint=WORDS_FORM)
+        raise ConstraintViolation(f"{quote_value(text)} is no rule of retention.", hint=_WORDS_FORM)
     end, after, start, reasons = match.groups()
     rule: JsonObject = {"after": after, "from": start, "then": end}
     if reasons:

@@ -3,18 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Literal, NamedTuple, TypeVar
+
+import orjson
 
 from mycel.engine.archive import archive_element, restore_element
 from mycel.engine.retention import set_element_retention, set_type_retention
 from mycel.engine.supersede import supersede_element
 from mycel.errors import ConstraintViolation
+from mycel.model.retention import RETENTION, retention_from_words, retention_in_words
 from mycel.store.database import Store
+from mycel.store.query import retention
 from mycel.store.query.refs import Ref
 from mycel.store.write.transaction import Transaction
 from mycel.upkeep.health import SHOWN_DEFAULT, Health, read_health
 
 T = TypeVar("T")
+
+
+class RetentionRule(NamedTuple):
+    """A rule of retention and what it is for; `words` is empty if it makes no sense."""
+
+    kind: Literal["type", "predicate", "element"]
+    target: str
+    words: str
+    rule: Any
 
 
 class UpkeepApi:
@@ -67,7 +80,8 @@ class UpkeepApi:
     ) -> bool:
         """Say how long instances of a type or predicate, or one element, are kept.
 
-        A rule is "never", or has `after`, `from`, `then` and `keep_if`. False if it was so already.
+        A rule has `after`, `from`, `then` and `keep_if`, or is in words: "archive 90d after updated
+        unless linked", or "never". False if it was so already.
 
         Raises:
             TypeMismatch: there is no such type or predicate.
@@ -79,7 +93,7 @@ class UpkeepApi:
                 "A rule of retention is for one target.",
                 hint="Pass one of type, predicate and ref.",
             )
-        value = rule if isinstance(rule, str) else dict(rule)
+        value = retention_from_words(rule) if isinstance(rule, str) else dict(rule)
 
         def work(tx: Transaction) -> bool:
             if ref is not None:
@@ -89,6 +103,19 @@ class UpkeepApi:
             return set_type_retention(tx, predicate or "", value, is_link=True)
 
         return self._run(work, by, "Set retention")
+
+    def retention_rules(self) -> list[RetentionRule]:
+        """All rules: those of types and predicates, and those of single elements."""
+        with self._store.reading() as reader:
+            rules = [
+                RetentionRule("predicate" if rule.is_link else "type", rule.name, *_read(rule.text))
+                for rule in retention.stored_rules(reader)
+            ]
+            for element in reader.elements(retention.with_own_rule(reader)).values():
+                own = element.metadata.get(RETENTION)
+                if own is not None:
+                    rules.append(RetentionRule("element", element.id, retention_in_words(own), own))
+        return rules
 
     def health(self, *, limit: int = SHOWN_DEFAULT) -> Health:
         """Everything stale, contested, duplicate or orphaned, where the graph grows, and the log.
@@ -101,3 +128,9 @@ class UpkeepApi:
     def _run(self, work: Callable[[Transaction], T], by: str | None, message: str) -> T:
         result: T = self._write(work, actor=by, message=message.removesuffix(": "))
         return result
+
+
+def _read(text: str) -> tuple[str, Any]:
+    """The words and the value of a rule that is stored as JSON."""
+    value = orjson.loads(text)
+    return retention_in_words(value), value

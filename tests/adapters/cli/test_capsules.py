@@ -42,6 +42,18 @@ def test_a_new_graph_has_all_that_is_shipped(run: Run) -> None:
     assert entry.keys() == {"name", "title", "version", "description", "applied"}
 
 
+@pytest.mark.usefixtures("garden")
+def test_a_graph_of_an_earlier_version_is_told_to_take_what_is_new(run: Run) -> None:
+    former = '{"subject_types": ["Event"]}'
+    put = ("concept", "put", "$PropositionType", "mentions", "--attributes", former)
+    assert run(*put, "--actor", "$system").status == 0
+    assert applied(run) == dict.fromkeys(NAMES, "yes") | {"event": "partly"}
+    doctor = run("doctor").stdout
+    assert "event incomplete; `mycel capsule apply core` completes them" in doctor
+    assert run("capsule", "apply", "core").stdout == "core: 1 completed concept.\n"
+    assert applied(run) == dict.fromkeys(NAMES, "yes")
+
+
 @pytest.mark.usefixtures("bare")
 def test_what_is_shipped_can_be_applied_by_name_in_any_order(run: Run) -> None:
     assert applied(run) == dict.fromkeys(NAMES, "no")

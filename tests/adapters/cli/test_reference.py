@@ -55,6 +55,7 @@ def test_the_commands_are_those_that_were_promised() -> None:
         "copy",
         "restore",
         "sleep",
+        "retention",
         "demo",
         "kip",
         "query",

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from mycel import capsules
+from mycel.capsules.former import FORMER_VALUES
 from mycel.kip import ast, parse
 from mycel.kip import format as format_command
 from mycel.schema.definitions import check_values, concept_definition, missing, unexpected
@@ -33,15 +34,30 @@ ATTRIBUTES = {
     "Insight": "description* insight_class* trigger correction context aliases[] confidence"
     " evidence_count first_observed last_observed",
     "SleepTask": "target_type* target_name* requested_action* reason* status priority result",
+    "Commitment": "commitment_class* description* due_at status fulfilled_at outcome beneficiary",
+    "Experience": "experience_class* goal* initial_state{}* status* started_at* ended_at outcome"
+    " success prediction_error surprise_score learning_value learning_value_scored_at"
+    " salience_score context{} raw_trace_ref consolidation_status",
+    "ExperienceStep": "index* kind* summary* timestamp state{} decision_rationale tool"
+    " expected_observation actual_observation prediction_error success raw_data_ref",
+    "Skill": "skill_class* description* goal* trigger_conditions[]* procedure[]* expected_outcome*"
+    " preconditions[] decision_rules[] success_criteria[] failure_signals[] recovery_strategy"
+    " execution_mode implementation_ref maturity utility evidence_count success_count"
+    " failure_count last_validated_at applicability_context{}",
 }
 PREDICATES = {
     "belongs_to_domain": (["*"], ["Domain"]),
-    "involves": (["Event"], ["Person"]),
-    "mentions": (["Event"], ["*"]),
-    "consolidated_to": (["Event"], ["*"]),
+    "involves": (["Event", "Experience"], ["Person"]),
+    "mentions": (["Event", "Experience"], ["*"]),
+    "consolidated_to": (["Event", "Experience"], ["*"]),
     "prefers": (["Person"], ["Preference"]),
     "learned": (["Person"], ["Insight"]),
     "assigned_to": (["SleepTask"], ["Person"]),
+    "committed_to": (["Person"], ["Commitment"]),
+    "owed_to": (["Commitment"], ["Person"]),
+    "has_step": (["Experience"], ["ExperienceStep"]),
+    "derived_insight": (["Experience"], ["Insight"]),
+    "compiled_to": (["Experience"], ["Skill"]),
 } | dict.fromkeys(BUILT_IN_PREDICATES, (["*"], ["*"]))
 
 
@@ -95,6 +111,12 @@ def test_a_capsule_says_what_it_is() -> None:
         "1.0.0",
         "The two meta-types, domains, and the domain that holds the schema itself.",
     )
+
+
+def test_former_values_are_no_longer_shipped() -> None:
+    for identity, attributes in FORMER_VALUES.items():
+        for key, former in attributes.items():
+            assert CONCEPTS[identity][key] not in former
 
 
 def test_only_what_is_shipped_can_be_read() -> None:

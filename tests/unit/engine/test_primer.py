@@ -251,7 +251,8 @@ def test_counts_of_a_large_graph_are_estimates_and_say_so(
     assert plants["instances"] == 3
     beside = next(each for each in told["proposition_types"] if each["name"] == "grows_beside")
     assert beside["about_links"] == pytest.approx(900, rel=0.1)
-    assert (beside["from"], beside["to"]) == (["Tool"], ["Tool"])
+    for end in ("from", "to"):  # The sample may hold one of the few links of plants.
+        assert beside[end] in (["Tool"], ["Tool", "Plant"])
 
 
 # Domains.

@@ -7,6 +7,7 @@ import pytest
 
 import mycel
 from mycel import capsules
+from mycel.capsules.former import FORMER_VALUES
 from mycel.engine.definition_guard import DefinitionGuard
 from mycel.engine.protection_guard import ProtectionGuard
 from mycel.engine.seed import Applied, apply, seed_graph
@@ -50,7 +51,7 @@ def run(tx: mycel.Transaction, text: str) -> None:
 def test_a_new_graph_gets_everything_in_one_transaction_of_the_system(store: Store) -> None:
     db = mycel.Graph(store)
     before = len(list(db.history.log()))
-    assert seed_graph(store) == Applied(concepts_created=19, concepts_filled=17, links_created=32)
+    assert seed_graph(store) == Applied(concepts_created=28, concepts_filled=17, links_created=41)
     entries = list(db.history.log())
     assert len(entries) == before + 1
     assert (entries[0].actor, entries[0].message) == ("$system", "add the core capsules")
@@ -114,6 +115,31 @@ def test_attributes_that_are_missing_are_filled_in(store: Store, db: mycel.Graph
     filled = concept(db, "$ConceptType", "Event")
     assert filled.attributes == event.attributes | {"description": "Ours."}
     assert filled.metadata["author"] == "tester"
+
+
+def test_values_of_earlier_capsules_are_replaced_and_those_of_users_stay(
+    store: Store, db: mycel.Graph
+) -> None:
+    """A graph of an earlier version takes what is new, and has then what a new graph has."""
+    shipped = {identity: concept(db, *identity).attributes for identity in FORMER_VALUES}
+    with db.transaction(actor="$system") as tx:
+        for identity, attributes in FORMER_VALUES.items():
+            values = {key: former[0] for key, former in attributes.items()}
+            tx.update(concept_in(tx, *identity).id, attributes=values)
+        for name in ("Commitment", "Experience", "ExperienceStep", "Skill"):
+            tx.retire(concept_in(tx, "$ConceptType", name).id)
+        for name in ("committed_to", "owed_to", "has_step", "derived_insight", "compiled_to"):
+            tx.retire(concept_in(tx, "$PropositionType", name).id)
+        tx.update(
+            concept_in(tx, "$PropositionType", "involves").id, attributes={"description": "Ours."}
+        )
+    changed = len(FORMER_VALUES)
+    assert seed_graph(store) == Applied(
+        concepts_created=9, concepts_filled=changed, links_created=9
+    )
+    ours = {("$PropositionType", "involves"): {"description": "Ours."}}
+    for identity, attributes in shipped.items():
+        assert concept(db, *identity).attributes == attributes | ours.get(identity, {})
 
 
 def test_what_others_have_made_keeps_its_origin(store: Store) -> None:

@@ -54,7 +54,12 @@ def test_a_rule_is_set_for_a_type_a_predicate_or_an_element(db: mycel.Graph, clo
     assert db.upkeep.set_retention(rule, type="Note")
     assert not db.upkeep.set_retention(rule, type="Note")
     assert db.upkeep.set_retention("never", ref=("Note", "old"))
-    assert db.upkeep.set_retention({"after": "1y"}, predicate="about")
+    assert db.upkeep.set_retention("archive 1y after created", predicate="about")
+    assert [rule[:3] for rule in db.upkeep.retention_rules()][-3:] == [
+        ("type", "Note", "archive 10d after created"),
+        ("predicate", "about", "archive 1y after created"),
+        ("element", db.get(("Note", "old")).id, "never"),
+    ]
     clock.turn(11)
     db.sleep()
     assert notes(db) == {"old"}

@@ -22,6 +22,7 @@
 - `nodes`          note, show, ls
 - `status`         status
 - `sleep`          sleep
+- `retention`      retention
 - `merges`         merge, conflicts, resolve, choices
 - `submission`     submit, proposal
 - `remotes`        remote, clone, pull, push, follow

@@ -165,27 +165,31 @@ def _capsule_fields(info: CapsuleInfo, applied: str | None) -> dict[str, Any]:
 
 
 def presence(db: Graph, name: str) -> str:
-    """The share of a shipped capsule's concepts in the graph: yes, partly or no."""
+    """The share of a shipped capsule that is in the graph: yes, partly or no."""
     from mycel.capsules import read
     from mycel.kip import ast, parse
 
     command = parse(read(name))
     found = {
-        _is_there(db, block.matcher)
+        _presence_of(db, block.matcher)
         for upsert in (command.upserts if isinstance(command, ast.Capsule) else ())
         for block in upsert.blocks
         if isinstance(block, ast.ConceptBlock)
     }
-    return "partly" if len(found) > 1 else "yes" if True in found else "no"
+    return found.pop() if len(found) == 1 else "partly"
 
 
-def _is_there(db: Graph, matcher: Any) -> bool:
+def _presence_of(db: Graph, matcher: Any) -> str:
+    from mycel.engine.seed import is_complete
+
     try:
         concept = db.get_concept(matcher.type.value, matcher.name.value)
     except MycelError:  # Its type is not defined.
-        return False
+        return "no"
     # The store itself defines a few predicates, without attributes.
-    return concept is not None and bool(concept.attributes)
+    if concept is None or not concept.attributes:
+        return "no"
+    return "yes" if is_complete(concept) else "partly"
 
 
 @capsule.command("export")
