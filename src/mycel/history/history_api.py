@@ -190,7 +190,7 @@ class History:
 
         def work(tx: Transaction) -> Diff:
             before = state_at(tx.reader, entry.first_seq - 1)  # It may be scrubbed.
-            return rollback.revert(tx, before, State(entry.seq))
+            return rollback.revert(tx, before, entry.seq)
 
         return self._lead_back(work, by, said, dry_run=dry_run)
 

@@ -10,11 +10,12 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from mycel.errors import ConstraintViolation, MycelError
-from mycel.history.state_steps import Goal, Obstacle, reach
+from mycel.history.state_steps import LISTED_MAX, Goal, Obstacle, reach
 from mycel.model.elements import Concept, Element, Proposition
 from mycel.model.names import META_TYPES
 from mycel.model.state import LIVE, State
 from mycel.model.values import object_text
+from mycel.store.query.commits import later_transactions
 from mycel.store.query.diff import (
     ABSENT,
     Diff,
@@ -73,8 +74,8 @@ def _is_declared_alike(change: ElementChange) -> bool:
     )
 
 
-def revert(tx: Transaction, before: State, after: State) -> Diff:
-    """Take back what changed from one state to the next, and keep what changed since.
+def revert(tx: Transaction, before: State, after: int) -> Diff:
+    """Take back what changed from one state to that after an entry, and keep what changed since.
 
     Elements that it purged stay away; the difference counts them.
 
@@ -82,7 +83,7 @@ def revert(tx: Transaction, before: State, after: State) -> Diff:
         ConstraintViolation: a value has changed since, it would break something else, or the commit
             has only purged.
     """
-    back = diff(tx.reader, after, before)
+    back = diff(tx.reader, State(after), before)
     if back.purged and not back.elements:
         raise ConstraintViolation(
             "This commit has purged elements, and a purge cannot be taken back: nothing is left of"
@@ -94,6 +95,7 @@ def revert(tx: Transaction, before: State, after: State) -> Diff:
     )
     goals: list[Goal] = []
     obstacles: list[Obstacle] = []
+    changed_since: set[int] = set()
     for change in back.elements:
         now = next(
             (live[version.number] for version in change.versions if version.number in live), None
@@ -102,10 +104,12 @@ def revert(tx: Transaction, before: State, after: State) -> Diff:
             then = _taken_back(change, now)
         except _ChangedSinceError as error:
             obstacles.append(Obstacle(change.label, str(error), MycelError.code))
+            changed_since.update(version.number for version in change.versions)
             continue
         if now is not None or then is not None:  # Otherwise it is gone already.
             goals.append(Goal(change.label, now, then))
-    reach(tx, goals, back.twins, obstacles)
+    later = later_transactions(tx.reader, changed_since, after, LISTED_MAX)
+    reach(tx, goals, back.twins, obstacles, later)
     return back
 
 

@@ -26,10 +26,12 @@ from mycel.errors import (
     MycelError,
     NotFound,
 )
+from mycel.model.commits import short
 from mycel.model.elements import Concept, Element, Proposition
-from mycel.model.names import META_TYPES, first_few
+from mycel.model.names import META_TYPES, first_few, shorten
 from mycel.model.values import own_metadata
 from mycel.store.query.alignment import NEW
+from mycel.store.query.commits import LogEntry
 from mycel.store.query.diff import either
 from mycel.store.query.lookup import find_by_name
 from mycel.store.write.bulk import BATCH_ROWS, ConceptRow
@@ -37,6 +39,9 @@ from mycel.store.write.transaction import Transaction
 
 LISTED_MAX: Final = 20
 """The number of obstacles in the message of an error; its data has all of them."""
+
+
+COMMITS_SHOWN: Final = 5
 
 
 GONE: Final = 0
@@ -97,8 +102,11 @@ def reach(
     goals: Sequence[Goal],
     twins: Mapping[int, int],
     obstacles: Sequence[Obstacle] = (),
+    later: Sequence[LogEntry] = (),
 ) -> None:
     """Make elements what they were, in a rollback.
+
+    `later` are the commits that the obstacles come from, newest first.
 
     Raises:
         ConstraintViolation: something does not allow it, or obstacles are known already. Its data
@@ -110,13 +118,29 @@ def reach(
     listed = first_few(
         [f"{obstacle.element}: {obstacle.message}" for obstacle in found], LISTED_MAX
     )
-    hint = "Choose other paths, or change what stands in the way first."
+    hint = _advice(later)
     if any(obstacle.code == ImmutableTarget.code for obstacle in found):
         hint += " A schema is changed by applying another one: db.schema.apply."
     raise ConstraintViolation(
         "This would break, so nothing was changed:\n  " + "\n  ".join(listed),
         hint=hint,
-        data={"obstacles": [obstacle._asdict() for obstacle in found]},
+        data={"obstacles": [obstacle._asdict() for obstacle in found]}
+        | ({"commits": [entry.commit for entry in later]} if later else {}),
+    )
+
+
+def _advice(later: Sequence[LogEntry]) -> str:
+    """The sentence about what to do next."""
+    if not later:
+        return "Choose other paths, or change what stands in the way first."
+    commits = first_few(
+        [f"{short(entry.commit)} of {entry.actor} ({shorten(entry.message)})" for entry in later],
+        COMMITS_SHOWN,
+    )
+    return (
+        "Changed since by "
+        + ", ".join(commits)
+        + ". Revert these first, in this order, or write the values that should be there."
     )
 
 

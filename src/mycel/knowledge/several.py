@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from mycel.errors import NotFound
+from mycel.errors import NotFound, TypeMismatch
 from mycel.knowledge.elsewhere import Elsewhere
 from mycel.knowledge.knowledge import Knowledge
 from mycel.knowledge.knowledge_view import KnowledgeView
@@ -62,13 +62,32 @@ class SeveralWorkspaces:
         """Take the workspaces. The caller closes their graphs."""
         self._workspaces: Final = dict(workspaces)
 
-    def search(self, words: str, *, limit: int = 10, **how: Any) -> list[PlacedHit]:
-        """Hits of all workspaces, ranked together; the options are those of `Knowledge.search`."""
-        hits = [
-            PlacedHit(name, hit)
-            for name, knowledge in self._workspaces.items()
-            for hit in knowledge.search(words, limit=limit, **how)
-        ]
+    def search(
+        self, words: str, *, limit: int = 10, near: str | None = None, **how: Any
+    ) -> list[PlacedHit]:
+        """Hits of all workspaces, ranked together; the options are those of `Knowledge.search`.
+
+        A workspace without a type that is asked for has no hits. One without the node of `near`
+        is searched without it.
+
+        Raises:
+            TypeMismatch: no workspace has the type.
+            NotFound: no workspace has the node of `near`.
+        """
+        if near is not None:
+            near = self.get(near)[0].node.uri
+        hits: list[PlacedHit] = []
+        mismatches: list[TypeMismatch] = []
+        for name, knowledge in self._workspaces.items():
+            how["near"] = near if near is not None and knowledge.has(near) else None
+            try:
+                hits += (
+                    PlacedHit(name, hit) for hit in knowledge.search(words, limit=limit, **how)
+                )
+            except TypeMismatch as error:
+                mismatches.append(error)
+        if mismatches and len(mismatches) == len(self._workspaces):
+            raise mismatches[0]
         return sorted(hits, key=lambda placed: (-placed.hit.score, placed.workspace))[:limit]
 
     def get(self, uri: str) -> list[PlacedNode]:

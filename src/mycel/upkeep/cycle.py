@@ -387,7 +387,9 @@ class Cycle:
             values = {LAST: report.began, LOG: entries[-REPORTS_KEPT:], **self._noted}
             tx.update(system.id, attributes=values)
 
-        self._store.run(work, actor=SYSTEM_ACTOR, message=f"Sleep cycle: {report.summary}"[:500])
+        self._store.run(
+            work, actor=SYSTEM_ACTOR, message=f"Sleep cycle report: {report.summary}"[:500]
+        )
 
 
 STEPS: Final[tuple[tuple[str, Step], ...]] = (

@@ -7,10 +7,12 @@ from pathlib import Path
 import pytest
 
 import mycel
+from mycel.cli.commands.concepts import search
 from mycel.store.file.workspace_databases import database_of
 from tests.adapters.cli.conftest import Run
 
 HOME = Path(".knowledge_engine")
+GLOBAL_OPTIONS = {"db", "workspace", "branch", "actor", "message", "json"}
 
 
 def used(run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> str | None:
@@ -115,7 +117,6 @@ def test_several_workspaces_are_searched_together(run: Run) -> None:
     }
     assert len(run("search", "--all", "drink", "--limit", "2", "--json").objects) == 2
     assert run("search", "--workspace", "one,four", "tea").status == 1
-    assert run("search", "--all", "--by", "ada", "tea").status == 2
     with mycel.open(workspace="one") as one, mycel.open(workspace="two") as two:
         opened = {"one": one, "two": two}
         several = mycel.SeveralWorkspaces(
@@ -125,6 +126,75 @@ def test_several_workspaces_are_searched_together(run: Run) -> None:
         assert [each.workspace for each in placed] == ["two"]
         with pytest.raises(mycel.errors.NotFound):
             several.get("concept://two/none")
+
+
+def test_options_of_a_search_mean_the_same_for_several_workspaces(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert run("init", "--workspace", "one").status == 0
+    with mycel.open(workspace="one", actor="ada") as db:
+        one = mycel.Knowledge(db, workspace="one")
+        db.write(lambda tx: tx.define_type("Recipe"))
+        one.add("/tea/green", content="Tea is steeped.", type="Recipe")
+        one.add("/tea/black", content="Tea is boiled.", metadata={"origin": "india"})
+        one.add("/tea/old", content="Tea was tea.", metadata={"valid_until": "2020-01-01"})
+        one.add("/salt", content="Tea with salt.", type="Event")
+        one.add("concept://two/tea", content="Tea of a neighbour.")
+        one.link("/tea/green", "served_with", "/salt", properties={"why": "Tea likes it."})
+        one.add("/yesterday", content="Tea from yesterday.")
+        one.archive(["/yesterday"])
+    with mycel.open(workspace="one", actor="ben") as db:
+        mycel.Knowledge(db, workspace="one").add("/two", content="Tea for two.", type="Note")
+    assert run("init", "--workspace", "two").status == 0
+    with mycel.open(workspace="one") as db:
+        now = next(db.history.log(limit=1)).time.isoformat()
+    examples: dict[str, tuple[str, ...]] = {
+        "kind": ("notes", "code"),
+        "elements": ("concept", "edge"),
+        "mode": ("keyword",),
+        "types": ("Recipe", "Note"),
+        "without": ("Event",),
+        "path": ("concept://one/tea",),
+        "in_workspace": ("one", "two"),
+        "by": ("ada", "ben"),
+        "since": ("2020-01-01", "2999-01-01"),
+        "until": ("2020-01-01", "2999-01-01"),
+        "metadata": ('{"origin": "india"}',),
+        "near": ("concept://one/salt",),
+        "as_of": (now,),
+        "for_time": ("2010-01-01", "2999-01-01"),
+        "include_archived": ("",),
+        "limit": ("1", "3"),
+    }
+    options = {option.name: option.opts[0] for option in search.params[1:]}
+    assert examples.keys() == options.keys() - {"in_all", *GLOBAL_OPTIONS}, (
+        "Give each option an example."
+    )
+
+    def hits(*words: str) -> list[str]:
+        done = run("search", "tea", *words, "--json")
+        assert done.status == 0, done.stderr
+        return [hit["found"]["id"] if "found" in hit else hit["id"] for hit in done.objects]
+
+    unfiltered = hits("--workspace", "one,", "--limit", "9")
+    has_effect = set()
+    for name, values in examples.items():
+        for value in values:
+            words = (options[name], *filter(None, (value,)))
+            words += () if name == "limit" else ("--limit", "9")
+            alone = words if name == "elements" else (*words, "--element", "concept")
+            several = hits("--workspace", "one,", *words)
+            assert several == hits("--workspace", "one", *alone), words
+            assert sorted(several) == sorted(hits("--all", *words)), words
+            if several != unfiltered:
+                has_effect.add(name)
+    assert has_effect >= examples.keys() - {"mode", "near", "as_of"}
+    assert run("search", "tea", "--all", "--type", "Recipe").status == 0
+    assert run("search", "tea", "--all", "--type", "Nothing").status == 2
+    assert run("search", "tea", "--all", "--near", "concept://one/nothing").status == 1
+    for words in (("--as-of", "1"), ("--branch", "draft"), ("--db", "one.db")):
+        assert run("search", "tea", "--all", *words).status == 2, words
 
 
 def test_several_workspaces_are_read_and_traversed_together(
@@ -153,4 +223,6 @@ def test_several_workspaces_are_read_and_traversed_together(
         ]
         assert (near[1]["cost"], near[1]["text"]) == (0.3, "It pumps.")
     assert run("traverse", "--all", "concept://one/start", "--as-of", "1").status == 2
+    refusal = run("traverse", "--all", "concept://one/start", "--for-time", "2026-01-01")
+    assert "--for-time" in refusal.stderr
     assert run("traverse", "--all", "concept://one/none").status == 1

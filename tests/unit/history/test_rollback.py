@@ -6,6 +6,7 @@ import pytest
 
 import mycel
 from mycel.errors import ConstraintViolation, NotFound
+from mycel.model.commits import short
 from tests.unit.store.given import TickingClock
 
 A, X, B = (f"concept://w/{name}" for name in ("a", "a/x", "b"))
@@ -174,6 +175,21 @@ def test_a_revert_is_refused_where_something_has_changed_since(db: mycel.Graph) 
         X: "It was added again since.",
         "concept://w/new": "It has changed since.",
     }
+    later = [entry.commit for entry in db.history.log(limit=4)]
+    assert caught.value.data["commits"] == later
+    assert f"Changed since by {short(later[0])}" in caught.value.hint
+
+
+def test_the_commits_that_are_in_the_way_of_a_revert_can_be_reverted_first(db: mycel.Graph) -> None:
+    first = update(db, A, n=1)
+    update(db, B, n=1)
+    db.write(lambda tx: tx.update(A, attributes={"n": 2}), message="a second thought")
+    with pytest.raises(ConstraintViolation, match=r"attributes\.n has changed since") as caught:
+        db.history.revert(first, dry_run=True)
+    assert "a second thought" in caught.value.hint
+    for commit in (*caught.value.data["commits"], first):
+        db.history.revert(commit)
+    assert number(db, A) == 0
 
 
 def test_what_was_scrubbed_can_neither_be_compared_nor_led_back_to(db: mycel.Graph) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import rich_click as click
 
 from mycel.cli.commands.mcp import knowledge_of
+from mycel.cli.commands.workspace import names_several, several_workspaces
 from mycel.cli.console.conflict_warnings import warn_conflicts
 from mycel.cli.console.context import Command, Group, Invocation, pass_session
 from mycel.cli.console.labels import labels, readable
@@ -34,6 +35,7 @@ from mycel.text.kinds import KINDS, NOTES
 if TYPE_CHECKING:
     from mycel.api.graph import Graph
     from mycel.api.graph_view import GraphView
+    from mycel.knowledge.knowledge_view import Sought
     from mycel.store.write.transaction import Transaction
 
 _CONCEPT = "TYPE NAME|TYPE:NAME|URI|ID"
@@ -54,6 +56,8 @@ _OPTIONS = {
     "for_time": "FOR TIME",
 }
 """Options of `mycel search`, and of SEARCH."""
+_FILTERS = {"in_workspace": "workspace", "by": "actor"}
+"""Options of `mycel search` that `Knowledge.search` calls otherwise."""
 
 MENTIONS_MAX = 20
 
@@ -352,11 +356,12 @@ def search(
 
     It is SEARCH of KIP: a score of 1 is the very name. Edges have the words of their ends too, so
     they come after the concepts. With --type and without --element, concepts are searched. With
-    --all or --workspace a,b nodes of several workspaces are ranked together.
+    --all or --workspace a,b several workspaces are ranked together, without --element only nodes.
     """
-    if options.pop("in_all") or "," in session.given.get("workspace", ""):
-        others = {"types": types, "without": without, "include_archived": include_archived}
-        _search_several(session, words, options | others, limit)
+    if options.pop("in_all") or names_several(session):
+        filters = {_FILTERS.get(name, name): value for name, value in options.items()}
+        filters |= {"without": without or None, "include_archived": include_archived}
+        _search_several(session, words, elements, types, filters, limit)
         return
     elements = elements or (("concept",) if types or without else tuple(_SOUGHT))
     # No deadline: a thread that derives passages would end with this process.
@@ -421,22 +426,30 @@ class _Found(NamedTuple):
 
 
 def _search_several(
-    session: Invocation, words: tuple[str, ...], options: dict[str, Any], limit: int
+    session: Invocation,
+    words: tuple[str, ...],
+    elements: tuple[str, ...],
+    types: tuple[str, ...],
+    filters: dict[str, Any],
+    limit: int,
 ) -> None:
     """Search the workspaces that `--workspace` names, or all of them."""
-    from mycel.cli.commands.workspace import several_workspaces
-
-    known = ("mode", "types")
-    others = sorted(name for name, value in options.items() if value and name not in known)
-    if others:
-        raise click.UsageError(
-            f"Several workspaces are searched with --type, --mode and --limit alone, not with"
-            f" --{others[0].replace('_', '-')}."
-        )
+    if isinstance(filters["as_of"], int):
+        raise click.UsageError("Each workspace counts its own entries: give --as-of a time.")
+    sought: Sought = "any" if len(set(elements)) > 1 else "node"
+    if set(elements) == {"edge"}:
+        sought = "relation"
+    warnings: list[str] = []
     with several_workspaces(session) as several:
         hits = several.search(
-            " ".join(words), limit=limit, mode=options["mode"], type=options["types"] or None
+            " ".join(words),
+            limit=limit,
+            element=sought,
+            type=types or None,
+            warnings=warnings,
+            **filters,
         )
+    session.out.warn(dict.fromkeys(warnings))
     session.out.list(
         hits,
         ("workspace", "score", "uri", "text"),

@@ -98,7 +98,8 @@ def _traverse_several(
     others = {"as-of": as_of, "follow": follow} | bounds
     for name, value in others.items():
         if value:
-            raise click.UsageError(f"Several workspaces are traversed without --{name}.")
+            option = name.replace("_", "-")
+            raise click.UsageError(f"Several workspaces are traversed without --{option}.")
     with several_workspaces(session) as several:
         nodes = several.traverse(start, **known)
     session.out.list(

@@ -243,6 +243,9 @@ def several_workspaces(session: Invocation) -> Iterator[SeveralWorkspaces]:
     """The workspaces that `--workspace a,b` names, or all of them, for the time of a block."""
     from mycel.knowledge.several import SeveralWorkspaces
 
+    for option in ("db", "branch"):
+        if option in session.given:
+            raise click.UsageError(f"Several workspaces are read without --{option}.")
     text = session.given.get("workspace", "")
     with ExitStack() as stack:
         opened = open_workspaces(list(filter(None, text.split(","))) or workspaces_of(Path.home()))

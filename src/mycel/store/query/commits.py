@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import Any, Final, NamedTuple
 
@@ -171,6 +171,22 @@ def transactions_after(reader: Reader, seq: int, limit: int) -> list[LogEntry]:
     """The transactions that ended after an entry, oldest first."""
     query = f"SELECT {_TX} FROM tx WHERE seq > ? ORDER BY seq LIMIT ?"
     return [_entry(reader, row) for row in reader.fetch_all(query, (seq, limit))]
+
+
+def later_transactions(
+    reader: Reader, numbers: Iterable[int], after: int, limit: int
+) -> list[LogEntry]:
+    """The transactions after an entry that changed one of some elements, newest first."""
+    chosen = sorted(numbers)
+    versions = " UNION ".join(
+        _versions(table, f"v.id IN ({', '.join(map(str, ids)) or 'NULL'})")
+        for table, ids in (
+            ("concept", [number for number in chosen if not number & 1]),
+            ("proposition", [number for number in chosen if number & 1]),
+        )
+    )
+    query = f"SELECT {_TX} FROM tx WHERE seq > ? AND {_touched(versions)} ORDER BY seq DESC LIMIT ?"
+    return [_entry(reader, row) for row in reader.fetch_all(query, (after, limit))]
 
 
 def changed_elements(reader: Reader, entry: LogEntry, limit: int) -> list[int]:
