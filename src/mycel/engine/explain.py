@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import asdict
 from time import perf_counter
-from typing import Any
+from typing import Any, Final
 
 from mycel.engine.find import moment_value
 from mycel.engine.outcome import Outcome
@@ -28,6 +28,9 @@ from mycel.store.query.history import state_at
 from mycel.store.query.reader import Reader
 from mycel.store.query.statistics import StoreStatistics
 from mycel.store.query.vocabulary import Vocabulary
+
+LIMITED: Final = (ast.Update, ast.Archive, ast.Restore, ast.TakeStance, ast.SetRetention)
+"""The statements that change as many elements as their LIMIT says."""
 
 
 def explain(reader: Reader, command: ast.Command, values: Values) -> dict[str, Any]:
@@ -115,11 +118,8 @@ def _compiled(command: ast.Command, query: ir.Query, dialect: Dialect) -> Statem
     if isinstance(command, ast.Find):
         past = command.as_of is not None
         return compile_query(query, limited=command.limit is not None, past=past, dialect=dialect)
-    return compile_numbers(
-        query,
-        limited=isinstance(command, ast.Update) and command.limit is not None,
-        dialect=dialect,
-    )
+    limited = isinstance(command, LIMITED) and command.limit is not None
+    return compile_numbers(query, limited=limited, dialect=dialect)
 
 
 def _format_operand(value: ir.Value) -> Any:

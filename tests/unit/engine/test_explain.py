@@ -14,6 +14,26 @@ from tests.unit.engine.town import towns
 FIND = 'FIND(?t.name) WHERE { ?t {type: "Town", name: "t1"} }'
 BY_NAME = FIND.replace('"t1"', ":name")
 MERGE = 'MERGE CONCEPT ?a INTO ?b WHERE { ?a {name: "t0"} ?b {type: "Town", name: "t1"} }'
+LIMITED = (
+    "UPDATE ?t SET ATTRIBUTES { size: 1 }",
+    'ARCHIVE ?t BECAUSE "gone"',
+    "RESTORE ?t",
+    "SUPPORT ?t WITH {confidence: 0.5}",
+    'SET RETENTION {after: "1d"} FOR ?t',
+)
+TOWNS = 'WHERE { ?t {type: "Town"} }'
+LIMITED = (
+    f"UPDATE ?t SET ATTRIBUTES {{ size: 9 }} {TOWNS}",
+    f'ARCHIVE ?t BECAUSE "gone" {TOWNS}',
+    f"RESTORE ?t {TOWNS}",
+    'SUPPORT ?l WITH {confidence: 0.5} WHERE { ?l (?a, "feeds", ?b) }',
+    f'SET RETENTION {{after: "1d"}} FOR ?t {TOWNS}',
+)
+SUPERSEDE = (
+    'SUPERSEDE ?t WITH ?u WHERE { ?t {type: "Town", name: "t1"} ?u {type: "Town", name: "t2"} }'
+)
+SET_TYPE_RETENTION = 'SET RETENTION {after: "1d"} FOR CONCEPT TYPE "Town"'
+DEFINE = 'UPSERT { CONCEPT { {type: "$PropositionType", name: "supersedes"} SET ATTRIBUTES { } } }'
 UPSERT = 'UPSERT { CONCEPT { {type: "Town", name: "new"} } }'
 
 
@@ -95,10 +115,37 @@ def test_what_means_nothing_is_refused_as_it_would_be(db: mycel.Graph) -> None:
             db.execute(f"EXPLAIN {word}{FIND.replace('Town', 'Tower')}")
 
 
-def test_an_explained_limit_is_that_of_the_command(db: mycel.Graph) -> None:
-    command = 'UPDATE ?t SET ATTRIBUTES { size: 1 } WHERE { ?t {type: "Town"} }'
+@pytest.mark.parametrize("command", LIMITED)
+def test_an_explained_limit_is_that_of_the_command(db: mycel.Graph, command: str) -> None:
+    before = db.snapshot()
     assert "LIMIT ?" not in told(db, command)["sql"]
     assert told(db, f"{command} LIMIT 2")["sql"].endswith("LIMIT ?2")
+    assert db.snapshot() == before
+
+
+@pytest.mark.parametrize(
+    ("command", "targets"),
+    [*((f"{command} LIMIT 1", 2) for command in LIMITED), (SUPERSEDE, 2), (SET_TYPE_RETENTION, 0)],
+)
+def test_an_explained_change_tells_its_targets_and_a_dry_run_its_result(
+    db: mycel.Graph, command: str, targets: int
+) -> None:
+    db.execute(DEFINE)
+    if command.startswith("RESTORE"):
+        db.execute('ARCHIVE ?t WHERE { ?t {type: "Town"} }')
+    before = db.snapshot()
+    stages = told(db, command)
+    assert ("sql" in stages) == bool(targets)
+    if targets:
+        bindings = [2 if value == ":#limit" else value for value in stages["bindings"]]
+        with db._store.reading() as reader:
+            rows = reader.connection.execute(stages["sql"], tuple(bindings)).fetchall()
+        assert len({number for row in rows for number in row}) == targets
+    rehearsed = db.execute(f"EXPLAIN ANALYZE {command}", dry_run=True).value["would"]
+    assert db.snapshot() == before
+    analyzed = told(db, f"ANALYZE {command}")["analyze"]
+    assert analyzed["result"] == rehearsed
+    assert db.snapshot() != before
 
 
 def test_explaining_a_change_needs_no_right_to_write(db: mycel.Graph) -> None:
