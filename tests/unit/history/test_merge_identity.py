@@ -163,6 +163,47 @@ def test_an_element_that_came_by_way_of_a_third_branch_is_known_under_any_name(
             assert (conflict.kind, conflict.label) == ("delete_modify", 'Fact "d"')
 
 
+def test_an_element_is_not_taken_for_a_new_one_with_the_key_that_the_other_side_gave_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(copy, "_flush", lambda _: None)
+    path = tmp_path / "graph.db"
+    GIVEN.put(path)
+    with opened(path) as main:
+        main.branches.create("draft")
+        with main.open_branch("draft") as draft:
+            write(draft, [["put", "a", {"x": 1}]], "draft")
+            main.merge("draft")
+            write(main, [["move", "a", "b"], ["put", "b", {"y": 1}]], "main")
+            write(draft, [["retire", "a"], ["put", "b", {"x": 2}]], "draft")
+            kinds = [each.kind for each in main.merge("draft").conflicts]
+            assert kinds == ["delete_modify", "key_clash"]
+
+
+def test_an_element_that_comes_back_from_a_third_branch_is_known_to_a_branch_that_kept_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(copy, "_flush", lambda _: None)
+    path = tmp_path / "graph.db"
+    GIVEN.put(path)
+    with opened(path) as main:
+        write(main, [["put", "a", {}]], "given")
+        main.branches.create("draft")
+        main.branches.create("other")
+        with main.open_branch("draft") as draft, main.open_branch("other") as other:
+            write(draft, [["retire", "a"]], "draft")
+            write(other, [["type", "a", "Note"]], "other")
+            other.merge("draft")
+            other.merges.resolve("*", "ours")
+            other.merges.commit()
+            draft.merge("other")
+            write(main, [["put", "a", {"x": 1}]], "main")
+            for target, source in (main, "draft"), (draft, "main"), (other, "main"):
+                assert target.merge(source).conflicts == ()
+                concept = content(target)["a"]
+                assert (told(target), concept.type, concept.attributes) == ({}, "Note", {"x": 1})
+
+
 @pytest.mark.parametrize("target", ["main", "draft"])
 def test_a_missing_link_heals_in_a_merge_whichever_side_has_the_concept(
     target: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -17,7 +17,7 @@ from mycel.schema.definitions import merge_policies
 from mycel.store.log.marks import MERGE, Mark
 from mycel.store.log.topological import all_about
 from mycel.store.query import origins
-from mycel.store.query.alignment import NEW, Alignment, PurgedKeys, touched
+from mycel.store.query.alignment import NEW, Alignment, PurgedKeys, Touched, touched
 from mycel.store.query.bulk import instances
 from mycel.store.query.commits import commit_at
 from mycel.store.query.creations import Creations, creations_of, shared_creations
@@ -111,11 +111,11 @@ class BranchSides(MergeTarget):
             for copy, seq in self.lineage.bases
             if copy not in (ours, theirs)
         }
-        self._creations: Final = Creations(ours, shared), Creations(theirs, shared)
+        self._mine: Final = touched(ours, shared, ours.position)
+        self._creations: Final = _creations(ours, theirs, self._mine, since, shared)
         parted = self._part_purged()
         for there, here in shared_creations(*reversed(self._creations)):
             self._alignment.learn(there, here)
-        self._mine: Final = touched(ours, shared, ours.position)
         self._alignment.match_purged(self._mine)
         self._alignment.match_again(self._mine)
         # Looking up the numbers of all of them matches each, before a single one is looked up.
@@ -224,7 +224,11 @@ class BranchSides(MergeTarget):
         found: dict[int, set[bytes]] = {}
         by_number = dict(others.by_number)
         matches = self._alignment.matches().items()
-        moved = {there for there, here in matches if there != here} - by_number.keys()
+        # One from before the fork may get another number too, as it comes back under another key.
+        moved = {there for there, here in matches if there != here}
+        old = self._alignment.stored(self._theirs, (here for here in created if here < NEW))
+        moved |= {element.number for element in old.values()}
+        moved -= by_number.keys()
         if moved:
             by_number |= creations_of(self._theirs, moved)
         for there, creations in by_number.items():
@@ -411,13 +415,28 @@ def _matched(reader: Reader, copy: Reader, seq: int) -> tuple[Alignment, frozens
     there = _unseen((copy, reader), seen[::-1], shared, related.into_theirs)
     state = copy.at(State(seq))
     aligned = Alignment(reader, state, related, since, PurgedKeys(there.keys, here.keys))
-    for number, other in shared_creations(Creations(state, shared), Creations(reader, shared)):
-        aligned.learn(number, other)
     mine = touched(reader, shared, reader.position)
+    for number, other in shared_creations(*_creations(state, reader, since, mine, shared)):
+        aligned.learn(number, other)
     aligned.match_purged(mine)
     aligned.match_again(mine)
     aligned.numbers(since.numbers)
     return aligned, since.numbers
+
+
+def _creations(
+    one: Reader, other: Reader, of_one: Touched, of_other: Touched, shared: int
+) -> tuple[Creations, Creations]:
+    """The creations in two copies.
+
+    What a copy has removed since the two parted may have come back from a third one, with a number
+    of its own; so the other copy needs the creation that it has from before they parted.
+    """
+    creations = Creations(one, shared), Creations(other, shared)
+    for mine, others, since in zip(creations, reversed(creations), (of_one, of_other), strict=True):
+        if mine.came_by_merges:
+            others.add_old(since.ended)
+    return creations
 
 
 def _renamed(ours: Catalog, theirs: Catalog) -> Mapping[str, str]:

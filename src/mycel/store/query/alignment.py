@@ -371,11 +371,15 @@ class Alignment:
         return {there: here for here, there in self._numbers.items()}
 
     def _is_taken(self, found: int, number: int) -> bool:
-        """True if the element with the same key here is one that both had."""
-        return found in self._parted or (
-            found not in (number, *self._numbers)
-            and self.is_old(found)
-            and self._known.get(found, found) == found
+        """True if the element with the same key here is another one that both had."""
+        return (
+            found in self._parted
+            or self._known_there(found) not in (None, number)
+            or (
+                found not in (number, *self._numbers)
+                and self.is_old(found)
+                and self._known.get(found, found) == found
+            )
         )
 
     def _like(self, ours: Reader, element: Element | None) -> int | None:

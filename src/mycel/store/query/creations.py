@@ -15,6 +15,7 @@ from hashlib import blake2b
 from itertools import chain
 from typing import Final
 
+from mycel.model.state import State
 from mycel.store.file.rows import json_array
 from mycel.store.log import merges
 from mycel.store.log.journal import Kind
@@ -31,8 +32,11 @@ class Creations:
 
     def __init__(self, reader: Reader, after: int) -> None:
         self._reader: Final = reader
+        self._after: Final = after
         self.by_number: Final[dict[int, set[bytes]]] = {}
         rows = _kept_creations(reader, after)
+        self.came_by_merges: Final = bool(rows)
+        """True if a merge has brought elements since the entry."""
         came = {(seq, number) for seq, number, _ in rows}
         own = (
             (number, one)
@@ -46,6 +50,12 @@ class Creations:
         doomed = (self.by_number.get(number, set()) for number in purged)
         self.purged: Final = passed_on.union(*doomed)
         """The creations of elements that were purged here, or in what was merged."""
+
+    def add_old(self, numbers: Iterable[int]) -> None:
+        """Add the creations of elements from before the entry."""
+        before = self._reader.at(State(self._after))
+        for number, creations in creations_of(before, numbers).items():
+            self.by_number.setdefault(number, set()).update(creations)
 
     def numbers(self, creations: Iterable[bytes]) -> set[int]:
         """The elements that have one of some creations."""
