@@ -6,10 +6,12 @@ which workspace it comes from: a URI alone need not, because a graph may have no
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from mycel.api.opening import open_graph
 from mycel.errors import NotFound, TypeMismatch
 from mycel.knowledge.elsewhere import Elsewhere
 from mycel.knowledge.knowledge import Knowledge
@@ -17,6 +19,7 @@ from mycel.knowledge.knowledge_view import KnowledgeView
 from mycel.knowledge.node_values import Hit, Node
 from mycel.knowledge.uris import parse
 from mycel.model.values import JsonObject
+from mycel.store.file.workspace_databases import existing_database, workspaces_of
 
 
 class PlacedHit(NamedTuple):
@@ -61,6 +64,11 @@ class SeveralWorkspaces:
     def __init__(self, workspaces: Mapping[str, Knowledge]) -> None:
         """Take the workspaces. The caller closes their graphs."""
         self._workspaces: Final = dict(workspaces)
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the workspaces."""
+        return list(self._workspaces)
 
     def search(
         self, words: str, *, limit: int = 10, near: str | None = None, **how: Any
@@ -139,3 +147,20 @@ class SeveralWorkspaces:
     def _path_of(self, name: str) -> Path | None:
         knowledge = self._workspaces.get(name)
         return None if knowledge is None else Path(knowledge.db.path)
+
+
+@contextmanager
+def local_workspaces(names: Sequence[str] = ()) -> Iterator[SeveralWorkspaces]:
+    """Workspaces of this user on this machine, open for the time of a block; all without names.
+
+    Raises:
+        NotFound: there is none of a name; the hint names those that exist.
+    """
+    paths = {name: existing_database(name) for name in names or workspaces_of(Path.home())}
+    with ExitStack() as stack:
+        opened: dict[str, Knowledge] = {}
+        for name, path in paths.items():
+            db = open_graph(path, create=False, core_capsules=False)
+            stack.enter_context(closing(db))
+            opened[name] = Knowledge(db, workspace=name.lower())
+        yield SeveralWorkspaces(opened)

@@ -11,6 +11,7 @@ Modules, in the order in which a call passes through them:
     tool_context   the graph, knowledge and contexts that a call works on
     search_tool    search, and the context of an answer
     read_tools     get, traverse, describe, the active context
+    several_tools  search, get and traverse over several workspaces of a user
     mention_tools  nodes that a text names, in answers
     write_tools    remember, update, forget, bootstrap
     history_tools  the log, differences, tags and ways back

@@ -11,9 +11,12 @@ from mycel.model.names import first_few, shorten
 from mycel.model.values import JsonObject
 
 
-def instructions(workspace: str, *, readonly: bool) -> str:
-    """The instructions at the start of a session; clients cut them at 2 KB."""
-    message = _INSTRUCTIONS.format(workspace=workspace)
+def instructions(workspace: str, *, readonly: bool, several: bool = False) -> str:
+    """The instructions at the start of a session; clients cut them at 2 KB.
+
+    `several` is True where calls may name other workspaces of the user.
+    """
+    message = _INSTRUCTIONS.format(workspace=workspace) + (_SEVERAL if several else "")
     return message + (_READONLY if readonly else _WRITING)
 
 
@@ -32,6 +35,10 @@ Before you explore files or answer from memory, call search_knowledge with a few
 traverse_graph from the best hit to load the nodes near it, or get_nodes to read it.
 Every tool takes `branch`, the name of a copy of the graph to work on instead; manage_history \
 lists them.
+"""
+_SEVERAL: Final = """\
+search_knowledge, get_nodes and traverse_graph take `workspaces`, such as `a,b`, or `*` for all: \
+other graphs of this user, for what other projects have learned.
 """
 _WRITING: Final = """
 Search before you write, and update an existing node instead of adding a second one. Give a \

@@ -136,7 +136,7 @@ def _lines(hits: Sequence[Hit], *, detailed: bool) -> Iterator[str]:
         if len(kinds) > 1 and hit.kind != section:
             section = hit.kind
             heading = f"{_HEADINGS[section]}\n"
-        yield heading + _hit(hit, detailed=detailed)
+        yield heading + hit_text(hit, detailed=detailed)
 
 
 def _filters(call: ToolCall) -> Filters:
@@ -193,7 +193,7 @@ def _speaker_and_date(node: Node) -> str:
     return f" [{f'{names}, ' if names else ''}{time[:10]}]"
 
 
-def _hit(hit: Hit, *, detailed: bool) -> str:
+def hit_text(hit: Hit, *, detailed: bool) -> str:
     if isinstance(hit.found, Relation):
         return f"{hit.score:.2f} {node_text.relation(hit.found, detailed=detailed)}"
     node = hit.found

@@ -43,7 +43,7 @@ from mycel.mcp import app_view, arguments, hints, inquiries, prompts, query_tool
 from mycel.mcp.messages import worded
 from mycel.mcp.query_tools import QueryOffer
 from mycel.mcp.results import COMPLETE, Answer, failure
-from mycel.mcp.tool_context import ProgressReport, ServerState, ToolCall
+from mycel.mcp.tool_context import OpenWorkspaces, ProgressReport, ServerState, ToolCall
 from mycel.mcp.tool_list import HISTORY, Tool, offered
 from mycel.model.client_names import client_name, working_for
 from mycel.model.names import shorten
@@ -91,6 +91,7 @@ def build_server(
     sampling: bool = False,
     queries: QueryOffer = "marked",
     only_queries: bool = False,
+    open_workspaces: OpenWorkspaces | None = None,
 ) -> Server[Any]:
     """A server with tools, resources and prompts over an open graph.
 
@@ -98,12 +99,21 @@ def build_server(
     one for each branch, on the one of the graph that of `knowledge`. `runner` runs calls that come
     over HTTP; others run in threads of the server's own. With `sampling`, the model of a client
     that offers it is asked about conflicts of merges. `queries` are the named queries that are
-    tools of their own; with `only_queries` there are no others. The caller closes the graph, and
-    its `branches`.
+    tools of their own; with `only_queries` there are no others. `open_workspaces` opens
+    those that calls name. The caller closes the graph, and its `branches`.
     """
     branches = OpenBranches(db) if branches is None else branches
     explorers = OpenExplorers(knowledge.workspace, readonly=True, timeout_s=EXPLORING_S)
-    state = ServerState(db, knowledge, branches, explorers, contexts, readonly, sampling)
+    state = ServerState(
+        db,
+        knowledge,
+        branches,
+        explorers,
+        contexts,
+        readonly,
+        sampling,
+        open_workspaces=open_workspaces,
+    )
     return _Service(state, runner, queries, only_queries=only_queries).server()
 
 
@@ -178,7 +188,9 @@ class _Service:
             version=__version__,
             title=TITLE,
             instructions=prompts.instructions(
-                self._state.knowledge.workspace, readonly=self._state.readonly
+                self._state.knowledge.workspace,
+                readonly=self._state.readonly,
+                several=self._state.open_workspaces is not None,
             ),
             cache_hints={
                 "tools/list": CacheHint(QUERIES_FOR_MS, "private"),  # It depends on the client.
@@ -317,6 +329,8 @@ class _Service:
     ) -> Answer:
         try:
             checked = arguments.check(tool.name, self._schemas[tool.name], given)
+            if "workspaces" in checked and tool.run_over_several is not None:
+                work = tool.run_over_several
             with self._on_branch(checked.pop("branch", branch)) as state:
                 call = ToolCall(state, checked, *report)
                 answer = work(call)

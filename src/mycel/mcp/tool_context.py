@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
@@ -12,6 +13,7 @@ from mycel.errors import ConstraintViolation, InvalidSyntax, ResourceExhausted
 from mycel.explorer.open_explorers import OpenExplorers
 from mycel.knowledge.active_context import Contexts
 from mycel.knowledge.knowledge import Knowledge
+from mycel.knowledge.several import SeveralWorkspaces
 from mycel.model.values import JsonObject
 
 URIS_MAX: Final = 1_000
@@ -19,6 +21,9 @@ URIS_MAX: Final = 1_000
 
 ProgressReport = Callable[[float, float | None, str], None]
 """Reports the progress of a long call: done, total, and words. Raises when it was cancelled."""
+
+OpenWorkspaces = Callable[[Sequence[str]], AbstractContextManager[SeveralWorkspaces]]
+"""Opens workspaces by name for the time of a block; without names, all that there are."""
 
 
 @dataclass(slots=True)
@@ -44,6 +49,8 @@ class ServerState:
     sampling: bool = False
     """True if the user lets the model of the client decide conflicts of merges."""
     chosen: ChosenBranch = field(default_factory=ChosenBranch)
+    open_workspaces: OpenWorkspaces | None = None
+    """Opens other workspaces of the user; None where there are none."""
 
 
 class ToolCall(NamedTuple):

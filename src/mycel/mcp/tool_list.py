@@ -16,6 +16,7 @@ from mycel.mcp import (
     merge_tools,
     read_tools,
     search_tool,
+    several_tools,
     upkeep_tool,
     write_tools,
 )
@@ -51,12 +52,19 @@ class Tool:
     """The part of a tool that writes which a read-only server offers."""
     is_long: bool = False
     """True if it reports progress."""
+    run_over_several: Callable[[ToolCall], Answer] | None = None
+    """Runs a call that names several workspaces; None if the tool has one."""
 
     def schema(self, *, by_handle: bool = False) -> Schema:
-        """The schema of its arguments; `by_handle` where contexts have handles."""
+        """The schema of its arguments; `by_handle` on servers of many clients.
+
+        There contexts have handles, and no client sees the other workspaces of the machine.
+        """
         properties = {**self.properties, "branch": BRANCH}
         if by_handle and self.has_context:
             properties["context_id"] = CONTEXT_ID
+        if not by_handle and self.run_over_several is not None:
+            properties["workspaces"] = WORKSPACES
         # Unknown arguments are refused by `arguments`, in words; the schema need not say so.
         schema: Schema = {"type": "object", "properties": properties}
         return schema | ({"required": list(self.required)} if self.required else {})
@@ -119,7 +127,8 @@ WEIGHT: Final = _typed(
 )
 MESSAGE: Final = _text()
 BRANCH: Final = _text()
-"""The instructions say what these two are, once for all tools."""
+WORKSPACES: Final = _text()
+"""The instructions say what these are, once for all tools."""
 CONTEXT_ID: Final = _text()
 """The answers that have one say what it is for."""
 
@@ -205,6 +214,7 @@ SEARCH: Final = Tool(
     },
     search_tool.search,
     ("query",),
+    run_over_several=several_tools.search,
 )
 
 GET: Final = Tool(
@@ -226,6 +236,7 @@ GET: Final = Tool(
     read_tools.get,
     ("uris",),
     has_context=True,
+    run_over_several=several_tools.get,
 )
 
 TRAVERSE: Final = Tool(
@@ -250,6 +261,7 @@ TRAVERSE: Final = Tool(
     read_tools.traverse,
     ("start",),
     has_context=True,
+    run_over_several=several_tools.traverse,
 )
 
 REMEMBER: Final = Tool(

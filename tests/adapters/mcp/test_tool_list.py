@@ -30,7 +30,8 @@ def test_the_tools_are_few_and_cost_few_tokens(by_handle: bool) -> None:
 
 def test_what_every_session_begins_with_fits_the_clients() -> None:
     for readonly in (False, True):
-        assert len(instructions("w" * 63, readonly=readonly).encode()) < 2_048
+        text = instructions("w" * 63, readonly=readonly, several=True)
+        assert len(text.encode()) < 2_048
     assert all(len(tool.description.encode()) < 2_048 for tool in TOOLS)
 
 

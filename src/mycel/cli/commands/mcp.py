@@ -100,6 +100,7 @@ def mcp(
                 server = memory.build_server(db, readonly=readonly)
             else:
                 from mycel.knowledge.elsewhere import Elsewhere
+                from mycel.knowledge.several import local_workspaces
                 from mycel.mcp.server import build_server
                 from mycel.store.file.workspace_databases import local_database
 
@@ -119,6 +120,7 @@ def mcp(
                     sampling=sampling,
                     queries=queries,
                     only_queries=only_queries,
+                    open_workspaces=local_workspaces,
                 )
                 answer_hooks(session, stack, knowledge)
             gc.freeze()  # What was loaded stays, and need not be looked through later either.

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import ExitStack, closing, contextmanager, suppress
+from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,7 +20,6 @@ from mycel.store.file.workspace_databases import database_of, existing_database,
 from mycel.workspaces import Owner
 
 if TYPE_CHECKING:
-    from mycel.knowledge.knowledge import Knowledge
     from mycel.knowledge.several import SeveralWorkspaces
 
 
@@ -220,38 +218,14 @@ def remove(session: Invocation, name: str, *, yes: bool) -> int:
     return 0
 
 
-def open_workspaces(names: list[str]) -> dict[str, Knowledge]:
-    """The knowledge of workspaces by name, open for reading. The caller closes each `db`."""
-    import mycel
-
-    paths = {name: existing_database(name) for name in names}
-    opened: dict[str, Knowledge] = {}
-    try:
-        for name, path in paths.items():
-            db = mycel.open(path, create=False, core_capsules=False)
-            opened[name] = mycel.Knowledge(db, workspace=name.lower())
-    except BaseException:
-        for knowledge in opened.values():
-            with suppress(MycelError):
-                knowledge.db.close()
-        raise
-    return opened
-
-
-@contextmanager
-def several_workspaces(session: Invocation) -> Iterator[SeveralWorkspaces]:
+def several_workspaces(session: Invocation) -> AbstractContextManager[SeveralWorkspaces]:
     """The workspaces that `--workspace a,b` names, or all of them, for the time of a block."""
-    from mycel.knowledge.several import SeveralWorkspaces
+    from mycel.knowledge.several import local_workspaces
 
     for option in ("db", "branch"):
         if option in session.given:
             raise click.UsageError(f"Several workspaces are read without --{option}.")
-    text = session.given.get("workspace", "")
-    with ExitStack() as stack:
-        opened = open_workspaces(list(filter(None, text.split(","))) or workspaces_of(Path.home()))
-        for knowledge in opened.values():
-            stack.enter_context(closing(knowledge.db))
-        yield SeveralWorkspaces(opened)
+    return local_workspaces(list(filter(None, session.given.get("workspace", "").split(","))))
 
 
 def names_several(session: Invocation) -> bool:
