@@ -424,7 +424,7 @@ class CommitUncertain(InternalError):
 
 
 def _tree(base: type[MycelError]) -> list[type[MycelError]]:
-    return [base] + [found for sub in base.__subclasses__() for found in _tree(sub)]
+    return [base] + [descendant for sub in base.__subclasses__() for descendant in _tree(sub)]
 
 
 REGISTRY: dict[str, type[MycelError]] = {error.name: error for error in _tree(MycelError)[1:]}
@@ -453,10 +453,14 @@ def close_names(name: str, known: Iterable[str]) -> list[str]:
     """
     if len(name) > _COMPARED_CHARACTERS_MAX:
         return []
-    folded = {each.casefold(): each for each in known if len(each) <= _COMPARED_CHARACTERS_MAX}
+    folded = {
+        candidate.casefold(): candidate
+        for candidate in known
+        if len(candidate) <= _COMPARED_CHARACTERS_MAX
+    }
     wanted = name.casefold()
     if wanted in folded:
         return [folded[wanted]]
     misspelled = get_close_matches(wanted, list(folded), n=3)
-    containing = (each for each in folded if len(wanted) >= 3 and wanted in each)
-    return [folded[each] for each in islice(dict.fromkeys((*misspelled, *containing)), 3)]
+    containing = (candidate for candidate in folded if len(wanted) >= 3 and wanted in candidate)
+    return [folded[candidate] for candidate in islice(dict.fromkeys((*misspelled, *containing)), 3)]

@@ -214,10 +214,10 @@ def claim(home: Path, owner: Owner) -> None:
     with suppress(OSError):  # The database is found by its name all the same.
         _note_of(home, owner.workspace).write_bytes(os.fsencode(owner.folder) + b"\n")
         _inode_of(home, owner.workspace).write_text(_identity(owner.folder))
-        for each in list(owners(home)):
-            if each.folder == owner.folder and each.workspace != owner.workspace:
-                _note_of(home, each.workspace).unlink()
-                _inode_of(home, each.workspace).unlink(missing_ok=True)
+        for other in list(owners(home)):
+            if other.folder == owner.folder and other.workspace != owner.workspace:
+                _note_of(home, other.workspace).unlink()
+                _inode_of(home, other.workspace).unlink(missing_ok=True)
 
 
 def _note_of(home: Path, workspace: str) -> Path:
@@ -289,4 +289,4 @@ def left_behind(home: Path, folder: Path) -> list[Owner]:
     """
     gone = [owner for owner in owners(home) if not owner.folder.exists()]
     there = [owner for owner in gone if database_of(home, owner.workspace).exists()]
-    return sorted(there, key=lambda each: each.folder.name != folder.name)
+    return sorted(there, key=lambda owner: owner.folder.name != folder.name)

@@ -495,13 +495,13 @@ class Graph(GraphView):
             return Scrubbed(scrubbed=not dry_run and self._store.scrub())
         with self._store.reading() as reader:
             expected = scrubbing.expected(reader, before)
-        hidden = [each for each in self.schema.hidden() if each.seq < expected.until]
-        names = tuple(each.name for each in hidden)
+        hidden = [part for part in self.schema.hidden() if part.seq < expected.until]
+        names = tuple(part.name for part in hidden)
         if dry_run:
             return expected._replace(hidden=names)
         purging.check_reason(reason)
         if hidden:
-            self.schema.discard(*(f"{each.kind}:{each.name}" for each in hidden), actor=by)
+            self.schema.discard(*(f"{part.kind}:{part.name}" for part in hidden), actor=by)
         with self.transaction(actor=by, message=self._why(message) or "scrub") as tx:
             done = scrubbing.scrub(tx, expected.until, reason)
         return done._replace(hidden=names, scrubbed=self._store.scrub())

@@ -114,10 +114,10 @@ class OpenBranches:
         """Close the least recently used branch if too many are open."""
         if len(self._opened) < self._open_max:
             return
-        for name, each in self._opened.items():
-            if not each.users:
+        for name, branch in self._opened.items():
+            if not branch.users:
                 del self._opened[name]
-                each.graph.close()
+                branch.graph.close()
                 return
         raise ResourceExhausted(
             f"{self._open_max} branches are in use at the moment, which is the limit.",
@@ -135,12 +135,12 @@ class OpenBranches:
 
     def _sweep(self) -> None:
         """Close branches that nobody uses any more, and look again later if others are left."""
-        unused = [(name, each) for name, each in self._opened.items() if not each.users]
+        unused = [(name, branch) for name, branch in self._opened.items() if not branch.users]
         latest = monotonic() - self._idle_s
-        for at, (name, each) in enumerate(unused):
-            if each.unused_since <= latest or len(unused) - at > self._unused_max:
+        for at, (name, branch) in enumerate(unused):
+            if branch.unused_since <= latest or len(unused) - at > self._unused_max:
                 del self._opened[name]
-                each.graph.close()
+                branch.graph.close()
         if self._timer is None and self._opened and not self._is_closed:
             self._timer = Timer(self._idle_s, self._look_again)
             self._timer.daemon = True
@@ -178,6 +178,6 @@ class OpenBranches:
             self._is_closed = True
             if self._timer is not None:
                 self._timer.cancel()
-            for each in self._opened.values():
-                self._close_unused(each)
+            for branch in self._opened.values():
+                self._close_unused(branch)
             self._opened.clear()

@@ -39,8 +39,8 @@ def _without_comments(text: str) -> str:
     return _COMMENT.sub(_blanked, text)
 
 
-def _blanked(found: re.Match[str]) -> str:
-    text = found[0]
+def _blanked(match: re.Match[str]) -> str:
+    text = match[0]
     is_open = text.startswith("/*") and (len(text) < 4 or not text.endswith("*/"))
     return text if text[0] == '"' or is_open else re.sub(r"[^\n]", " ", text)
 
@@ -54,13 +54,13 @@ def with_member(text: str, path: Sequence[str], value: Any, indent: str) -> str:
     bare = plain(text)
     at = _after_space(bare, 0)
     for depth, key in enumerate(path):
-        found = _object_at(bare, at)
-        if key not in found.members:
+        parent = _object_at(bare, at)
+        if key not in parent.members:
             for inner in reversed(path[depth + 1 :]):
                 value = {inner: value}
             member = f"{json.dumps(key, ensure_ascii=False)}: {_text(value, indent, depth + 1)}"
-            return _inserted(text, found, member, indent, depth)
-        start, end = found.members[key]
+            return _inserted(text, parent, member, indent, depth)
+        start, end = parent.members[key]
         at = start
     return f"{text[:start]}{_text(value, indent, len(path))}{text[end:]}"
 
@@ -173,21 +173,21 @@ def _text(value: Any, indent: str, depth: int) -> str:
     return json.dumps(value, indent=indent, ensure_ascii=False).replace("\n", f"\n{indent * depth}")
 
 
-def _inserted(text: str, found: _Object, member: str, indent: str, depth: int) -> str:
+def _inserted(text: str, parent: _Object, member: str, indent: str, depth: int) -> str:
     """The text with one more member at the end of an object."""
     inner, outer = f"\n{indent * (depth + 1)}", f"\n{indent * depth}"
-    if not found.members:
-        before = text[: found.close].rstrip()
-        return f"{before}{inner}{member}{outer}{text[found.close :]}"
-    end = max(end for _, end in found.members.values())
-    rest = _without_comments(text)[end : found.close]
+    if not parent.members:
+        before = text[: parent.close].rstrip()
+        return f"{before}{inner}{member}{outer}{text[parent.close :]}"
+    end = max(end for _, end in parent.members.values())
+    rest = _without_comments(text)[end : parent.close]
     comma = "" if "," in rest else ","
     # A comment behind the last member stays behind it.
-    line = text.find("\n", end + rest.find(",") + 1, found.close)
+    line = text.find("\n", end + rest.find(",") + 1, parent.close)
     if line < 0:
         return (
-            f"{text[:end]}{comma}{text[end : found.close].rstrip()}{inner}{member}{outer}"
-            + (text[found.close :])
+            f"{text[:end]}{comma}{text[end : parent.close].rstrip()}{inner}{member}{outer}"
+            + (text[parent.close :])
         )
     return f"{text[:end]}{comma}{text[end:line]}{inner}{member}{text[line:]}"
 

@@ -297,9 +297,9 @@ def codex_files(folder: Path) -> tuple[Path, Path]:
 def known_clients(folder: Path) -> Iterator[Client]:
     """Every file that may hold an entry: of the project, and of all projects."""
     for name in CLIENTS:
-        found = client(name, folder)
-        yield found
-        if not found.is_shared:
+        program = client(name, folder)
+        yield program
+        if not program.is_shared:
             yield client(name, folder, everywhere=True)
 
 
@@ -325,8 +325,8 @@ def _settings_folder(program: str) -> Path:
 
 def own_program() -> tuple[str, ...]:
     """The start of a command for this program, by its whole path: clients may have another PATH."""
-    found = shutil.which("mycel")
-    return (found,) if found else (sys.executable, "-m", "mycel")
+    executable = shutil.which("mycel")
+    return (executable,) if executable else (sys.executable, "-m", "mycel")
 
 
 def connection_help(

@@ -154,7 +154,7 @@ class EmbeddingEndpoint:
         """The vectors of an answer, in the order of the texts."""
         try:
             data = json.loads(content)["data"]
-            by_index = {each["index"]: each["embedding"] for each in data}
+            by_index = {row["index"]: row["embedding"] for row in data}
             vectors = np.array([by_index[at] for at in range(count)], np.float32)
         except (LookupError, TypeError, ValueError, RecursionError):
             vectors = np.zeros(0, np.float32)

@@ -82,11 +82,11 @@ class OnnxModel:
     def _vectors(self, texts: list[str]) -> NDArray[np.float32]:
         session, tokenizer = self._loaded
         encoded = tokenizer.encode_batch(texts)
-        mask = np.array([each.attention_mask for each in encoded], np.int64)
+        mask = np.array([encoding.attention_mask for encoding in encoded], np.int64)
         given = {
-            "input_ids": np.array([each.ids for each in encoded], np.int64),
+            "input_ids": np.array([encoding.ids for encoding in encoded], np.int64),
             "attention_mask": mask,
-            "token_type_ids": np.array([each.type_ids for each in encoded], np.int64),
+            "token_type_ids": np.array([encoding.type_ids for encoding in encoded], np.int64),
         }
         wanted = [input_.name for input_ in session.get_inputs()]
         try:

@@ -34,13 +34,15 @@ def concepts_there(tx: Transaction, names: Mapping[str, list[str]]) -> dict[tupl
 
     A type that was never defined has no concepts.
     """
-    found: dict[tuple[str, str], str] = {}
-    for type_name, each in names.items():
+    concept_ids: dict[tuple[str, str], str] = {}
+    for type_name, group in names.items():
         number = tx.reader.find_type(type_name)
         if number is not None:
-            there = lookup.numbers_named(tx.reader, number, each)
-            found.update(((type_name, name), ids.concept_id(at)) for name, at in there.items())
-    return found
+            there = lookup.numbers_named(tx.reader, number, group)
+            concept_ids.update(
+                ((type_name, name), ids.concept_id(at)) for name, at in there.items()
+            )
+    return concept_ids
 
 
 Block: TypeAlias = ast.ConceptBlock | ast.PropositionBlock
@@ -203,8 +205,8 @@ class Batch:
                 put.put(self._tx)
         rows = [ConceptRow(put.type, put.name, put.attributes, put.metadata) for put in fresh]
         concepts = self._tx.put_concepts(rows)
-        for put, each in zip(fresh, concepts, strict=True):
-            put.id = each
+        for put, concept_id in zip(fresh, concepts, strict=True):
+            put.id = concept_id
         return set(concepts)
 
     def _write_links(self, puts: list[LinkPut], created: set[str]) -> None:

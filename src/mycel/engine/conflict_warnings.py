@@ -31,10 +31,10 @@ def conflict_warnings(store: Store, result: Result) -> tuple[str, ...]:
             conflicts = merges.open_conflicts(reader, set(_whole_elements(value)))
     except MycelError:  # Closed or busy since. The result is valid without them.
         return ()
-    undecided = (each for some in conflicts.values() for each in some)
+    undecided = (conflict for some in conflicts.values() for conflict in some)
     return tuple(
-        f"{place(each)}: an open conflict, {each['id']} of the merge {each['merge']}."
-        for each in islice(undecided, CONFLICTS_TOLD_MAX)
+        f"{place(conflict)}: an open conflict, {conflict['id']} of the merge {conflict['merge']}."
+        for conflict in islice(undecided, CONFLICTS_TOLD_MAX)
     )
 
 

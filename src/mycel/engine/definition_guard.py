@@ -216,7 +216,7 @@ def _violations(definition: ConceptDefinition, element: Concept) -> Iterator[Con
         yield ConstraintViolation(message, hint=hint, data=data | {"missing": list(absent)})
     for name in unexpected(definition, attributes):
         expected = next(rule.enum for rule in definition.rules if rule.name == name)
-        listed = ", ".join(orjson.dumps(each).decode() for each in expected)
+        listed = ", ".join(orjson.dumps(alternative).decode() for alternative in expected)
         yield ConstraintViolation(
             f"The attribute {quoted(name)} of {what} is none of {listed}.",
             hint=hint,

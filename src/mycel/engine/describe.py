@@ -103,13 +103,13 @@ def _changes(reader: Reader, node: ast.DescribeChanges, values: Values) -> Outco
     if node.until is not None:
         until = state_at(reader, moment_value(node.until, values, "TO"))
     paths = () if node.under is None else (values.text(node.under, "path"),)
-    found = diff(reader, since, until, paths)
-    if len(found.elements) > CHANGES_MAX:
+    difference = diff(reader, since, until, paths)
+    if len(difference.elements) > CHANGES_MAX:
         raise ResourceExhausted(
-            f"{len(found.elements)} elements differ; at most {CHANGES_MAX} are described.",
+            f"{len(difference.elements)} elements differ; at most {CHANGES_MAX} are described.",
             hint='Narrow it with UNDER "path", or to a shorter time.',
         )
-    return Outcome(found.to_dict())
+    return Outcome(difference.to_dict())
 
 
 def _history(reader: Reader, node: ast.DescribeHistory, values: Values) -> Outcome:
@@ -208,7 +208,7 @@ def _sample_instances(
 ) -> list[str]:
     """Names of instances: the key instances of the definition first, then the most linked ones."""
     named = definition.attributes.get("key_instances")
-    keys = [each for each in named if isinstance(each, str)] if isinstance(named, list) else []
+    keys = [key for key in named if isinstance(key, str)] if isinstance(named, list) else []
     live = [key for key in keys[:SHOWN] if key and reader.concept_named(number, key)]
     return list(
         dict.fromkeys([*live, *(sampled_concept.name for sampled_concept in seen[:SHOWN])])

@@ -51,13 +51,13 @@ def advice(
     reader: Reader, find: ast.Find, values: Values, empty: Sequence[int] = ()
 ) -> tuple[str, ...]:
     """Hints for the author of a FIND without rows, or of one with rows and `empty` columns."""
-    found: dict[str, None] = {}
+    sentences: dict[str, None] = {}
     adviser = _Adviser(reader, values)
     for sentence in adviser.columns(find, empty) if empty else adviser.block(find.where):
-        found[sentence] = None
-        if len(found) == ADVICE_MAX:
+        sentences[sentence] = None
+        if len(sentences) == ADVICE_MAX:
             break
-    return tuple(found)
+    return tuple(sentences)
 
 
 class _Adviser:
@@ -160,8 +160,8 @@ class _Adviser:
     def _condition(self, condition: ast.Condition, types: _Types) -> Iterator[str]:
         match condition:
             case ast.Conjunction() | ast.Disjunction():
-                for each in condition.conditions:
-                    yield from self._condition(each, types)
+                for part in condition.conditions:
+                    yield from self._condition(part, types)
             case ast.Comparison(operator, ast.Path() as path, other):
                 yield from self._compared(path, operator, other, types)
             case ast.Comparison(operator, other, ast.Path() as path):
@@ -169,7 +169,7 @@ class _Adviser:
             case ast.Membership(operand=ast.Path() as path):
                 listed = self._values.value(condition.values)
                 if len(listed) <= LISTED_MAX:
-                    kinds = {json_type(each): json_kind(each) for each in listed}
+                    kinds = {json_type(value): json_kind(value) for value in listed}
                     yield from self._attribute(path, kinds, types)
             case ast.TextTest(operand=ast.Path() as path):
                 with_arrays = {"array": "an array"} if condition.function == "CONTAINS" else {}

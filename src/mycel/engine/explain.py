@@ -44,10 +44,10 @@ def explain(reader: Reader, command: ast.Command, values: Values) -> dict[str, A
     statistics = StoreStatistics(reader, {})
     query = bound.query
     payload["plan"] = [{"stage": "bind", "query": describe_query(query)}]
-    for each in PASSES:
-        changed = each(query, statistics)
+    for rewrite in PASSES:
+        changed = rewrite(query, statistics)
         if changed != query:
-            payload["plan"].append({"stage": each.__name__, "query": describe_query(changed)})
+            payload["plan"].append({"stage": rewrite.__name__, "query": describe_query(changed)})
         query = changed
     statement = _compiled(command, query, reader.dialect)
     payload["sql"] = statement.text

@@ -250,21 +250,25 @@ class CapsuleContent:
                     waiting.append(link)
         concepts = [element for element in self._chosen.values() if isinstance(element, Concept)]
         concepts.sort(
-            key=lambda each: (each.type not in _META, each.type == PROPOSITION_TYPE, each.number)
+            key=lambda concept: (
+                concept.type not in _META,
+                concept.type == PROPOSITION_TYPE,
+                concept.number,
+            )
         )
         self.concepts = {concept.number: concept for concept in concepts}
         self.links = self._sorted()
 
     def outside(self) -> list[Element]:
         """The elements that the capsule refers to and that are on no page up to this one."""
-        found: dict[int, Element] = {}
+        elements: dict[int, Element] = {}
         waiting = deque(end for link in self.links.values() for end in link.ends)
         while waiting:
             number = waiting.popleft()
-            if number not in found and not self._included.holds(number):
-                found[number] = element = _element(self._reader, number)
+            if number not in elements and not self._included.holds(number):
+                elements[number] = element = _element(self._reader, number)
                 waiting += element.ends
-        return list(found.values())
+        return list(elements.values())
 
     def _spanned(self, number: int) -> Iterator[int]:
         """Links at an element whose other end is included, and that no page before has."""
@@ -281,7 +285,9 @@ class CapsuleContent:
                 yield end
 
     def _sorted(self) -> dict[int, Proposition]:
-        links = {n: each for n, each in self._chosen.items() if isinstance(each, Proposition)}
+        links = {
+            n: element for n, element in self._chosen.items() if isinstance(element, Proposition)
+        }
         order: TopologicalSorter[int] = TopologicalSorter()
         for number in sorted(links):
             order.add(number, *(end for end in links[number].ends if end in links))

@@ -66,15 +66,15 @@ class Facts:
     @cached_property
     def ends(self) -> dict[str, tuple[Counter[str], Counter[str]]]:
         """The types that were seen at the two ends of each predicate."""
-        found: dict[str, tuple[Counter[str], Counter[str]]] = {}
+        counters: dict[str, tuple[Counter[str], Counter[str]]] = {}
         for shape in self.shapes:
-            pair = found.setdefault(
+            pair = counters.setdefault(
                 self.reader.predicate_name(shape.predicate), (Counter(), Counter())
             )
             for side, number in zip(pair, (shape.subject_type, shape.object_type), strict=True):
                 if number is not None:
                     side[self.reader.type_name(number)] += shape.links
-        return found
+        return counters
 
     def definition(self, meta: int, name: str) -> JsonObject:
         """The attributes of a definition."""

@@ -102,8 +102,8 @@ def _unbound(
     """The error for a variable that is bound to nothing."""
     if (done := _done_before(tx, node, values)) is not None:
         return done
-    for each in (node.source, node.target):
-        if (error := missing_target(tx.reader, node.where, each.name, values)) is not None:
+    for end in (node.source, node.target):
+        if (error := missing_target(tx.reader, node.where, end.name, values)) is not None:
             return error
     return NotFound(
         f"WHERE binds ?{variable.name} to no concept.",
@@ -269,9 +269,9 @@ def _fill(tx: Transaction, source: Concept, target: Concept) -> int:
 def _united(own: Sequence[Any], other: Sequence[Any]) -> list[Any]:
     """A list with the items of another one that it lacks."""
     united = list(own)
-    for each in other:
-        if each not in united:
-            united.append(each)
+    for value in other:
+        if value not in united:
+            united.append(value)
     return united
 
 

@@ -66,10 +66,10 @@ def nearest(
     def read(numbers: Any) -> Floats:
         return columns.vectors(reader, of, numbers)
 
-    found = matrix.nearest(vector, min(limit, SEARCH_LIMIT_MAX), read, allowed)
-    elements = reader.elements([number for number, _ in found])
+    matches = matrix.nearest(vector, min(limit, SEARCH_LIMIT_MAX), read, allowed)
+    elements = reader.elements([number for number, _ in matches])
     result = []
-    for number, cosine in found:
+    for number, cosine in matches:
         if cosine >= threshold and number in elements:
             wire: dict[str, Any] = elements[number].to_dict()
             wire["metadata"] = wire["metadata"] | {"_score": round(cosine, 4)}
@@ -125,6 +125,6 @@ def _asked(
 
 def _beyond_range(given: object) -> list[float]:
     """The numbers of an array of numbers that are beyond those of f32."""
-    if not isinstance(given, list) or not all(type(each) in (int, float) for each in given):
+    if not isinstance(given, list) or not all(type(number) in (int, float) for number in given):
         return []
-    return [each for each in given if abs(each) > F32_MAX]
+    return [number for number in given if abs(number) > F32_MAX]

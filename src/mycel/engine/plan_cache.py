@@ -99,9 +99,13 @@ class Binder:
             value.value if isinstance(value, ir.Constant) else None for value in values
         ]
         given = [(at, value) for at, value in enumerate(values) if isinstance(value, ir.Parameter)]
-        self._own: Final = [(at, each.parameter) for at, each in given if each.parameter[0] == "#"]
+        self._own: Final = [
+            (at, value.parameter) for at, value in given if value.parameter[0] == "#"
+        ]
         self._given: Final = [
-            (at, each.parameter, each.conversion) for at, each in given if each.parameter[0] != "#"
+            (at, value.parameter, value.conversion)
+            for at, value in given
+            if value.parameter[0] != "#"
         ]
         self._fixed: Final = None if given else tuple(self._constant)
 
@@ -143,7 +147,7 @@ def _converted(node: ast.Placeholder, value: Any, conversion: ir.Conversion) -> 
     if conversion == "json":
         return ir.canonical(value)
     if conversion == "moments":
-        return ir.canonical([as_moment(each) for each in value])
+        return ir.canonical([as_moment(text) for text in value])
     if conversion == "real":
         return float(value)
     if value.__class__ is not str:
@@ -235,7 +239,7 @@ class Prepared:
     def forget(self, plan: FindPlan) -> None:
         """Forget a plan that did not do."""
         with _KEEPING:
-            for shape in [shape for shape, each in self.plans.items() if each is plan]:
+            for shape in [shape for shape, other in self.plans.items() if other is plan]:
                 del self.plans[shape]
 
     def keep(self, shape: Shape, plan: FindPlan) -> None:

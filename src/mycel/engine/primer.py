@@ -101,7 +101,7 @@ def domain_summaries(reader: Reader) -> Outcome:
     ]
     left_out = facts.domain_count - len(summaries)
     said = (f"{left_out} smaller domains are left out; FIND gives them all.",) if left_out else ()
-    return Outcome(sorted(summaries, key=lambda each: str(each["name"])), warnings=said)
+    return Outcome(sorted(summaries, key=lambda domain: str(domain["name"])), warnings=said)
 
 
 def _summary(facts: Facts, domain: summary.Domain, *, look_inside: bool) -> JsonObject:
@@ -199,11 +199,11 @@ def _trimmed(value: Any, *, items: int, text: int) -> Any:
     if isinstance(value, str):
         return shorten(value, text)
     if isinstance(value, list):
-        kept = [_trimmed(each, items=items, text=text // 2) for each in value[:items]]
+        kept = [_trimmed(member, items=items, text=text // 2) for member in value[:items]]
         return [*kept, f"… and {len(value) - items} more"] if len(value) > items else kept
     if isinstance(value, dict):
         entries = list(value.items())[:items]
-        return {key: _trimmed(each, items=items, text=text // 2) for key, each in entries}
+        return {key: _trimmed(member, items=items, text=text // 2) for key, member in entries}
     return value
 
 
@@ -227,8 +227,8 @@ def _entry(contents: DomainContents, detail: Detail) -> JsonObject:
         entry |= _members(domain)
     if contents.members:
         entry["key_concepts"] = [
-            {"type": type_, "name": shorten(each, detail.name)}
-            for type_, each in contents.members[:most]
+            {"type": type_, "name": shorten(member, detail.name)}
+            for type_, member in contents.members[:most]
         ]
     return entry
 
@@ -264,7 +264,7 @@ def _ends(key: str, declared: object, seen: Counter[str], detail: Detail) -> Jso
     """The types at one end of a predicate: as declared, or else as usual."""
     most = min(ENDS_SHOWN, detail.types_per_domain)
     if isinstance(declared, list) and declared and "*" not in declared:
-        return {key: [shorten(str(each), 255) for each in declared[:most]]}
+        return {key: [shorten(str(name), 255) for name in declared[:most]]}
     usual = sorted(seen, key=lambda name: (-seen[name], name))[:most]
     return {key: usual} if usual else {}
 

@@ -40,7 +40,7 @@ DEFINITIONS: Final = frozenset(
     )
 )
 FOUNDATION: Final = DEFINITIONS | {CORE_DOMAIN}
-FOUNDATION_LINKS: Final = frozenset((each, CORE_DOMAIN) for each in DEFINITIONS)
+FOUNDATION_LINKS: Final = frozenset((definition, CORE_DOMAIN) for definition in DEFINITIONS)
 ACTORS: Final = names.ACTORS
 DOMAINS: Final = names.CORE_DOMAINS - {CORE_DOMAIN}
 

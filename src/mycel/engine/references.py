@@ -154,7 +154,9 @@ def missing_target(
 
 def types_of(reader: Reader, name: str) -> list[str]:
     """Up to three types of concepts with this name."""
-    return [reader.type_name(each) for each in lookup.types_named(reader, name, TYPES_SHOWN_MAX)]
+    return [
+        reader.type_name(number) for number in lookup.types_named(reader, name, TYPES_SHOWN_MAX)
+    ]
 
 
 def close_to(reader: Reader, type_number: int | None, name: str) -> list[str]:

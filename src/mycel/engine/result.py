@@ -186,7 +186,9 @@ class Result:
     def _stored(self) -> list[tuple[list[Any], bool]]:
         if len(self._json) == 1:
             return [(self._cells, self._json[0])]
-        return [([row[at] for row in self._cells], each) for at, each in enumerate(self._json)]
+        return [
+            ([row[at] for row in self._cells], is_json) for at, is_json in enumerate(self._json)
+        ]
 
     def _decoded(self) -> list[list[Any]]:
         return [_parsed(column) if is_json else column for column, is_json in self._stored()]
@@ -228,8 +230,8 @@ def _array(cells: Sequence[str | None]) -> str:
 def _arrow(pyarrow: Any, column: list[Any]) -> Any:
     """A column of one kind of scalar keeps its type; anything else becomes JSON text."""
     kinds = {type(value) for value in column if value is not None}
-    if kinds == {int} and max(each for each in column if each is not None) > INTEGER_MAX:
-        if min(each for each in column if each is not None) >= 0:
+    if kinds == {int} and max(number for number in column if number is not None) > INTEGER_MAX:
+        if min(number for number in column if number is not None) >= 0:
             return pyarrow.array(column, pyarrow.uint64())
     elif len(kinds) <= 1 and kinds <= {str, int, float, bool}:
         return pyarrow.array(column)

@@ -127,8 +127,8 @@ class _Kinds:
         self._next = number + self._span * ids.ID_STEP
         if len(self._known) >= KINDS_MAX:
             self._known.clear()
-        for each, type_number in lookup.types_between(tx.reader, number, self._next):
-            self._known[ids.concept_id(each)] = tx.reader.type_name(type_number)
+        for concept_number, type_number in lookup.types_between(tx.reader, number, self._next):
+            self._known[ids.concept_id(concept_number)] = tx.reader.type_name(type_number)
         return self._known.get(end, "")
 
 
@@ -390,7 +390,7 @@ def _ends(tx: Transaction, subject: str, object_: str) -> dict[str, str]:
 def _lacks(
     tx: Transaction, typed: _Declared, element: Concept | Proposition, missing: tuple[str, ...]
 ) -> ConstraintViolation:
-    places = [f"{typed.name}.{each}" for each in missing]
+    places = [f"{typed.name}.{name}" for name in missing]
     listed = places[0] if len(places) == 1 else f"{', '.join(places[:-1])} and {places[-1]}"
     whose = f"{typed.name} {shown_element(tx, element.number)}"
     return ConstraintViolation(

@@ -95,21 +95,21 @@ def _about_miss(
     question: str,
     element: ast.ElementKind,
     types: Sequence[int] | None,
-    found: Sequence[ElementHit],
+    hits: Sequence[ElementHit],
     threshold: float,
 ) -> Iterator[str]:
     """Yield reasons for an empty result: the threshold, or a misspelled name."""
-    if found:
-        best = found[0]
+    if hits:
+        best = hits[0]
         yield (
             f"Nothing reaches the THRESHOLD {threshold}; the best is"
             f" {element_name(best.element)!r} with {best.score:.2f}."
         )
         return
     words = [word for word in question.split() if len(word) > BEGINNING_CHARACTERS_MIN]
-    for each in dict.fromkeys((" ".join(question.split()), *words[:WORDS_COMPARED])):
-        if close := [name for name in _close(reader, element, types, each) if name != each]:
-            yield f"Nothing was found for {shorten(each)!r}. Did you mean {quoted_names(close)}?"
+    for phrase in dict.fromkeys((" ".join(question.split()), *words[:WORDS_COMPARED])):
+        if close := [name for name in _close(reader, element, types, phrase) if name != phrase]:
+            yield f"Nothing was found for {shorten(phrase)!r}. Did you mean {quoted_names(close)}?"
             return
 
 

@@ -59,7 +59,9 @@ def seed_graph(store: Store) -> Applied:
 def apply(tx: Transaction, names: Iterable[str] = (CORE,)) -> Applied:
     """Apply shipped capsules by name, each after those that it builds on."""
     wanted = {
-        each for name in names for each in (NAMES if name == CORE else (_check_capsule_name(name),))
+        capsule
+        for name in names
+        for capsule in (NAMES if name == CORE else (_check_capsule_name(name),))
     }
     run = _Run(tx)
     for name in NAMES:
@@ -87,18 +89,18 @@ class _Run:
         self.created = self.filled = self.linked = 0
 
     def concept(self, step: _Concept) -> None:
-        found = self._tx.get_concept(*step.identity)
-        if found is None:
+        concept = self._tx.get_concept(*step.identity)
+        if concept is None:
             self._ids[step.identity] = self._tx.put_concept(
                 *step.identity, step.attributes, step.metadata
             )
             self.created += 1
             return
-        self._ids[step.identity] = found.id
-        outdated = _outdated_attributes(found, step.attributes)
+        self._ids[step.identity] = concept.id
+        outdated = _outdated_attributes(concept, step.attributes)
         if outdated:
-            metadata = step.metadata if _is_bare(found) else None
-            self._tx.update(found.id, attributes=outdated, metadata=metadata)
+            metadata = step.metadata if _is_bare(concept) else None
+            self._tx.update(concept.id, attributes=outdated, metadata=metadata)
             self.filled += 1
 
     def link(self, step: _Link) -> None:

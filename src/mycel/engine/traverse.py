@@ -40,9 +40,9 @@ def traverse(
     """Run a TRAVERSE; `planner` may know the vocabulary of the present already."""
     reader, bounds, start = prepared(reader, node, values, planner)
     use = adjacency if reader.state.is_live and not reader.is_writer else None
-    found = traversal.traverse(reader, start, bounds, use)
-    result = [_wire(node) for node in found.nodes]
-    return Outcome(result, warnings=tuple(cut_off.sentence for cut_off in found.cut_off))
+    outcome = traversal.traverse(reader, start, bounds, use)
+    result = [_wire(node) for node in outcome.nodes]
+    return Outcome(result, warnings=tuple(cut_off.sentence for cut_off in outcome.cut_off))
 
 
 def prepared(
@@ -79,7 +79,7 @@ def _bounds(node: ast.Traverse, values: Values, vocabulary: Vocabulary) -> trave
                 hint='It is "out" (along the links), "in" (against them) or "both".',
             )
     if node.along:
-        names = [values.text(each, "predicate") for each in node.along]
+        names = [values.text(predicate, "predicate") for predicate in node.along]
         for name in names:
             vocabulary.predicate(name)
         given["relation_types"] = tuple(names)

@@ -205,9 +205,9 @@ class _Run:
         matcher = block.matcher
         if matcher.id is not None:
             self._batch.write()
-            found = self._concept_with_id(matcher.id)
-            self._change(found, block, metadata)
-            return found
+            concept = self._concept_with_id(matcher.id)
+            self._change(concept, block, metadata)
+            return concept
         type_name, name = self._identity(matcher)
         known = self._known.get((type_name, name))
         if known is not None and _only_refers(block):
@@ -274,9 +274,9 @@ class _Run:
         target = block.target
         if isinstance(target, ast.LinkById):
             self._batch.write()
-            found = self._link_with_id(target.id)
-            self._change(found, block, metadata)
-            return found
+            link = self._link_with_id(target.id)
+            self._change(link, block, metadata)
+            return link
         subject, predicate, object_ = self._pattern(target, handles, place)
         if _only_refers(block) and self._is_foundation(subject, predicate, object_):
             metadata = None

@@ -175,7 +175,7 @@ class Values:
 
     def _missing(self, name: str) -> UnknownReference:
         given = sorted(str(parameter) for parameter in self.parameters)
-        shown = ", ".join(f":{shorten(each)}" for each in given[:_NAMES_SHOWN_MAX])
+        shown = ", ".join(f":{shorten(parameter)}" for parameter in given[:_NAMES_SHOWN_MAX])
         more = " and more" if len(given) > _NAMES_SHOWN_MAX else ""
         listed = f"Given were {shown}{more}." if given else "No parameters were given."
         close = did_you_mean(name, given)

@@ -39,8 +39,11 @@ def apart(error: MycelError) -> list[MycelError]:
         return [error]
     error.message = f"{listed[0]['message']}."
     others = [
-        type(error)(f"{each['message']}.", data={key: each[key] for key in _TOLD if key in each})
-        for each in listed[1:]
+        type(error)(
+            f"{violation['message']}.",
+            data={key: violation[key] for key in _TOLD if key in violation},
+        )
+        for violation in listed[1:]
     ]
     return [error, *others]
 

@@ -48,14 +48,14 @@ def touched(
     span = _span(scene, since, until, actors)
     if ids is None:
         return _all(scene, span, limit)
-    found = scene.find_all(ids)
-    rows = neighbours.links_among(scene, list(found.values()))
+    numbers = scene.find_all(ids)
+    rows = neighbours.links_among(scene, list(numbers.values()))
     written = authorship.written_in(
-        scene.reader, [*found.values(), *(row.number for row in rows)], span
+        scene.reader, [*numbers.values(), *(row.number for row in rows)], span
     )
-    scene.cards.read(found.values())
+    scene.cards.read(numbers.values())
     links = scene.cards.links(row for row in rows[: limits.LINKS_MAX] if row.number in written)
-    nodes = [id_ for id_, number in found.items() if number in written]
+    nodes = [id_ for id_, number in numbers.items() if number in written]
     return scene.answer(nodes=nodes, links=links, total=len(nodes))
 
 

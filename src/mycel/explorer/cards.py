@@ -34,7 +34,7 @@ class Cards:
 
     def __init__(self, reader: Reader, degrees: Degrees | None = None) -> None:
         self._reader = reader
-        self.degrees: Degrees = degrees or (lambda each: neighbours.degrees(reader, each))
+        self.degrees: Degrees = degrees or (lambda numbers: neighbours.degrees(reader, numbers))
         self._cards: dict[int, JsonObject] = {}
         self._owners: dict[str, int] = {}
 
@@ -43,17 +43,17 @@ class Cards:
         wanted = {number for number in numbers if number not in self._cards}
         concepts = {number for number in wanted if ids.is_concept(number)}
         symbols = self._reader.find_type(SYMBOL)
-        found = neighbours.concept_rows(self._reader, concepts, symbols) if concepts else {}
+        rows = neighbours.concept_rows(self._reader, concepts, symbols) if concepts else {}
         degrees = self.degrees(wanted) if wanted else {}
-        for number in sorted(found):
-            row = found[number]
+        for number in sorted(rows):
+            row = rows[number]
             type_name = self._reader.type_name(row.type)
             card = card_of(row.number, type_name, row.name, row.version, row.label)
             if isinstance(row.symbol, str):
                 card["symbol"] = shorten(row.symbol)
             self._keep(number, card | {"degree": degrees.get(number, 0)})
         if self._reader.state.is_live:
-            for number, conflicts in open_conflicts(self._reader, found).items():
+            for number, conflicts in open_conflicts(self._reader, rows).items():
                 self._cards[number]["conflicts"] = len(conflicts)
         if wanted == concepts:
             return

@@ -63,7 +63,8 @@ def node(scene: Scene, id_: str) -> JsonObject:
         payload["caveats"] = caveats
     counted = neighbours.counts_by_predicate(scene.reader, element.number)
     payload["relations"] = {
-        way: sum(count for _, each, count in counted if each == way) for way in ("out", "in")
+        way: sum(count for _, direction, count in counted if direction == way)
+        for way in ("out", "in")
     }
     return scene.answer(**payload)
 
@@ -285,7 +286,7 @@ def missing_concepts(scene: Scene, limit: int, cursor: str | None) -> JsonObject
             | {
                 "links": links,
                 "from": scene.cards.all(others),
-                "relations": sorted({reader.predicate_name(each) for _, each in near}),
+                "relations": sorted({reader.predicate_name(predicate) for _, predicate in near}),
             }
         )
     payload: dict[str, Any] = {"missing": shown, "total": total}

@@ -66,7 +66,7 @@ def _labels(nodes: list[JsonObject], places: dict[str, tuple[float, float]]) -> 
     """Names of nodes, the most linked ones first, as far as there is room."""
     taken: list[tuple[float, float, float]] = []
     parts = []
-    for card in sorted(nodes, key=lambda each: (each["kind"] != "missing", -each["degree"])):
+    for card in sorted(nodes, key=lambda node: (node["kind"] != "missing", -node["degree"])):
         x, y = places[card["id"]]
         name = shorten(card["name"], 40) + (" (missing)" if card["kind"] == "missing" else "")
         width = _CHARACTER * len(name)
@@ -99,7 +99,7 @@ def _node(card: JsonObject, place: tuple[float, float], colours: dict[str, str])
 
 
 def _text(text: str) -> str:
-    kept = "".join(each for each in text if each.isprintable() or each == " ")
+    kept = "".join(character for character in text if character.isprintable() or character == " ")
     return escape(kept, quote=True)
 
 

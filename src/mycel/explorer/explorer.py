@@ -495,10 +495,10 @@ class Explorer:
     ) -> JsonObject:
         warnings: list[str] = []
         filters: Filters = {"kind": kind} if at is None else {"kind": kind, "as_of": moment_of(at)}
-        found = self._knowledge.search(q, limit=limit, type=type, warnings=warnings, **filters)
+        answers = self._knowledge.search(q, limit=limit, type=type, warnings=warnings, **filters)
         with self._scene(at) as seen:
             hits = []
-            for hit in found:
+            for hit in answers:
                 number = None if isinstance(hit.found, Relation) else seen.find(hit.found.id)
                 card = None if number is None else seen.cards.get(number)
                 if card is not None:

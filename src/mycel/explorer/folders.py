@@ -105,12 +105,12 @@ class FolderTree:
 
         A folder is alone if there is nothing beside it but its own node.
         """
-        found = self.inside.get(folder, [])
-        while len(found) == 1 and (inner := self.inside.get(found[0])):
-            if self.own[found[0]] > len(inner):
+        folders = self.inside.get(folder, [])
+        while len(folders) == 1 and (inner := self.inside.get(folders[0])):
+            if self.own[folders[0]] > len(inner):
                 break
-            found = inner
-        return sorted(found, key=lambda each: (-self.below[each], each))
+            folders = inner
+        return sorted(folders, key=lambda part: (-self.below[part], part))
 
     def groups(self, wanted: int, most: int) -> dict[str, bool]:
         """Folders that divide the graph: the largest are opened until there are `wanted` groups.
@@ -120,32 +120,34 @@ class FolderTree:
         divided, unless there is little else; nor are files beside concepts of the same workspace,
         whose folders are the same.
         """
-        found = dict.fromkeys(self.inside[None], True)
-        total = max(1, sum(self.below[each] for each in self.inside[None]))
-        tests = sum(self.below[each] for each in found if is_test_folder(each))
+        groups = dict.fromkeys(self.inside[None], True)
+        total = max(1, sum(self.below[folder] for folder in self.inside[None]))
+        tests = sum(self.below[folder] for folder in groups if is_test_folder(folder))
         twins = {
-            f"file://{each.partition('://')[2]}" for each in found if each.startswith("concept:")
+            f"file://{folder.partition('://')[2]}"
+            for folder in groups
+            if folder.startswith("concept:")
         }
-        whole = {each for each in found if self.inside.get(each) and each not in twins}
-        while whole and len(found) < wanted:
-            largest = max(whole, key=lambda each: (self.below[each], each))
+        whole = {folder for folder in groups if self.inside.get(folder) and folder not in twins}
+        while whole and len(groups) < wanted:
+            largest = max(whole, key=lambda folder: (self.below[folder], folder))
             if self.below[largest] * wanted < total:
                 break
             whole.discard(largest)
             if is_test_folder(largest) and self.below[largest] * 4 < total * 3 and tests < total:
                 continue
             parts = [part for part in self.parts(largest) if self._is_group(part, total // wanted)]
-            if len(found) == 1:  # All that there is: some of its parts are better than one group.
+            if len(groups) == 1:  # All that there is: some of its parts are better than one group.
                 parts = parts[: most - 1]
-            if not parts or len(found) + len(parts) > most:
+            if not parts or len(groups) + len(parts) > most:
                 continue
-            del found[largest]
-            found |= dict.fromkeys(parts, True)
+            del groups[largest]
+            groups |= dict.fromkeys(parts, True)
             whole |= {part for part in parts if self.inside.get(part)}
             rest = self.below[largest] - sum(self.below[part] for part in parts)
-            if rest >= REST_NODES_MIN or (rest and not self._has_rest_around(largest, found)):
-                found[largest] = False
-        return found
+            if rest >= REST_NODES_MIN or (rest and not self._has_rest_around(largest, groups)):
+                groups[largest] = False
+        return groups
 
     def _is_group(self, folder: str, share: int) -> bool:
         """True if a folder is large enough for a group of its own; a file has to be larger."""
@@ -154,9 +156,9 @@ class FolderTree:
             return nodes >= max(REST_NODES_MIN, share // 40)
         return nodes >= max(REST_NODES_MIN, share // 10) and not is_test_folder(folder)
 
-    def _has_rest_around(self, folder: str, found: Mapping[str, bool]) -> bool:
+    def _has_rest_around(self, folder: str, groups: Mapping[str, bool]) -> bool:
         around = parent_of(folder)
-        while around is not None and around not in found:
+        while around is not None and around not in groups:
             around = parent_of(around)
         return around is not None
 

@@ -69,8 +69,10 @@ class Scene:
             with suppress(MycelError):
                 uris[text] = self.knowledge.uri(text)
         plain = {uri.text: uri for uri in uris.values() if not _is_broken(uri)}
-        found = find_all(self.reader, plain.values())
-        return {text: found[uri.text].number for text, uri in uris.items() if uri.text in found}
+        concepts = find_all(self.reader, plain.values())
+        return {
+            text: concepts[uri.text].number for text, uri in uris.items() if uri.text in concepts
+        }
 
 
 def _is_broken(uri: Uri) -> bool:

@@ -30,18 +30,18 @@ def words_of(text: str) -> set[str]:
     >>> sorted(words_of("OrderService.add-item 2"))
     ['2', 'add', 'item', 'order', 'orderservice', 'service']
     """
-    found = set()
+    words = set()
     for word in _WORD.findall(text):
-        found.add(word.casefold()[:WORD_CHARACTERS_MAX])
+        words.add(word.casefold()[:WORD_CHARACTERS_MAX])
         if not word.islower():
-            found.update(hump.casefold()[:WORD_CHARACTERS_MAX] for hump in _HUMP.findall(word))
-    return found
+            words.update(hump.casefold()[:WORD_CHARACTERS_MAX] for hump in _HUMP.findall(word))
+    return words
 
 
 def asked_words(question: str) -> list[str]:
     """The words of a question, each of which has to begin a word of a name."""
-    found = [word.casefold()[:WORD_CHARACTERS_MAX] for word in _WORD.findall(question)]
-    return list(dict.fromkeys(found))
+    words = [word.casefold()[:WORD_CHARACTERS_MAX] for word in _WORD.findall(question)]
+    return list(dict.fromkeys(words))
 
 
 class Words:
@@ -72,15 +72,15 @@ class Words:
             self._sorted += self._new
             self._sorted.sort()  # Two sorted runs: quick.
             self._new.clear()
-        found: set[int] = set()
+        numbers: set[int] = set()
         low, high = bisect_left(self._sorted, word), bisect_left(self._sorted, word + _LAST)
-        for each in self._sorted[low:high]:
-            there = self._numbers[each]
+        for candidate in self._sorted[low:high]:
+            there = self._numbers[candidate]
             if isinstance(there, int):
-                found.add(there)
+                numbers.add(there)
             else:
-                found.update(there)
-        return found
+                numbers.update(there)
+        return numbers
 
 
 class NameIndex:
@@ -117,7 +117,7 @@ class NameIndex:
 
     def candidates(self, words: Sequence[str], most: int) -> list[int]:
         """Nodes that may fit all words: those of the rarest word, the best first."""
-        sets = [found for word in words if (found := self._nodes.beginning(word))]
+        sets = [matches for word in words if (matches := self._nodes.beginning(word))]
         if not sets:
             return []
         shared = set.intersection(*sets) if len(sets) == len(words) else set()
@@ -160,8 +160,8 @@ def fit(words: Sequence[str], question: str, uri: str, label: str | None) -> int
     folder = folder_words(folder_of(uri))
     rank = 2
     for word in words:
-        if not any(each.startswith(word) for each in own):
-            if not any(each.startswith(word) for each in folder):
+        if not any(part.startswith(word) for part in own):
+            if not any(part.startswith(word) for part in folder):
                 return None
             rank = 3
     return rank

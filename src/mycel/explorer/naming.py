@@ -31,7 +31,7 @@ _SCHEMES: Final = ("concept", "file")
 
 def has_nodes(reader: Reader, workspace: str) -> bool:
     """True if a workspace has concepts or files in a state."""
-    return any(lookup.named_from(reader, f"{each}://{workspace}/", 1) for each in _SCHEMES)
+    return any(lookup.named_from(reader, f"{scheme}://{workspace}/", 1) for scheme in _SCHEMES)
 
 
 def largest_workspace(census: Census) -> str | None:

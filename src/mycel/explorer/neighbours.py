@@ -32,7 +32,7 @@ def near(
     center = scene.number(id)
     shown = set(scene.find_all(known).values())
     reader = scene.reader
-    found = neighbours.neighbours(
+    surroundings = neighbours.neighbours(
         reader,
         center,
         direction,
@@ -41,7 +41,7 @@ def near(
     )
     fresh = [
         neighbour
-        for neighbour in found
+        for neighbour in surroundings
         if neighbour.number not in shown and neighbour.number != center
     ]
     linked = scene.cards.degrees([neighbour.number for neighbour in fresh])
@@ -53,7 +53,7 @@ def near(
         "center": scene.cards.get(center),
         "nodes": scene.cards.all(new),
         "links": scene.cards.links(rows[: limits.LINKS_MAX]),
-        "total": len(found),
+        "total": len(surroundings),
         "left": len(fresh) - len(new),
     }
     return scene.answer(**answer | cut)
@@ -61,10 +61,10 @@ def near(
 
 def among(scene: Scene, ids: Sequence[str]) -> JsonObject:
     """The nodes that are still there of those that a caller shows, and all links among them."""
-    found = scene.find_all(ids)
-    gone = [element_id for element_id in dict.fromkeys(ids) if element_id not in found]
+    by_id = scene.find_all(ids)
+    gone = [element_id for element_id in dict.fromkeys(ids) if element_id not in by_id]
     numbers: dict[int, str] = {}
-    for asked, number in found.items():
+    for asked, number in by_id.items():
         numbers.setdefault(number, asked)
     cards = scene.cards.all(numbers)
     moved = {

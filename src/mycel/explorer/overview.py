@@ -70,7 +70,7 @@ def workspaces(census: Census) -> list[JsonObject]:
     return [
         {"name": name, "nodes": nodes, "group": f"{scheme}://{name}"}
         for name, nodes in counter.most_common(limits.WORKSPACES_MAX)
-        for scheme in [max(("concept", "file"), key=lambda each: groups[name, each])]
+        for scheme in [max(("concept", "file"), key=lambda kind: groups[name, kind])]
     ]
 
 
@@ -81,7 +81,7 @@ def overview(scene: Scene, census: Census, by: By, group: str | None, limit: int
         parts = _shelves(scene, census) if group is None or start else _inside(scene, census, group)
     else:
         parts = _kinds(scene, census, by, None if start else group)
-    groups = sorted(parts.groups, key=lambda each: (-each.nodes, each.id))[start:]
+    groups = sorted(parts.groups, key=lambda part: (-part.nodes, part.id))[start:]
     most = len(groups) if len(groups) <= limits.GROUPS_MAX else limits.GROUPS_MAX - 1
     shown, rest = groups[:most], groups[most:]
     rest_id = f"{REST}{start + most}"
@@ -167,8 +167,8 @@ def _inside(scene: Scene, census: Census, group: str) -> _Parts:
     missing = Counter(place[of[n >> 1]] for n in census.missing if of[n >> 1] in numbers)
     labels = group_names(chosen, group)
     groups = [
-        _Group(each, labels[each], tree.below[each], missing[each], is_test_folder(each))
-        for each in chosen
+        _Group(folder, labels[folder], tree.below[folder], missing[folder], is_test_folder(folder))
+        for folder in chosen
     ]
     counter: Counter[tuple[str, str]] = Counter()
     ties: Counter[tuple[int, str]] = Counter()
@@ -268,11 +268,11 @@ def _type_names(scene: Scene, numbers: Sequence[int]) -> dict[int, tuple[str, st
 
 def _domain_names(scene: Scene, numbers: Sequence[int]) -> dict[int, tuple[str, str]]:
     scene.cards.read(number << 1 for number in numbers if number)
-    found = {}
+    domains = {}
     for number in numbers:
         card = scene.cards.get(number << 1) if number else None
-        found[number] = ("", "no domain") if card is None else (card["id"], card["name"])
-    return found
+        domains[number] = ("", "no domain") if card is None else (card["id"], card["name"])
+    return domains
 
 
 def _no_group(group: str) -> NotFound:

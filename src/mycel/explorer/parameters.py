@@ -61,7 +61,7 @@ def checked(view: str, known: Parameters, given: Mapping[str, Any]) -> dict[str,
             f"{view} has no parameter {shorten(unknown[0])!r}.",
             hint=f"{close} It takes {', '.join(known) or 'none'}.".lstrip(),
         )
-    found = {}
+    arguments = {}
     for name, parameter in known.items():
         value = given.get(name)
         if value is None:
@@ -69,10 +69,10 @@ def checked(view: str, known: Parameters, given: Mapping[str, Any]) -> dict[str,
                 raise InvalidSyntax(
                     f"{view} needs the parameter {name!r}.", hint=f"{parameter.description}."
                 )
-            found[name] = parameter.default
+            arguments[name] = parameter.default
             continue
-        found[name] = _value(name, parameter, value)
-    return found
+        arguments[name] = _value(name, parameter, value)
+    return arguments
 
 
 def _value(name: str, parameter: Argument, given: Any) -> Any:
@@ -91,7 +91,7 @@ def _value(name: str, parameter: Argument, given: Any) -> Any:
             kind = _of_kind(name, given, list, "a list of objects")
             if len(kind) > (parameter.most or len(kind)):
                 raise ConstraintViolation(f"{name} has more than {parameter.most} items.")
-            return [_of_kind(name, each, dict, "a list of objects") for each in kind]
+            return [_of_kind(name, object_, dict, "a list of objects") for object_ in kind]
         case "any":
             return given
         case _:
@@ -124,7 +124,7 @@ def _text(name: str, parameter: Argument, given: Any) -> str:
 
 def _texts(name: str, parameter: Argument, given: Any) -> list[str]:
     listed: Sequence[Any] = given.split() if isinstance(given, str) else given
-    if not isinstance(listed, list) or not all(isinstance(each, str) for each in listed):
+    if not isinstance(listed, list) or not all(isinstance(text, str) for text in listed):
         raise InvalidValueType(f"{name} must be a list of texts.")
     if parameter.most and len(listed) > parameter.most:
         raise ConstraintViolation(
@@ -174,10 +174,10 @@ def _quoted(given: Any) -> str:
 
 def _flag(name: str, given: Any) -> bool:
     words = {"1": True, "true": True, "0": False, "false": False}
-    found = words.get(given) if isinstance(given, str) else given
-    if not isinstance(found, bool):
+    flag = words.get(given) if isinstance(given, str) else given
+    if not isinstance(flag, bool):
         raise InvalidValueType(f"{name} must be true or false, not {_quoted(given)}.")
-    return found
+    return flag
 
 
 def _of_kind(name: str, given: Any, kind: type, noun: str) -> Any:

@@ -160,15 +160,15 @@ def diff(db: Graph, given: Mapping[str, Any]) -> JsonObject:
         raise bad_cursor(cursor)
     paths = [given["path"]] if given["path"] else ()
     until = None if given["to"] is None else moment_of(given["to"])
-    found = db.history.diff(moment_of(given["from"]), until, paths=paths)
+    difference = db.history.diff(moment_of(given["from"]), until, paths=paths)
     start = int(cursor or 0)
-    page = found.elements[start : start + limit]
+    page = difference.elements[start : start + limit]
     linked = _degrees(db, page)
     payload: dict[str, Any] = {
-        "position": found.b.seq,
-        "from": _side(db, found.a, given["from"]),
-        "to": _side(db, found.b, given["to"]),
-        "counts": found.counts,
+        "position": difference.b.seq,
+        "from": _side(db, difference.a, given["from"]),
+        "to": _side(db, difference.b, given["to"]),
+        "counts": difference.counts,
         "nodes": [
             changed_node(element_change) | {"degree": linked.get(element_change.element.number, 0)}
             for element_change in page
@@ -179,10 +179,10 @@ def diff(db: Graph, given: Mapping[str, Any]) -> JsonObject:
             for element_change in page
             if isinstance(element_change.element, Proposition)
         ],
-        "total": len(found.elements),
-        "purged": found.purged,
+        "total": len(difference.elements),
+        "purged": difference.purged,
     }
-    if start + limit < len(found.elements):
+    if start + limit < len(difference.elements):
         payload["next_cursor"] = str(start + limit)
     return payload
 

@@ -82,16 +82,16 @@ def path(
 def _drawn(scene: Scene, reached: Iterable[Reached]) -> JsonObject:
     """The cards of reached elements, each with its cost, and all links among them."""
     listed = list(reached)
-    numbers = [each.element.number for each in listed]
+    numbers = [visit.element.number for visit in listed]
     scene.cards.read(numbers)
     cards = dict(zip(numbers, scene.cards.all(numbers), strict=True))
-    uris = {each.element.id: cards[each.element.number]["id"] for each in listed}
+    uris = {visit.element.id: cards[visit.element.number]["id"] for visit in listed}
     nodes = []
-    for each in listed:
-        more: JsonObject = {"cost": _cost(each.cost), "hops": each.hops, "via": None}
-        if each.path:
-            step = each.path[-1]
-            before = each.path[-2].node if each.hops > 1 else listed[0].element.id
+    for visit in listed:
+        more: JsonObject = {"cost": _cost(visit.cost), "hops": visit.hops, "via": None}
+        if visit.path:
+            step = visit.path[-1]
+            before = visit.path[-2].node if visit.hops > 1 else listed[0].element.id
             ends = [uris[before], uris[step.node]]
             source, target = ends if step.direction == "out" else reversed(ends)
             more["via"] = {
@@ -100,7 +100,7 @@ def _drawn(scene: Scene, reached: Iterable[Reached]) -> JsonObject:
                 "relation": step.relation,
                 "weight": step.weight,
             }
-        nodes.append(cards[each.element.number] | more)
+        nodes.append(cards[visit.element.number] | more)
     rows = neighbours.links_among(scene, numbers)
     answer: JsonObject = {"nodes": nodes, "links": scene.cards.links(rows[: limits.LINKS_MAX])}
     return answer | ({"links_cut": True} if len(rows) > limits.LINKS_MAX else {})

@@ -144,13 +144,13 @@ def _head(view: SavedView) -> JsonObject:
 def _positions(given: Mapping[str, Any]) -> dict[str, list[Any]]:
     if len(given) > limits.GROUP_NODES_MAX:
         raise ConstraintViolation(f"positions has more than {limits.GROUP_NODES_MAX} nodes.")
-    found = {}
+    positions = {}
     for id_, place in given.items():
         is_place = isinstance(place, list) and len(place) == 3 and isinstance(place[2], bool)
         if not is_place:
             raise ConstraintViolation("positions has no [x, y, pinned] for each node.")
-        found[id_] = [*_numbers("positions", place[:2], 2), place[2]]
-    return found
+        positions[id_] = [*_numbers("positions", place[:2], 2), place[2]]
+    return positions
 
 
 def _numbers(name: str, given: Any, count: int) -> list[float]:
@@ -178,9 +178,9 @@ def _ids(body: Mapping[str, Any]) -> list[str]:
 
 def _names(scene: Scene, body: Mapping[str, Any], field: str) -> dict[str, str]:
     """For every id of a node in a view, that `field` of its card; nodes that are gone have none."""
-    found = scene.find_all(_ids(body))
-    scene.cards.read(found.values())
-    return {each: str(card[field]) for each, n in found.items() if (card := scene.cards.get(n))}
+    numbers = scene.find_all(_ids(body))
+    scene.cards.read(numbers.values())
+    return {id_: str(card[field]) for id_, n in numbers.items() if (card := scene.cards.get(n))}
 
 
 def _mapped(body: Mapping[str, Any], ids: Mapping[str, str]) -> dict[str, Any]:
@@ -188,7 +188,7 @@ def _mapped(body: Mapping[str, Any], ids: Mapping[str, str]) -> dict[str, Any]:
     one: Callable[[Any], Any] = lambda id_: None if id_ is None else ids.get(id_)  # noqa: E731
     view = dict(body["view"])
     for key in ("ids", "less"):
-        view[key] = [ids[each] for each in view[key] if each in ids]
+        view[key] = [ids[id_] for id_ in view[key] if id_ in ids]
     view["selected"] = one(view["selected"])
     if view["by"] == "domain" and view["group"] and not view["group"].startswith(REST):
         view["group"] = one(view["group"])  # A domain is a node.
@@ -196,5 +196,5 @@ def _mapped(body: Mapping[str, Any], ids: Mapping[str, str]) -> dict[str, Any]:
         route = view["route"] | {"from": one(view["route"]["from"]), "to": one(view["route"]["to"])}
         is_whole = route["from"] and (route["kind"] == "reach" or route["to"])
         view["route"] = route if is_whole else None
-    places = {ids[each]: place for each, place in body["positions"].items() if each in ids}
+    places = {ids[id_]: place for id_, place in body["positions"].items() if id_ in ids}
     return {"view": view, "positions": places, "camera": body["camera"]}

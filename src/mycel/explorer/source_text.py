@@ -49,7 +49,7 @@ def source_text(scene: Scene, id_: str) -> JsonObject:
     if not shown:
         reason = f"The file has {len(lines)} lines now: it was changed since it was read."
         return scene.answer(**place, text=None, reason=reason)
-    text = "\n".join(each[: limits.SOURCE_LINE_CHARACTERS] for each in shown)
+    text = "\n".join(source_line[: limits.SOURCE_LINE_CHARACTERS] for source_line in shown)
     is_cut = last < min(end_line, len(lines)) or (uri.is_file and len(lines) > last)
     return scene.answer(**place, text=text, lines=len(lines), cut=is_cut)
 

@@ -28,19 +28,19 @@ def suggest(
     """
     words = asked_words(question.partition("://")[2] or question)
     exact = scene.find(question.strip()) if question.strip() else None
-    found: list[int] = [] if exact is None else [exact]
+    candidates: list[int] = [] if exact is None else [exact]
     if not words:
-        return scene.cards.all(found[:limit])
+        return scene.cards.all(candidates[:limit])
     if scene.is_past:
-        found += neighbours.names_holding(scene.reader, words[-1], CANDIDATES_MAX)
+        candidates += neighbours.names_holding(scene.reader, words[-1], CANDIDATES_MAX)
     elif ready is None:
-        found += lookup.named_from(scene.reader, question, limit)
+        candidates += lookup.named_from(scene.reader, question, limit)
     else:
-        found += ready[0].candidates(words, CANDIDATES_MAX)
-    best = _ranked(scene, words, question, found)
+        candidates += ready[0].candidates(words, CANDIDATES_MAX)
+    best = _ranked(scene, words, question, candidates)
     if len(best) < limit and ready is not None and not scene.is_past:
         more = _in_folders(*ready, words, CANDIDATES_MAX)
-        best = _ranked(scene, words, question, [*found, *more])
+        best = _ranked(scene, words, question, [*candidates, *more])
     first = [] if exact is None else [exact]
     return scene.cards.all(list(dict.fromkeys([*first, *best]))[:limit])
 

@@ -70,13 +70,13 @@ class StoredNeighbours:
         """The amount that was read, in rows."""
 
     def of(self, number: int) -> Sequence[Links]:
-        found: list[Links] = []
+        sides: list[Links] = []
         for against, links in self._links:
             rows = links.of(number)
             self.read += len(rows) + RENT_PER_STATEMENT
             if rows:
-                found.append((against, iter(rows)))
-        return found
+                sides.append((against, iter(rows)))
+        return sides
 
 
 class _State(NamedTuple):
@@ -188,9 +188,9 @@ class _RentedNeighbours(StoredNeighbours):
 
     def of(self, number: int) -> Sequence[Links]:
         before = self.read
-        found = super().of(number)
+        sides = super().of(number)
         self._adjacency.pay(self._reader, self.read - before)
-        return found
+        return sides
 
 
 class _LiveNeighbours:
@@ -211,9 +211,9 @@ class _LiveNeighbours:
     def of(self, number: int) -> Sequence[Links]:
         if number in self._changed:
             return self._stored.of(number)
-        found: list[Links] = []
+        sides: list[Links] = []
         for against, links_at, predicates in self._look_ups:
             links = links_at(number, predicates)
             if links is not None:
-                found.append((against, links))
-        return found
+                sides.append((against, links))
+        return sides

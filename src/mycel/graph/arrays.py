@@ -153,15 +153,18 @@ class Arrays:
 
         Without predicates that no link has, so that one direction may need no look at all.
         """
-        along, against = (each if each is None else each & self._predicates for each in route)
-        found: list[LookUp] = []
+        along, against = (
+            predicates if predicates is None else predicates & self._predicates
+            for predicates in route
+        )
+        look_ups: list[LookUp] = []
         if along != NONE:
-            found.append((False, self._along.of, along))
+            look_ups.append((False, self._along.of, along))
         if against != NONE:
             if self._against is None:
                 return None
-            found.append((True, self._against.of, against))
-        return found
+            look_ups.append((True, self._against.of, against))
+        return look_ups
 
     def turn(self) -> None:
         """Make the direction against the links."""

@@ -294,11 +294,11 @@ def search(
             return _Found(arrivals, [])
 
 
-def _left_out(found: _Found, given: int, units_max: int) -> tuple[int, bool]:
+def _left_out(reach: _Found, given: int, units_max: int) -> tuple[int, bool]:
     """The number of elements within reach that are not in the result, up to a bound."""
-    seen = {arrival[3] for arrival in chain(found.arrivals, found.frontier)}
+    seen = {arrival[3] for arrival in chain(reach.arrivals, reach.frontier)}
     enough = given + LEFT_OUT_COUNTED
-    for cost, _, _, _, _, _, units, links in found.frontier:
+    for cost, _, _, _, _, _, units, links in reach.frontier:
         left = units_max - cost + units
         for further, _, other in links:
             if further > left or len(seen) > enough:
@@ -326,7 +326,7 @@ def traverse(
         ExecutionTimeout: it took longer than the reader's deadline.
     """
     units_max = as_units(bounds.max_cost)
-    found = search(
+    reach = search(
         _neighbours(reader, bounds, adjacency),
         start,
         units_max=units_max,
@@ -334,14 +334,14 @@ def traverse(
         reader=reader,
     )
     # The first of those that did not come is looked up with the others, to be named.
-    numbers = [arrival[3] for arrival in (*found.arrivals, *found.frontier[:1])]
+    numbers = [arrival[3] for arrival in (*reach.arrivals, *reach.frontier[:1])]
     elements = _elements(reader, numbers)
-    nodes = _nodes(reader, found.arrivals, elements, bounds.max_tokens)
-    budget: Budget = "tokens" if len(nodes) < len(found.arrivals) else "nodes"
+    nodes = _nodes(reader, reach.arrivals, elements, bounds.max_tokens)
+    budget: Budget = "tokens" if len(nodes) < len(reach.arrivals) else "nodes"
     if len(nodes) == len(numbers):
         return Traversal(nodes)
     after = elements[numbers[len(nodes)]]
-    return Traversal(nodes, (_cut_off(budget, found, bounds, len(nodes), after),))
+    return Traversal(nodes, (_cut_off(budget, reach, bounds, len(nodes), after),))
 
 
 def find_path(
@@ -354,7 +354,7 @@ def find_path(
         TypeMismatch: a predicate was never defined.
         ExecutionTimeout: it took longer than the reader's deadline.
     """
-    found = search(
+    reach = search(
         _neighbours(reader, bounds, adjacency),
         start,
         units_max=as_units(bounds.max_cost),
@@ -362,18 +362,18 @@ def find_path(
         reader=reader,
         goal=goal,
     )
-    rank = len(found.arrivals) - 1
-    if found.arrivals[rank][3] != goal:
-        return CheapestPath((), len(found.arrivals), is_complete=not found.frontier)
-    steps = [found.arrivals[rank]]
+    rank = len(reach.arrivals) - 1
+    if reach.arrivals[rank][3] != goal:
+        return CheapestPath((), len(reach.arrivals), is_complete=not reach.frontier)
+    steps = [reach.arrivals[rank]]
     while rank:
-        rank = found.arrivals[rank][4]
-        steps.append(found.arrivals[rank])
+        rank = reach.arrivals[rank][4]
+        steps.append(reach.arrivals[rank])
     steps.reverse()
     arrivals = [(*step[:4], max(0, place - 1), *step[5:]) for place, step in enumerate(steps)]
     elements = _elements(reader, [step[3] for step in steps])
     nodes = _nodes(reader, arrivals, elements, None)
-    return CheapestPath(nodes, len(found.arrivals), is_complete=True)
+    return CheapestPath(nodes, len(reach.arrivals), is_complete=True)
 
 
 def _neighbours(reader: Reader, bounds: Bounds, adjacency: Adjacency | None) -> Neighbours:
@@ -441,9 +441,9 @@ def _nodes(
     return tuple(nodes)
 
 
-def _cut_off(budget: Budget, found: _Found, bounds: Bounds, given: int, after: Element) -> CutOff:
-    cost = (found.arrivals[given:] or found.frontier)[0][0]
+def _cut_off(budget: Budget, reach: _Found, bounds: Bounds, given: int, after: Element) -> CutOff:
+    cost = (reach.arrivals[given:] or reach.frontier)[0][0]
     limit = bounds.max_nodes if budget == "nodes" else bounds.max_tokens or 0
-    remaining, more = _left_out(found, given, as_units(bounds.max_cost))
+    remaining, more = _left_out(reach, given, as_units(bounds.max_cost))
     name = after.name if isinstance(after, Concept) else after.id
     return CutOff(budget, limit, remaining, more, after.id, name, as_cost(cost))

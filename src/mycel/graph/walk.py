@@ -182,11 +182,11 @@ def find(
         predicate = None if predicates is None else predicates[0]
         near = reader.neighbour_elements(number, ways_of(follow.direction)[0], predicate, FEW_LINKS)
         if len(near) < FEW_LINKS:
-            found = {element.number: element for element in near if _is_wanted(element, wanted)}
+            matches = {element.number: element for element in near if _is_wanted(element, wanted)}
             if not near and reader.element(number) is None:
                 raise missing(start)
-            memories = [Memory(element, form) for element in found.values()][:limit]
-            more = len(found) > limit
+            memories = [Memory(element, form) for element in matches.values()][:limit]
+            more = len(matches) > limit
             return FindResult(tuple(memories), (1,) * len(memories), more=more)
     with closing(_walk(reader, number, follow, predicates)) as walk:
         # One more than the limit, if there is one, tells whether there are more.
@@ -194,7 +194,7 @@ def find(
             reader.check_deadline()
             reached = list(islice(walk, size))
             elements = reader.elements(
-                [each for each, _ in reached], tombstoned=follow.include_tombstoned
+                [n for n, _ in reached], tombstoned=follow.include_tombstoned
             )
             for other, hops in reached:
                 element = elements.get(other)

@@ -79,7 +79,7 @@ def side_rows(told: Mapping[str, Any]) -> list[SideRow]:
 
 def element_lines(told: Mapping[str, Any]) -> list[str]:
     """The elements that a broken constraint or a definition is about, one line each."""
-    return [f"{each.get('label', '')}: {each.get('message', '')}" for each in told.get("rows", ())]
+    return [f"{row.get('label', '')}: {row.get('message', '')}" for row in told.get("rows", ())]
 
 
 def is_text(told: Mapping[str, Any]) -> bool:
@@ -163,7 +163,7 @@ def _element_rows(told: Mapping[str, Any], versions: Sequence[Any]) -> Iterator[
     if "base" not in told:
         gone[0] = ABSENT
     if any(gone):
-        yield SideRow("element", tuple(each or "(there)" for each in gone))
+        yield SideRow("element", tuple(removal or "(there)" for removal in gone))
     there = [values for values, missing in zip(flat, gone, strict=True) if not missing]
     for key in sorted({key for values in there for key in values}):
         if len({values.get(key) for values in there}) > 1 or len(there) == 1:
@@ -173,6 +173,6 @@ def _element_rows(told: Mapping[str, Any], versions: Sequence[Any]) -> Iterator[
 def _flat(element: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     for key, value in element.items():
         if key in ("attributes", "metadata") and isinstance(value, Mapping):
-            yield from ((f"{key}.{inner}", text_of(each)) for inner, each in value.items())
+            yield from ((f"{key}.{inner}", text_of(member)) for inner, member in value.items())
         else:
             yield key, text_of(value)

@@ -114,7 +114,7 @@ class History:
         Raises:
             ConstraintViolation, NotFound: there is no such state, or it was scrubbed.
         """
-        ours, theirs = (self._state_named(each) for each in (a, b))
+        ours, theirs = (self._state_named(moment) for moment in (a, b))
         with self._reading_branch(ours.branch) as old:
             first = _state_in(old, ours)
             if ours.branch == theirs.branch:

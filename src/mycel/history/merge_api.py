@@ -106,12 +106,12 @@ class Merges:
 
     def conflicts(self, element: Ref | None = None) -> list[Conflict]:
         """The conflicts of all open merges, or of one element; those that are decided, too."""
-        found = [conflict for merge in self for conflict in merge.conflicts]
+        conflicts = [conflict for merge in self for conflict in merge.conflicts]
         if element is None:
-            return found
+            return conflicts
         with self._store.reading() as reader:
             id_ = reader.outer_id(reader.number(element))
-        return [conflict for conflict in found if conflict.element == id_]
+        return [conflict for conflict in conflicts if conflict.element == id_]
 
     def resolve(
         self,

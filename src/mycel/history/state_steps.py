@@ -112,19 +112,19 @@ def reach(
         ConstraintViolation: something does not allow it, or obstacles are known already. Its data
             lists all obstacles.
     """
-    found = [*obstacles, *attempt(tx, goals, twins, reason="rollback").obstacles]
-    if not found:
+    problems = [*obstacles, *attempt(tx, goals, twins, reason="rollback").obstacles]
+    if not problems:
         return
     listed = first_few(
-        [f"{obstacle.element}: {obstacle.message}" for obstacle in found], LISTED_MAX
+        [f"{obstacle.element}: {obstacle.message}" for obstacle in problems], LISTED_MAX
     )
     hint = _advice(later)
-    if any(obstacle.code == ImmutableTarget.code for obstacle in found):
+    if any(obstacle.code == ImmutableTarget.code for obstacle in problems):
         hint += " A schema is changed by applying another one: db.schema.apply."
     raise ConstraintViolation(
         "This would break, so nothing was changed:\n  " + "\n  ".join(listed),
         hint=hint,
-        data={"obstacles": [obstacle._asdict() for obstacle in found]}
+        data={"obstacles": [obstacle._asdict() for obstacle in problems]}
         | ({"commits": [entry.commit for entry in later]} if later else {}),
     )
 

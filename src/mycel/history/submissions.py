@@ -72,7 +72,7 @@ class Submission(NamedTuple):
         payload |= {"commit": self.commit, "seq": self.seq} if self.commit else {}
         payload["head"] = self.head
         if self.status == "conflicts":
-            return payload | {"conflicts": [each.to_dict() for each in self.conflicts]}
+            return payload | {"conflicts": [conflict.to_dict() for conflict in self.conflicts]}
         return payload | {"counts": dict(self.counts), "warnings": list(self.warnings)}
 
 

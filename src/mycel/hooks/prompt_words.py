@@ -365,8 +365,8 @@ def asked_words(question: str) -> set[str]:
     """
     if not _QUESTION.match(question):
         return set()
-    found = stems(question)
-    return found if len(found) > 1 else set()
+    words = stems(question)
+    return words if len(words) > 1 else set()
 
 
 def stems(text: str) -> set[str]:
@@ -416,9 +416,9 @@ def _named_words(text: str) -> set[str]:
 
 def _compounds(*texts: str) -> set[str]:
     """Neighbours in a text, written as one word: `log in` as `login`; those that all texts have."""
-    found = []
+    compounds = []
     for text in texts:
         words = _WORD.findall(text)
         pairs = pairwise(words)
-        found.append({a + b for a, b in pairs if min(len(a), len(b)) > 1})
-    return set.intersection(*found)
+        compounds.append({a + b for a, b in pairs if min(len(a), len(b)) > 1})
+    return set.intersection(*compounds)

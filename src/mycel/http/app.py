@@ -293,7 +293,9 @@ class _Pages:
 
     def _methods(self) -> list[str]:
         """The methods that can succeed: a read-only server leaves out `execute_kip`."""
-        return [each for each in METHODS if not (self._policy.readonly and each == "execute_kip")]
+        return [
+            method for method in METHODS if not (self._policy.readonly and method == "execute_kip")
+        ]
 
     async def kip(self, request: Request) -> Response:
         """`POST /kip`."""

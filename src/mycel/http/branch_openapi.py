@@ -62,12 +62,14 @@ def _operation(endpoint: _Endpoint, errors: Schema, branch: Schema) -> Schema:
         "responses": responses | errors,
     }
     if endpoint.method == "POST":
-        fields = {key: schema_of(each) for key, each in endpoint.parameters.items()}
-        required_fields = [key for key, each in endpoint.parameters.items() if each.required]
+        fields = {key: schema_of(parameter) for key, parameter in endpoint.parameters.items()}
+        required_fields = [
+            key for key, parameter in endpoint.parameters.items() if parameter.required
+        ]
         body: Schema = {"type": "object", "properties": fields}
         body |= {"required": required_fields} if required_fields else {}
         content = {"application/json": {"schema": body}}
         payload["requestBody"] = {"required": True, "content": content}
     else:
-        parameters += [query_of(key, each) for key, each in endpoint.parameters.items()]
+        parameters += [query_of(key, parameter) for key, parameter in endpoint.parameters.items()]
     return payload | {"parameters": parameters}

@@ -88,13 +88,13 @@ def _merge(call: _Call) -> Told:
 
 
 def _open_merge(call: _Call) -> Merge:
-    found = next((merge for merge in call.db.merges if merge.id == call.name), None)
-    if found is None:
+    merge = next((merge for merge in call.db.merges if merge.id == call.name), None)
+    if merge is None:
         raise NotFound(
             f"No merge {call.name!r} into {call.db.branch} is open.",
             hint="GET /merges lists those that are.",
         )
-    return found
+    return merge
 
 
 def _show_merge(call: _Call) -> Told:

@@ -115,7 +115,7 @@ class _Connection(asyncio.Protocol):
         ]
         if not waiting:
             return False
-        min(waiting, key=lambda each: each.waits_since or 0.0).be_superseded()
+        min(waiting, key=lambda connection: connection.waits_since or 0.0).be_superseded()
         return True
 
     @property

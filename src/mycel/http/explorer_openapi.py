@@ -75,7 +75,7 @@ def paths(refused: Refused, branch: Schema) -> dict[str, Any]:
                 "post": _posted(
                     f"conflicts_{action}",
                     f"{action.capitalize()} an open merge, or its conflicts",
-                    {key: schema_of(each) for key, each in parameters.items()},
+                    {key: schema_of(parameter) for key, parameter in parameters.items()},
                     errors,
                 )
             }
@@ -86,7 +86,7 @@ def paths(refused: Refused, branch: Schema) -> dict[str, Any]:
                 "post": _posted(
                     f"saved_{action}",
                     f"{action.capitalize()} a saved view",
-                    {key: schema_of(each) for key, each in known.items()},
+                    {key: schema_of(parameter) for key, parameter in known.items()},
                     errors,
                 )
             }
@@ -148,12 +148,12 @@ def _view(name: str, view: View, errors: Schema, branch: Schema) -> dict[str, An
         "summary": view.description,
         "responses": {"200": _json_response(_ANSWER)} | errors,
     }
-    queries = [query_of(key, each) for key, each in view.parameters.items()]
+    queries = [query_of(key, parameter) for key, parameter in view.parameters.items()]
     payload = {
         "get": described | {"operationId": f"explorer_{name}", "parameters": [*queries, branch]}
     }
     if view.has_body:
-        fields = {key: schema_of(each) for key, each in view.parameters.items()}
+        fields = {key: schema_of(parameter) for key, parameter in view.parameters.items()}
         payload["post"] = _posted(f"{name}_post", view.description, fields, errors)
     return payload
 
@@ -171,6 +171,6 @@ def _posted(name: str, summary: str, fields: Schema, errors: Schema) -> dict[str
 def _write(errors: Schema, branch: Schema) -> dict[str, Any]:
     fields: Schema = {"op": {"enum": list(OPERATIONS)}, "message": _text()}
     for parameters in OPERATIONS.values():
-        fields |= {key: schema_of(each) for key, each in parameters.items()}
+        fields |= {key: schema_of(parameter) for key, parameter in parameters.items()}
     payload = _posted("write", "Write, and get the commit", fields, errors)
     return payload | {"parameters": [branch]}

@@ -103,7 +103,7 @@ class Scheduler:
             if not self._waiting:
                 self._free += 1
                 return
-            following = min(self._waiting, key=lambda each: each.used_s)
+            following = min(self._waiting, key=lambda other: other.used_s)
             self._waiting.remove(following)
             following.has_place = True
             following.wake.set()

@@ -97,13 +97,15 @@ class Watcher:
             try:
                 if await self._run(feed.position) == self._position:
                     continue
-                found = await self._run(partial(_newest, self._position))
-                if found is None:  # Too many at once, or another file: the streams read themselves.
+                events = await self._run(partial(_newest, self._position))
+                if (
+                    events is None
+                ):  # Too many at once, or another file: the streams read themselves.
                     self._position = self._since = await self._run(feed.position)
                     self._kept.clear()
             except MycelError:
                 continue  # The graph is busy or gone: look again.
-            for event in found or ():
+            for event in events or ():
                 if event.purges:
                     self._since = self._position
                     self._kept.clear()

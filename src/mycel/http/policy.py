@@ -258,7 +258,7 @@ def origins_of(allowed: Iterable[str]) -> frozenset[str]:
     Raises:
         ConstraintViolation: one of them is no origin.
     """
-    return frozenset(_origin(each) for each in allowed)
+    return frozenset(_origin(text) for text in allowed)
 
 
 def host_name(header: str) -> str | None:

@@ -38,7 +38,7 @@ def encode(value: Any) -> bytes:
         return orjson.dumps(value, default=for_json)
     except orjson.JSONEncodeError:
         written = json.dumps(
-            value, allow_nan=False, separators=(",", ":"), default=lambda each: each.value
+            value, allow_nan=False, separators=(",", ":"), default=lambda member: member.value
         )
         return written.encode()
 

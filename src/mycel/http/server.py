@@ -71,14 +71,14 @@ def resolve(host: str, port: int) -> list[Address]:
         ConstraintViolation: it means none.
     """
     try:
-        found = socket.getaddrinfo(
+        addresses = socket.getaddrinfo(
             host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )
     except (OSError, UnicodeError):
         raise ConstraintViolation(
             f"There is no address for the host {host!r}.", hint=_ADDRESS_HINT
         ) from None
-    return list(dict.fromkeys((int(family), address) for family, _, _, _, address in found))
+    return list(dict.fromkeys((int(family), address) for family, _, _, _, address in addresses))
 
 
 def is_loopback(addresses: Sequence[Address]) -> bool:
@@ -111,8 +111,8 @@ def bind(addresses: Sequence[Address], *, shared: bool = False) -> list[socket.s
                     continue  # `localhost` means an address of IPv6 where there may be none.
                 raise _cannot_listen(host, common, error) from error
     except BaseException:
-        for each in bound:
-            each.close()
+        for listener in bound:
+            listener.close()
         raise
     if not bound:
         raise ConstraintViolation(

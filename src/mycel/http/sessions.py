@@ -92,11 +92,11 @@ class Sessions:
 
     def _use_up(self, kind: PassKind, text: str) -> bool:
         with self._lock:
-            found = self._read(kind, text)
-            if found is None:
+            content = self._read(kind, text)
+            if content is None:
                 return False
             now = self._clock()
             for body in [body for body, expiry in self._used.items() if expiry < now]:
                 del self._used[body]
-            self._used[found[0]] = found[1]
+            self._used[content[0]] = content[1]
             return True

@@ -58,19 +58,19 @@ def listening_again(sockets: Sequence[socket.socket]) -> list[socket.socket]:
     if sys.platform != "linux":
         return list(sockets)
     made = []
-    for each in sockets:
-        own = socket.socket(each.family, each.type, each.proto)
+    for listener in sockets:
+        own = socket.socket(listener.family, listener.type, listener.proto)
         for level, name in (
             (socket.SOL_SOCKET, socket.SO_REUSEADDR),
             (socket.SOL_SOCKET, socket.SO_REUSEPORT),
         ):
             own.setsockopt(level, name, 1)
-        size = each.getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF)
+        size = listener.getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF)
         own.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, size // 2)  # Linux doubles it.
-        if each.family == socket.AF_INET6:
+        if listener.family == socket.AF_INET6:
             own.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
-        own.bind(each.getsockname())
-        each.close()
+        own.bind(listener.getsockname())
+        listener.close()
         made.append(own)
     return made
 
@@ -159,8 +159,8 @@ class Supervisor:
 
     def _look(self) -> None:
         """Start those again that have ended."""
-        while self._numbers and (found := os.waitpid(-1, os.WNOHANG))[0]:
-            number = self._collect(found)
+        while self._numbers and (child := os.waitpid(-1, os.WNOHANG))[0]:
+            number = self._collect(child)
             if self._is_stopping:
                 continue
             now = monotonic()
@@ -172,8 +172,8 @@ class Supervisor:
             _log.warning("Process %d of the server ended; it is started again.", number)
             self._start(number)
 
-    def _collect(self, found: tuple[int, int]) -> int:
-        return self._numbers.pop(found[0], -1)
+    def _collect(self, child: tuple[int, int]) -> int:
+        return self._numbers.pop(child[0], -1)
 
     def _stop(self, _signal: int, _frame: FrameType | None) -> None:
         if self._is_stopping:

@@ -47,13 +47,13 @@ def condition_variables(condition: ir.Condition) -> frozenset[ir.Variable]:
 
 def block_variables(block: ir.Block) -> frozenset[ir.Variable]:
     """Every variable that a block mentions, inside nested blocks too."""
-    found = {name for atom in block.atoms for name in atom_variables(atom)}
+    variables = {name for atom in block.atoms for name in atom_variables(atom)}
     for attempt in block.attempts:
         for branch in attempt.branches:
-            found |= block_variables(branch)
+            variables |= block_variables(branch)
     for condition in block.conditions:
-        found |= condition_variables(condition)
-    return frozenset(found)
+        variables |= condition_variables(condition)
+    return frozenset(variables)
 
 
 def _operands(operands: Iterable[ir.Operand]) -> frozenset[ir.Variable]:
@@ -89,18 +89,18 @@ def _follows(atom: ir.Atom, determined: set[ir.Variable]) -> set[ir.Variable]:
         case ir.LinkByNumber(link):
             return {link}
         case ir.LinkAtom():
-            found: set[ir.Variable] = set()
+            variables: set[ir.Variable] = set()
             if atom.link in determined:
                 if atom.predicate_variable is not None:
-                    found.add(atom.predicate_variable)
+                    variables.add(atom.predicate_variable)
                 if not atom.mirrored or {atom.subject, atom.object} & determined:
-                    found |= {atom.subject, atom.object}
+                    variables |= {atom.subject, atom.object}
             single = (
                 atom.predicates is not None and len(atom.predicates) == 1
             ) or atom.predicate_variable in determined
             if single and not atom.mirrored and {atom.subject, atom.object} <= determined:
-                found.add(atom.link)
-            return found
+                variables.add(atom.link)
+            return variables
         case ir.WalkAtom():
             ends = {atom.subject, atom.object} <= determined
             return {atom.link} if ends and atom.link is not None else set()

@@ -40,11 +40,11 @@ def _chain(
     """Parts with an operator between them, or the only part."""
     texts = tokens.tokens
     first = tokens.at
-    found = part(tokens, depth)
+    only_part = part(tokens, depth)
     if texts[tokens.at] != operator:
-        return found
+        return only_part
     parts: list[ast.Condition] = []
-    _join(parts, found, whole)
+    _join(parts, only_part, whole)
     while texts[tokens.at] == operator:
         tokens.at += 1
         _join(parts, part(tokens, depth), whole)

@@ -172,7 +172,7 @@ def matcher_choice(tokens: KipTokens, opened: int, key: str) -> str | None:
         names.append(scalar(tokens, at))
         if tokens.tokens[at + 1] in ends:
             break
-    first, *others = [f"{name} {{{key}: {each}}}" for each in names]
+    first, *others = [f"{name} {{{key}: {candidate}}}" for candidate in names]
     united = " ".join((first, *(f"UNION {{ {other} }}" for other in others)))
     return f"A matcher takes one {key}: write {united}, or FILTER(IN({name}.{key}, […]))."
 

@@ -92,17 +92,17 @@ def _parts(value: ast.Value) -> tuple[str, list[tuple[str, ast.Value]]]:
 # Patterns.
 
 
-def path(found: ast.Path) -> str:
+def path(node: ast.Path) -> str:
     """A variable, or a path from it."""
-    return path_text(found.variable.name, found.fields)
+    return path_text(node.variable.name, node.fields)
 
 
-def expression(found: ast.Expression) -> str:
+def expression(node: ast.Expression) -> str:
     """An expression of FIND: `?drug.name`, `COUNT(DISTINCT ?drug)`."""
-    if isinstance(found, ast.Path):
-        return path(found)
-    distinct = "DISTINCT " if found.distinct else ""
-    return f"{found.function}({distinct}{path(found.argument)})"
+    if isinstance(node, ast.Path):
+        return path(node)
+    distinct = "DISTINCT " if node.distinct else ""
+    return f"{node.function}({distinct}{path(node.argument)})"
 
 
 def path_text(variable: str, fields: Iterable[str]) -> str:
@@ -118,9 +118,9 @@ def _step(field: str) -> str:
     return f".{field}" if is_identifier(field) else f"[{quoted(field)}]"
 
 
-def pattern(found: ast.Endpoint) -> str:
+def pattern(node: ast.Endpoint) -> str:
     """A variable, a matcher or a link pattern."""
-    match found:
+    match node:
         case ast.Variable(name):
             return f"?{name}"
         case ast.ConceptMatcher(kind, name, identity):
@@ -132,7 +132,7 @@ def pattern(found: ast.Endpoint) -> str:
         case ast.LinkPattern(subject, predicate, target):
             return f"({pattern(subject)}, {_predicate(predicate)}, {pattern(target)})"
         case _:
-            assert_never(found)
+            assert_never(node)
 
 
 def _predicate(predicate: ast.Predicate) -> str:
@@ -152,23 +152,23 @@ def _predicate(predicate: ast.Predicate) -> str:
 # Conditions.
 
 
-def condition(found: ast.Condition, *, within: ast.Condition | None = None) -> str:
+def condition(node: ast.Condition, *, within: ast.Condition | None = None) -> str:
     """A condition, in parentheses where the one around it needs them."""
-    match found:
+    match node:
         case ast.Disjunction(parts):
-            text = _joined(" || ", found, parts)
+            text = _joined(" || ", node, parts)
             loose = isinstance(within, ast.Conjunction | ast.Negation)
         case ast.Conjunction(parts):
-            text = _joined(" && ", found, parts)
+            text = _joined(" && ", node, parts)
             loose = isinstance(within, ast.Negation)
         case ast.Comparison(operator, left, right):
             text = f"{_operand(left)} {operator} {_operand(right)}"
             loose = isinstance(within, ast.Negation)
         case ast.Negation(inner):
-            text = f"!{condition(inner, within=found)}"
+            text = f"!{condition(inner, within=node)}"
             loose = False
         case _:
-            text = _test(found)
+            text = _test(node)
             loose = False
     return f"({text})" if loose else text
 
@@ -177,8 +177,8 @@ def _joined(sign: str, whole: ast.Condition, parts: Iterable[ast.Condition]) -> 
     return sign.join(condition(part, within=whole) for part in parts)
 
 
-def _test(found: ast.Membership | ast.NullTest | ast.TextTest) -> str:
-    match found:
+def _test(node: ast.Membership | ast.NullTest | ast.TextTest) -> str:
+    match node:
         case ast.Membership(operand, values):
             return f"IN({_operand(operand)}, {inline(values)})"
         case ast.NullTest(operand, negated):
@@ -186,7 +186,7 @@ def _test(found: ast.Membership | ast.NullTest | ast.TextTest) -> str:
         case ast.TextTest(function, operand, argument):
             return f"{function}({_operand(operand)}, {_operand(argument)})"
         case _:
-            assert_never(found)
+            assert_never(node)
 
 
 def _operand(operand: ast.Operand) -> str:

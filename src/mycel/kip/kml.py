@@ -144,8 +144,8 @@ def update(tokens: KipTokens) -> ast.Update:
     )
 
 
-def _update_hint(found: str) -> str:
-    of_type = shorten(found) if found.isidentifier() and found not in KEYWORDS else "…"
+def _update_hint(word: str) -> str:
+    of_type = shorten(word) if word.isidentifier() and word not in KEYWORDS else "…"
     return (
         "Name what to update with a variable: UPDATE ?x SET ATTRIBUTES { … } "
         f'WHERE {{ ?x {{type: "{of_type}"}} … }}.'

@@ -48,11 +48,11 @@ def _expressions(tokens: KipTokens) -> tuple[ast.Expression, ...]:
     tokens.at += 1
     if texts[tokens.at] == ")":
         raise fail(tokens, "FIND asks for nothing.", "Name at least one variable: FIND(?x).")
-    found = separated(tokens, ",", expression)
+    expressions = separated(tokens, ",", expression)
     if texts[tokens.at] != ")":
         raise unexpected(tokens, ",", ")")
     tokens.at += 1
-    return found
+    return expressions
 
 
 def expression(tokens: KipTokens) -> ast.Expression:
@@ -97,7 +97,7 @@ def _bare_word(tokens: KipTokens) -> str | None:
     word = shorten(token)
     if "WHERE" not in tokens.tokens[: tokens.at]:
         return f"A variable is written ?{word}, and its name ?{word}.name."
-    totals = [at for at, each in enumerate(tokens.tokens[: tokens.at]) if each in AGGREGATES]
+    totals = [at for at, earlier in enumerate(tokens.tokens[: tokens.at]) if earlier in AGGREGATES]
     again = foreign_idioms.path_from(tokens, 0)
     if totals and token.upper() in {*AGGREGATES, "N", "C", "CNT", "TOTAL", "NUM"}:
         again = f"{tokens.tokens[totals[0]]}({foreign_idioms.path_from(tokens, totals[0])})"

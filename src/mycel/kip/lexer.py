@@ -129,8 +129,8 @@ def closing_brace(text: str, start: int) -> int:
 
 def token_at(text: str, start: int) -> str:
     """The first token from `start` on, empty at the end."""
-    found = _TOKEN.match(text, start)
-    return "" if found is None else found.group(2)
+    match = _TOKEN.match(text, start)
+    return "" if match is None else match.group(2)
 
 
 def checked(text: object, bytes_max: int) -> str:

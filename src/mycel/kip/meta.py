@@ -211,12 +211,12 @@ def _option(tokens: KipTokens, option: str) -> Any:
 def _choice(tokens: KipTokens, what: str, known: tuple[str, ...], hint: str) -> ast.Text:
     """One of the known texts, or a placeholder."""
     at = tokens.at
-    found = values.text(tokens, f"the {what}")
-    if isinstance(found, ast.Literal) and found.value not in known:
-        message = f'There is no {what} "{shorten(found.value)}".'
-        close = did_you_mean(found.value, known)
+    choice = values.text(tokens, f"the {what}")
+    if isinstance(choice, ast.Literal) and choice.value not in known:
+        message = f'There is no {what} "{shorten(choice.value)}".'
+        close = did_you_mean(choice.value, known)
         raise fail(tokens, message, f"{hint} {close}".rstrip(), at=at)
-    return found
+    return choice
 
 
 def export(tokens: KipTokens) -> ast.Export:
@@ -256,9 +256,9 @@ def _start(tokens: KipTokens) -> ast.ConceptMatcher | ast.LinkById:
         return matcher(tokens, exact=True)
     opened = tokens.at
     if token == "(":
-        found = link(tokens, 1, exact=True)
-        if isinstance(found, ast.LinkById):
-            return found
+        node = link(tokens, 1, exact=True)
+        if isinstance(node, ast.LinkById):
+            return node
         raise fail(
             tokens,
             "A traversal starts at a concept, or at a link by its id.",

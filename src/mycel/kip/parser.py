@@ -104,10 +104,10 @@ def _parse_beginnings(text: str) -> None:
 
 
 def _parse_all(tokens: KipTokens) -> ast.Command:
-    found = _command(tokens)
+    command = _command(tokens)
     if tokens.tokens[tokens.at] != END:
-        raise trailing(tokens, found)
-    return found
+        raise trailing(tokens, command)
+    return command
 
 
 def _command(tokens: KipTokens) -> ast.Command:

@@ -54,13 +54,13 @@ def matcher(tokens: KipTokens, *, exact: bool = False) -> ast.ConceptMatcher:
 
 
 def _check_matcher(
-    tokens: KipTokens, found: ast.ConceptMatcher, opened: int, *, exact: bool
+    tokens: KipTokens, node: ast.ConceptMatcher, opened: int, *, exact: bool
 ) -> None:
-    named = found.type is not None and found.name is not None
-    something = found.type is not None or found.name is not None
-    if found.id is not None and something:
+    named = node.type is not None and node.name is not None
+    something = node.type is not None or node.name is not None
+    if node.id is not None and something:
         problem = "An id is enough: type and name cannot be given with it."
-    elif found.id is not None or named or (something and not exact):
+    elif node.id is not None or named or (something and not exact):
         return
     elif something:
         problem = "This matcher does not say which concept is meant."

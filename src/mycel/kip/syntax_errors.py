@@ -111,7 +111,7 @@ def unexpected(
 
 def list_expected(expected: tuple[str, ...]) -> str:
     """The expected tokens, for a message."""
-    names = [each if " " in each else f"`{each}`" for each in expected]
+    names = [expectation if " " in expectation else f"`{expectation}`" for expectation in expected]
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}"
 
 
@@ -165,7 +165,7 @@ def _about_spelling(token: str, expected: tuple[str, ...]) -> str | None:
     """A hint about an expected keyword in another case or misspelt."""
     if not (token[0].isalpha() or token[0] == "_"):
         return None
-    keywords = [each for each in expected if each.isidentifier()]
+    keywords = [word for word in expected if word.isidentifier()]
     if token in KEYWORDS:
         return None
     if token.upper() in keywords:
@@ -183,7 +183,9 @@ def _about_word(tokens: KipTokens, token: str, expected: tuple[str, ...]) -> str
     is_called = tokens.tokens[tokens.at + 1] == "("
     if is_called and token.upper() in FUNCTIONS:
         return FUNCTIONS[token.upper()]
-    if not is_called and any("double quotes" in each or "JSON value" in each for each in expected):
+    if not is_called and any(
+        "double quotes" in expectation or "JSON value" in expectation for expectation in expected
+    ):
         return f'Put text into double quotes: "{shorten(token, 40)}".'
     if token in KEYWORDS:
         return None

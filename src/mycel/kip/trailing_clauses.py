@@ -31,10 +31,10 @@ _ONE_BY_ONE = (
 )
 
 
-def trailing(tokens: KipTokens, found: ast.Command) -> MycelError:
+def trailing(tokens: KipTokens, command: ast.Command) -> MycelError:
     """The error about a token that follows a complete command."""
     token = tokens.tokens[tokens.at]
-    inner = found.command if isinstance(found, ast.Explain) else found
+    inner = command.command if isinstance(command, ast.Explain) else command
     word, possible = token.upper(), _modifiers(inner)
     meant = None
     if isinstance(inner, ast.Traverse):
@@ -49,17 +49,17 @@ def trailing(tokens: KipTokens, found: ast.Command) -> MycelError:
     return unexpected(tokens, "the end of the command", *possible, hint=hint, meant=meant)
 
 
-def _instead(tokens: KipTokens, found: ast.Command, token: str) -> str | None:
+def _instead(tokens: KipTokens, command: ast.Command, token: str) -> str | None:
     """The command to write in the place of one with a clause that its statement does not have."""
     if token in _INSIDE and not isinstance(
-        found, ast.Capsule | ast.Describe | ast.Search | ast.Nearest
+        command, ast.Capsule | ast.Describe | ast.Search | ast.Nearest
     ):
         return f"{token} belongs inside the braces: WHERE {{ … {token}{_INSIDE[token]} }}."
-    match found:
+    match command:
         case ast.Find() if token in {"AS", "WHERE", "ORDER", "LIMIT", "CURSOR"}:
             return _FIND_ORDER
         case ast.DeleteKeys() | ast.DeletePropositions() | ast.DeleteConcept():
-            return _delete(tokens, f"?{shorten(found.target.name)}", token)
+            return _delete(tokens, f"?{shorten(command.target.name)}", token)
         case ast.MergeConcept():
             return f"MERGE takes one concept on each side and has no {token}; leave it out."
         case ast.Update() if token != "LIMIT":
@@ -71,7 +71,7 @@ def _instead(tokens: KipTokens, found: ast.Command, token: str) -> str | None:
         case ast.Export() if token in {"ORDER", "OFFSET", "SKIP"}:
             return "EXPORT has its own order; its pages follow with LIMIT and CURSOR."
         case ast.Search():
-            return _search(tokens, found, token)
+            return _search(tokens, command, token)
         case ast.Nearest():
             return f"NEAREST has no {token}; its options are {', '.join(NEAREST_OPTIONS)}."
         case ast.DescribeTypes(kind) if token not in {"OFFSET", "SKIP", "LIMIT"}:
@@ -110,10 +110,10 @@ def _delete(tokens: KipTokens, target: str, token: str) -> str:
     )
 
 
-def _search(tokens: KipTokens, found: ast.Search, token: str) -> str | None:
-    term = inline(found.term)
+def _search(tokens: KipTokens, search: ast.Search, token: str) -> str | None:
+    term = inline(search.term)
     term = term if len(term) <= 40 else '"…"'
-    start = f"SEARCH {found.element} {term}"
+    start = f"SEARCH {search.element} {term}"
     if token in {"CURSOR", "OFFSET", "SKIP"}:
         return (
             f"SEARCH has no pages; the best come first. Raise its LIMIT, {start} LIMIT 100, or "
@@ -131,9 +131,9 @@ def _search(tokens: KipTokens, found: ast.Search, token: str) -> str | None:
     return None
 
 
-def _modifiers(found: ast.Command) -> tuple[str, ...]:
+def _modifiers(command: ast.Command) -> tuple[str, ...]:
     """The keywords that could still follow."""
-    match found:
+    match command:
         case ast.Find(cursor=None, limit=None, order_by=()):
             return ("ORDER", "LIMIT", "CURSOR")
         case ast.Find(cursor=None, limit=None, order_by=(*_, last)):

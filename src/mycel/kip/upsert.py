@@ -139,7 +139,7 @@ def _proposition(tokens: KipTokens) -> ast.PropositionBlock:
             hint="A block starts with the link it is about: PROPOSITION ?p { "
             '(?a, "…", ?b) SET ATTRIBUTES { … } }.',
         )
-    found = link(tokens, 2, exact=True)
+    target = link(tokens, 2, exact=True)
     version = _expect_version(tokens)
     weight = _weight(tokens)
     attributes = _attributes(tokens)
@@ -150,7 +150,13 @@ def _proposition(tokens: KipTokens) -> ast.PropositionBlock:
         raise _not_closed(tokens, _LINK_PARTS, left, is_first=version is None)
     tokens.at += 1
     return ast.PropositionBlock(
-        handle, found, version, attributes, metadata_clause(tokens), weight, span=tokens.span(first)
+        handle,
+        target,
+        version,
+        attributes,
+        metadata_clause(tokens),
+        weight,
+        span=tokens.span(first),
     )
 
 
@@ -175,7 +181,7 @@ def _not_closed(
     """
     token, part = tokens.tokens[tokens.at : tokens.at + 2]
     if token == "SET" and part in {*_CONCEPT_PARTS, *_LINK_PARTS, "METADATA"}:
-        expected = list_expected((*(f"`SET {each}`" for each in left), "}"))
+        expected = list_expected((*(f"`SET {clause}`" for clause in left), "}"))
         hints = {"METADATA": _METADATA, "WEIGHT": _order(known)}
         if part not in known:
             hints["WEIGHT"] = _NO_WEIGHT
@@ -193,7 +199,7 @@ def _not_closed(
 
 
 def _order(known: tuple[str, ...]) -> str:
-    parts = ", ".join(f"SET {each}" for each in known)
+    parts = ", ".join(f"SET {clause}" for clause in known)
     return (
         f"The order is EXPECT VERSION, {parts}, each at most once; WITH METADATA follows the `}}`."
     )

@@ -280,10 +280,10 @@ def number(tokens: KipTokens, what: str) -> ast.Number:
 def value(tokens: KipTokens) -> ast.Value:
     """Any JSON value, with placeholders in the place of values."""
     first = tokens.at
-    found = _json(tokens, 0)
-    if isinstance(found, _TEMPLATES):
-        return found
-    return ast.Literal(found, span=tokens.span(first))
+    content = _json(tokens, 0)
+    if isinstance(content, _TEMPLATES):
+        return content
+    return ast.Literal(content, span=tokens.span(first))
 
 
 def mapping(tokens: KipTokens, what: str) -> ast.Map:
@@ -303,18 +303,18 @@ def _unfolded(tokens: KipTokens, token: str) -> dict[str, Any]:
     starts_quoted = token[1:].lstrip()[:1] == '"'
     try:
         # What was split at bare keys, joined with quotes, has quotes around each of them.
-        found: dict[str, Any] = orjson.loads(
+        members: dict[str, Any] = orjson.loads(
             token if starts_quoted else '"'.join(_BARE_KEY.split(token))
         )
     except orjson.JSONDecodeError:
-        found = {}
-    if found and token.count(":") == len(found):
-        return found
+        members = {}
+    if members and token.count(":") == len(members):
+        return members
     # Quoted keys and bare ones, or colons in strings.
-    found = orjson.loads(_STRING_OR_BARE_KEY.sub(_quoted, token))
-    if _STRING.sub("", token).count(":") != len(found):
+    members = orjson.loads(_STRING_OR_BARE_KEY.sub(_quoted, token))
+    if _STRING.sub("", token).count(":") != len(members):
         raise unexpected(tokens, "a plain object")  # Nobody reads this: see `parser`.
-    return found
+    return members
 
 
 def _quoted(match: re.Match[str]) -> str:
@@ -327,7 +327,7 @@ def _json(tokens: KipTokens, depth: int) -> Any:
     token = tokens.tokens[at]
     first = token[0]
     if first == '"':
-        found: Any = string_at(tokens, at)
+        content: Any = string_at(tokens, at)
     elif first == "{":
         return _object(tokens, depth + 1)
     elif first == "[":
@@ -335,13 +335,13 @@ def _json(tokens: KipTokens, depth: int) -> Any:
     elif token == ":":
         return placeholder(tokens)
     elif token in _CONSTANTS:
-        found = _CONSTANTS[token]
+        content = _CONSTANTS[token]
     elif is_number(token):
-        found = number_at(tokens, at)
+        content = number_at(tokens, at)
     else:
         raise unexpected(tokens, "a JSON value or a placeholder")
     tokens.at = at + 1
-    return found
+    return content
 
 
 def _array(tokens: KipTokens, depth: int) -> Any:

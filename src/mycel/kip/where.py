@@ -113,9 +113,9 @@ def _filter(tokens: KipTokens, depth: int) -> ast.Filter:
     if tokens.tokens[first + 1] != "(":
         raise unexpected(tokens, "(", hint=_filter_hint(tokens))
     tokens.at = first + 2
-    found = condition(tokens, depth)
+    test = condition(tokens, depth)
     expect(tokens, ")", "&&", "||")
-    return ast.Filter(found, span=tokens.span(first))
+    return ast.Filter(test, span=tokens.span(first))
 
 
 def _filter_hint(tokens: KipTokens) -> str:

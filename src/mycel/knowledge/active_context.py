@@ -66,7 +66,7 @@ class Shown:
                 {"uri": loaded_node.uri, "tokens": loaded_node.tokens, "why": loaded_node.why}
                 for loaded_node in self.loaded
             ],
-            "evicted": [{"uri": each.uri, "why": each.why} for each in self.evicted],
+            "evicted": [{"uri": eviction.uri, "why": eviction.why} for eviction in self.evicted],
             "evicted_count": self.evicted_count,
         }
 

@@ -76,7 +76,7 @@ def links_to_gone_files(
             return False  # It leads out of the workspace: that is another matter.
 
     prefix = f"file://{workspace}/"
-    found: list[Relation] = []
+    relations: list[Relation] = []
     for _ in range(0, SCANNED_MAX, _BATCH):
         numbers = lookup.links_at_named(reader, {type_number: prefix}, after, _BATCH)
         for number in numbers:
@@ -85,11 +85,11 @@ def links_to_gone_files(
                 continue
             relation = as_relation(reader, link)
             if relation.target.startswith(prefix) and is_gone(relation.target):
-                if len(found) == limit:
-                    return Page(tuple(found), f"{FILES_MARK}{after}")
+                if len(relations) == limit:
+                    return Page(tuple(relations), f"{FILES_MARK}{after}")
                 advice = f"The file {relation.target} is gone. Link to its new place, or unlink it."
-                found.append(replace(relation, caveats=(*relation.caveats, advice)))
+                relations.append(replace(relation, caveats=(*relation.caveats, advice)))
             after = number
         if len(numbers) < _BATCH:
-            return Page(tuple(found))
-    return Page(tuple(found), f"{FILES_MARK}{after}")
+            return Page(tuple(relations))
+    return Page(tuple(relations), f"{FILES_MARK}{after}")

@@ -49,22 +49,22 @@ def drafts(given: Iterable[Any], kind: type[Draft], **defaults: str) -> tuple[Dr
             hint=f"Each item is an object with the fields {', '.join(fields)}.",
         )
     read: list[Draft] = []
-    for row, each in enumerate(given):
+    for row, draft in enumerate(given):
         if row >= ITEMS_MAX:
             raise ConstraintViolation(
                 f"More than {ITEMS_MAX:,} at once are too many.",
                 hint="Write them in several calls.",
             )
-        if isinstance(each, kind):
-            read.append(each)
+        if isinstance(draft, kind):
+            read.append(draft)
             continue
-        if not isinstance(each, Mapping):
+        if not isinstance(draft, Mapping):
             raise InvalidValueType(
-                f"A {kind.__name__} must be an object, not {kind_of(each)}.",
+                f"A {kind.__name__} must be an object, not {kind_of(draft)}.",
                 hint=listed,
                 data={"row": row},
             )
-        values = defaults | dict(each)
+        values = defaults | dict(draft)
         unknown = next((key for key in values if key not in fields), None)
         if unknown is not None:
             raise ConstraintViolation(

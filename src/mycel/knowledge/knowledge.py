@@ -165,10 +165,10 @@ class Knowledge(KnowledgeView):
                 return self.uri(element_uri(located.concept)), ()
             if subtree and lookup.named_below(reader, uri.text, limit=1):
                 return uri, ()
-            found = resolve_all(reader, (uri,), at_home=True).get(uri)
-        if found is None:
+            node = resolve_all(reader, (uri,), at_home=True).get(uri)
+        if node is None:
             return uri, ()
-        return found.uri, tuple(name_line({uri: found}))
+        return node.uri, tuple(name_line({uri: node}))
 
     def merge_nodes(self, uri: str, into: str, *, message: str = "") -> MergedNode:
         """Merge a node into another one, also of another type, and remove it.
@@ -246,7 +246,7 @@ class Knowledge(KnowledgeView):
                 )
                 return NodeOutcome(str(removed_relation), removed)
 
-            unlinked = [unlink(*each) for each in single]
+            unlinked = [unlink(*triple) for triple in single]
             names = iter(called)
             deleted = (
                 ref if ref.result is None else replace(ref, uri=next(names))
@@ -341,13 +341,13 @@ class Knowledge(KnowledgeView):
         refs += [end for relation in relations for end in (relation.source, relation.target)]
         texts = dict.fromkeys(ref for ref in refs if isinstance(ref, str))
         known = {text: self.uri(text) for text in texts}  # Relations repeat their ends.
-        found = [known[ref] if isinstance(ref, str) else self.uri(ref) for ref in refs]
-        uris, targets = found[: len(nodes)], iter(found[len(nodes) :])
+        all_uris = [known[ref] if isinstance(ref, str) else self.uri(ref) for ref in refs]
+        uris, targets = all_uris[: len(nodes)], iter(all_uris[len(nodes) :])
         ends = list(zip(targets, targets, strict=True))
 
         def work(tx: Transaction) -> Remembered:
             written, lines = node_writer.put_nodes(tx, nodes, uris, merge=merge)
-            own = {ids.parse_id(each.id) for each in written}
+            own = {ids.parse_id(node.id) for node in written}
             linked, more = (
                 relation_writer.put_relations(tx, relations, ends, self.file_at, own)
                 if relations

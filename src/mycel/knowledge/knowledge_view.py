@@ -567,7 +567,7 @@ class KnowledgeView:
         """Pairs of URIs: a node mentions the other by name, and no relation joins them."""
         with self._reading() as reader:
             pairs = self.db.unlinked_mentions_in(reader, limit)
-            elements = reader.elements({each for pair in pairs for each in pair})
+            elements = reader.elements({number for pair in pairs for number in pair})
         return tuple(
             (element_uri(elements[one]), element_uri(elements[other]))
             for one, other in pairs

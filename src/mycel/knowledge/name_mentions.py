@@ -83,16 +83,16 @@ def _is_lock_file(uri: str) -> bool:
 def find_words(source: bytes, names: Collection[str]) -> list[tuple[int, int]]:
     """The places of these names as whole words, in order: begin and end."""
     # A search for plain bytes is many times faster than a pattern that looks behind.
-    found: list[tuple[int, int]] = []
+    places: list[tuple[int, int]] = []
     for name in names:
         wanted = name.encode()
         at = source.find(wanted) if wanted else -1
         while at >= 0:
             end = at + len(wanted)
             if source[end : end + 1] not in _PART and source[at - 1 : at] not in _PART:
-                found.append((at, end))
+                places.append((at, end))
             at = source.find(wanted, end)
-    return sorted(found)
+    return sorted(places)
 
 
 def _mentioning(

@@ -162,9 +162,9 @@ def resolve_all(
 def name_line(resolved: Mapping[Uri, Resolved | Located]) -> list[str]:
     """One line about all names that were resolved to URIs; [] if there are none."""
     names = [
-        f"{shorten(uri.path if uri.is_bare else uri.text, 200)} → {_present_uri(each)}"
-        for uri, each in resolved.items()
-        if each.hint is not None
+        f"{shorten(uri.path if uri.is_bare else uri.text, 200)} → {_present_uri(node)}"
+        for uri, node in resolved.items()
+        if node.hint is not None
     ]
     return [f"{RESOLVED_NAMES}{', '.join(first_few(names, NAMES_SHOWN))}."] if names else []
 
@@ -263,9 +263,9 @@ def _formers(reader: Reader, uris: Sequence[Uri]) -> dict[Uri, Resolved]:
     hidden = [kind for name in (MISSING, MISSING_ENTITY) if (kind := reader.find_type(name))]
     former = lookup.former_names(reader, {name for _, name in names.values()}, hidden)
     removed = {
-        f"{reader.type_name(each.type_number)}:{name}"
-        for name, each in former.items()
-        if each.is_removed
+        f"{reader.type_name(bearer.type_number)}:{name}"
+        for name, bearer in former.items()
+        if bearer.is_removed
     }
     heirs = lookup.heirs(reader, lookup.MERGED_FROM, removed)
     resolved = {}
@@ -288,7 +288,7 @@ def _formers(reader: Reader, uris: Sequence[Uri]) -> dict[Uri, Resolved]:
 
 def former_bearers(reader: Reader, numbers: Collection[int]) -> list[str]:
     """Sentences about new nodes whose URI another node had before it moved."""
-    names = {each.name: number for number in numbers if (each := reader.concept(number))}
+    names = {node.name: number for number in numbers if (node := reader.concept(number))}
     sentences = []
     for name, former in lookup.former_names(reader, names).items():
         concept = reader.concept(former.number)

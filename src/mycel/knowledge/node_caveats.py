@@ -17,15 +17,17 @@ from mycel.store.query.reader import Reader
 ElementT = TypeVar("ElementT", Node, Relation, Node | Relation)
 
 
-def with_caveats(reader: Reader, found: Sequence[ElementT]) -> list[ElementT]:
+def with_caveats(reader: Reader, elements: Sequence[ElementT]) -> list[ElementT]:
     """Nodes and relations, each with its caveats; of what a bootstrap wrote, only what is gone."""
     values = {
-        ids.parse_id(each.id): ElementValues(each.metadata, each.properties)
-        for each in found
-        if each.metadata != AUTHOR or MISSING_SINCE in each.properties
+        ids.parse_id(element.id): ElementValues(element.metadata, element.properties)
+        for element in elements
+        if element.metadata != AUTHOR or MISSING_SINCE in element.properties
     }
     caveats = find_caveats(reader, values, element_uri)
     return [
-        replace(each, caveats=texts) if (texts := caveats.texts(ids.parse_id(each.id))) else each
-        for each in found
+        replace(element, caveats=texts)
+        if (texts := caveats.texts(ids.parse_id(element.id)))
+        else element
+        for element in elements
     ]

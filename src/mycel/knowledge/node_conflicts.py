@@ -19,15 +19,15 @@ from mycel.store.query.reader import Reader
 ElementT = TypeVar("ElementT", Node, Relation, Node | Relation)
 
 
-def with_conflicts(reader: Reader, found: Sequence[ElementT]) -> list[ElementT]:
+def with_conflicts(reader: Reader, elements: Sequence[ElementT]) -> list[ElementT]:
     """Nodes and relations, each with the open conflicts that it is part of."""
     if not may_have_conflicts(reader):
-        return list(found)
-    numbers = [ids.parse_id(each.id) for each in found]
+        return list(elements)
+    numbers = [ids.parse_id(element.id) for element in elements]
     known = open_conflicts(reader, numbers)
     return [
-        replace(each, conflicts=tuple(known[number])) if number in known else each
-        for number, each in zip(numbers, found, strict=True)
+        replace(element, conflicts=tuple(known[number])) if number in known else element
+        for number, element in zip(numbers, elements, strict=True)
     ]
 
 

@@ -44,20 +44,20 @@ class NodeMatch(NamedTuple):
 
 def find_all(reader: Reader, uris: Collection[Uri]) -> dict[str, NodeMatch]:
     """The elements that these URIs name, by their normal form."""
-    found: dict[str, NodeMatch] = {}
+    matches: dict[str, NodeMatch] = {}
     names = [uri.text for uri in uris if not uri.is_kip]
     for number, type_number, name in lookup.find_by_name(reader, names) if names else ():
         type_name = reader.type_name(type_number)
         new = NodeMatch(number, type_name, keeps_place(type_name, name))
-        found[name] = min(found.get(name, new), new, key=rank)
+        matches[name] = min(matches.get(name, new), new, key=rank)
     for uri in uris:
         if uri.is_kip:
             element = _element_of(reader, uri)
             if element is not None:
-                found[uri.text] = NodeMatch(
+                matches[uri.text] = NodeMatch(
                     element.number, _type_of(element), is_placeholder(element)
                 )
-    return found
+    return matches
 
 
 def find(reader: Reader, uri: Uri) -> NodeMatch | None:
@@ -73,9 +73,9 @@ def _element_of(reader: Reader, uri: Uri) -> Element | None:
     return reader.find_concept(*identity)
 
 
-def rank(found: NodeMatch) -> tuple[int, int]:
+def rank(match: NodeMatch) -> tuple[int, int]:
     """The place of an element among those of one name; the lowest is the node of the URI."""
-    return 2 if found.is_missing else int(found.type not in _PLAIN), found.number
+    return 2 if match.is_missing else int(match.type not in _PLAIN), match.number
 
 
 def _type_of(element: Element) -> str:

@@ -43,7 +43,7 @@ def merge_nodes(tx: Transaction, uri: Uri, into: Uri) -> MergedNode:
         ConstraintViolation: the first was read from files, or only the second is a resource.
         ImmutableTarget: one is a definition, or protected.
     """
-    located = {each: locate(tx.reader, each, at_home=True) for each in (uri, into)}
+    located = {node_uri: locate(tx.reader, node_uri, at_home=True) for node_uri in (uri, into)}
     source, target = located[uri].concept, located[into].concept
     merged, kept = element_uri(source), element_uri(target)
     if source.number == target.number:
@@ -118,7 +118,7 @@ def _title(source: Concept, target: Concept) -> str | None:
 
 
 def _are_texts(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(each, str) for each in value)
+    return isinstance(value, list) and all(isinstance(text, str) for text in value)
 
 
 def _missing_metadata(source: Concept, target: Concept) -> JsonObject:

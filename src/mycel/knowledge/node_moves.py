@@ -35,7 +35,7 @@ def move_node(tx: Transaction, uri: Uri, new: Uri, *, subtree: bool) -> Written:
     _clear_the_way(tx, moving)
     targets = [target.text for target in moving.values()]
     versions = [concept.version for concept in moving]
-    tx.move_concepts([(each.id, None, to) for each, to in zip(moving, targets, strict=True)])
+    tx.move_concepts([(concept.id, None, to) for concept, to in zip(moving, targets, strict=True)])
     first = next(iter(moving))
     after = reader.concept(first.number)
     if after is None:
@@ -89,11 +89,11 @@ def _clear_the_way(tx: Transaction, moving: Mapping[Concept, Uri]) -> None:
     reader = tx.reader
     leaving = {concept.number for concept in moving}
     there = {
-        text: found
-        for text, found in find_all(reader, set(moving.values())).items()
-        if found.number not in leaving
+        text: match
+        for text, match in find_all(reader, set(moving.values())).items()
+        if match.number not in leaving
     }
-    taken = [text for text, found in there.items() if not found.is_missing]
+    taken = [text for text, match in there.items() if not match.is_missing]
     if taken:
         named = ", ".join(shorten(text, 200) for text in taken[:DUPLICATES_NAMED])
         raise DuplicateExists(

@@ -127,40 +127,43 @@ def find_notes_inside(
     return tuple((node, target) for node, (_, target) in zip(marked, few, strict=True))
 
 
-def with_uris(reader: Reader, found: graph.Traversal) -> NodeTraversal:
+def with_uris(reader: Reader, traversal: graph.Traversal) -> NodeTraversal:
     """A traversal of the graph as one of nodes."""
     # Every element on a path was reached before.
-    uris = {node.element.id: element_uri(node.element) for node in found.nodes}
+    uris = {node.element.id: element_uri(node.element) for node in traversal.nodes}
     shown = [
         as_node(node.element)
         if isinstance(node.element, Concept)
         else as_relation(reader, node.element)
-        for node in found.nodes
+        for node in traversal.nodes
     ]
     nodes = []
     marked = with_marks(reader, shown)
-    for each, node in zip(found.nodes, marked, strict=True):
+    for reached, node in zip(traversal.nodes, marked, strict=True):
         path = tuple(
-            RelationStep(s.relation, s.weight, s.direction, uris[s.node]) for s in each.path
+            RelationStep(s.relation, s.weight, s.direction, uris[s.node]) for s in reached.path
         )
-        uri = uris[each.element.id]
-        nodes.append(ReachedNode(uri, node, each.cost, each.hops, path, each.reason, each.tokens))
-    nodes = _with_doubts(reader, found, nodes)
-    nearest = [uri_at(reader, ids.parse_id(cut.nearest)) for cut in found.cut_off]
+        uri = uris[reached.element.id]
+        nodes.append(
+            ReachedNode(uri, node, reached.cost, reached.hops, path, reached.reason, reached.tokens)
+        )
+    nodes = _with_doubts(reader, traversal, nodes)
+    nearest = [uri_at(reader, ids.parse_id(cut.nearest)) for cut in traversal.cut_off]
     cut_off = [
-        cut._replace(nearest=uri, name=uri) for cut, uri in zip(found.cut_off, nearest, strict=True)
+        cut._replace(nearest=uri, name=uri)
+        for cut, uri in zip(traversal.cut_off, nearest, strict=True)
     ]
     return NodeTraversal(tuple(nodes), tuple(cut_off))
 
 
 def _with_doubts(
-    reader: Reader, found: graph.Traversal, nodes: list[ReachedNode]
+    reader: Reader, traversal: graph.Traversal, nodes: list[ReachedNode]
 ) -> list[ReachedNode]:
     """The reached nodes; the reason of one that was reached over a doubted link says so."""
-    numbers = {reached.element.id: reached.element.number for reached in found.nodes}
-    start = found.nodes[0].element.number
+    numbers = {reached.element.id: reached.element.number for reached in traversal.nodes}
+    start = traversal.nodes[0].element.number
     places: dict[int, tuple[tuple[int, int, int], tuple[int, int, int]]] = {}
-    for reached in found.nodes[:DOUBTS_MAX]:
+    for reached in traversal.nodes[:DOUBTS_MAX]:
         if not reached.path:
             continue
         *before, step = reached.path
@@ -171,7 +174,7 @@ def _with_doubts(
     links = lookup.links_between(reader, set(chain(*places.values())))
     elements = reader.elements(links.values())
     marked = []
-    for reached, node in zip(found.nodes[:DOUBTS_MAX], nodes, strict=False):
+    for reached, node in zip(traversal.nodes[:DOUBTS_MAX], nodes, strict=False):
         ways = (links.get(place) for place in places.get(reached.element.number, ()))
         link = next((elements[way] for way in ways if way is not None), None)
         doubt = "" if link is None else doubt_of(link.metadata)

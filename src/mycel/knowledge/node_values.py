@@ -329,13 +329,13 @@ class Remembered(_Value):
     def created(self) -> int:
         """The number of new nodes and relations."""
         written: tuple[Written | Linked, ...] = (*self.nodes, *self.relations)
-        return sum(each.created for each in written)
+        return sum(outcome.created for outcome in written)
 
     @property
     def changed(self) -> int:
         """The number of new or changed nodes and relations."""
         written: tuple[Written | Linked, ...] = (*self.nodes, *self.relations)
-        return sum(each.changed for each in written)
+        return sum(outcome.changed for outcome in written)
 
     def to_dict(self) -> JsonObject:
         return _plain(

@@ -74,13 +74,13 @@ def put_nodes(
     """Add new nodes, and merge values into those that exist. Returns results and warnings."""
     read = [_read(draft, uri) for draft, uri in zip(drafts, uris, strict=True)]
     told: list[str] = []
-    found = find_all(tx.reader, uris)
+    matches = find_all(tx.reader, uris)
     for uri in uris:
-        if uri.is_kip and uri.text not in found:
+        if uri.is_kip and uri.text not in matches:
             raise not_found(tx.reader, uri)
     fresh: dict[str, _Draft] = {}
     for draft in read:
-        if draft.uri.text not in found:
+        if draft.uri.text not in matches:
             fresh.setdefault(draft.uri.text, draft)
     _check_files(tx.reader, list(fresh.values()))
     for name in dict.fromkeys(_type_of(draft) for draft in fresh.values()):
@@ -101,7 +101,7 @@ def put_nodes(
         if text in made and fresh.pop(text, None) is not None:
             written.append(Written(text, made[text], created=True, changed=True))
             continue
-        number = ids.parse_id(made[text]) if text in made else found[text].number
+        number = ids.parse_id(made[text]) if text in made else matches[text].number
         written.append(_put_again(tx, number, draft, merge=merge, told=told))
     return written, told
 
@@ -198,7 +198,7 @@ def _check_files(reader: Reader, drafts: Sequence[_Draft]) -> None:
     for text, match in find_all(reader, files).items():
         file = reader.concept(match.number)
         if file is not None and STAMP in file.attributes:
-            draft = next(each for uri, each in files.items() if uri.text == text)
+            draft = next(candidate for uri, candidate in files.items() if uri.text == text)
             raise _read_before(text, file.attributes, draft)
 
 
@@ -310,11 +310,11 @@ def _divided(names: object, there: Collection[str]) -> tuple[list[str], list[str
     if not isinstance(listed, Iterable) or isinstance(listed, Mapping):
         raise InvalidValueType(f"drop must be a list of names, not {kind_of(names)}.")
     wanted = list(listed)
-    for each in wanted:
-        if not isinstance(each, str):
-            raise InvalidValueType(f"drop holds {kind_of(each)}, which is no name of a property.")
-    return [each for each in wanted if each in there], [
-        each for each in wanted if each not in there
+    for name in wanted:
+        if not isinstance(name, str):
+            raise InvalidValueType(f"drop holds {kind_of(name)}, which is no name of a property.")
+    return [name for name in wanted if name in there], [
+        name for name in wanted if name not in there
     ]
 
 

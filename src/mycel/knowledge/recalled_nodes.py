@@ -65,7 +65,7 @@ def written_hits(sought: Callable[..., list[ElementHit]], limit: int) -> list[El
 def as_hits(reader: Reader, hits: Sequence[ElementHit], question: str) -> list[Hit]:
     """Hits of the graph as hits of nodes and relations."""
     elements = [hit.element for hit in hits]
-    found = [
+    answers = [
         as_node(element) if isinstance(element, Concept) else as_relation(reader, element)
         for element in elements
     ]
@@ -74,12 +74,12 @@ def as_hits(reader: Reader, hits: Sequence[ElementHit], question: str) -> list[H
         Hit(
             element_uri(hit.element),
             hit.score,
-            each,
+            answer,
             hit.why,
-            snippet(prose(_texts_of(each)), terms, SNIPPET_CHARACTERS),
+            snippet(prose(_texts_of(answer)), terms, SNIPPET_CHARACTERS),
             hit.kind,
         )
-        for hit, each in zip(hits, with_marks(reader, found), strict=True)
+        for hit, answer in zip(hits, with_marks(reader, answers), strict=True)
     ]
 
 
@@ -110,7 +110,7 @@ def gathered(
     )
     chosen: dict[str, ReachedNode] = {}
     left_out, room = set[str](), max_tokens
-    for start in (*starts, *(each for _, _, each in near)):
+    for start in (*starts, *(node for _, _, node in near)):
         if start.uri in chosen:
             continue
         if start.tokens > room:
@@ -129,11 +129,11 @@ def _says_something(node: Node | Relation, question: Question) -> bool:
     return question.is_about_tests or called(node.uri, {}).standing is not Standing.ASIDE
 
 
-def _texts_of(found: Node | Relation) -> JsonObject:
+def _texts_of(element: Node | Relation) -> JsonObject:
     """The properties and the content; of a symbol without its kind, if its signature has that."""
-    texts = dict(found.properties)
+    texts = dict(element.properties)
     kind, signature = texts.get("kind"), texts.get("signature")
     if isinstance(signature, str) and kind in signature.split():
         del texts["kind"]
-    content = getattr(found, "content", None)
+    content = getattr(element, "content", None)
     return texts | {"content": content} if content else texts

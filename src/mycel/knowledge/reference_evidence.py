@@ -78,7 +78,7 @@ class NameEvidence:
             self._judge(language, *before, symbol) for before in self._before(line)
         }  # fmt: skip
         best: Sequence[Verdict] = ("this", "open", "unlikely", "other")
-        return next((each for each in best if each in verdicts), "open")
+        return next((verdict for verdict in best if verdict in verdicts), "open")
 
     def _judge(self, language: str, word: str, joint: str, symbol: NamedSymbol) -> Verdict:
         if not joint:
@@ -98,12 +98,12 @@ class NameEvidence:
 
     def _before(self, line: bytes) -> list[tuple[str, str]]:
         """The word and the sign before each occurrence of the name; "" for none."""
-        found = []
+        words = []
         for begin, _ in find_words(line, self._names):
             before = _BEFORE.search(line[max(0, begin - _BEFORE_BYTES) : begin])
             word, joint = (before[1] or b"", before[2]) if before is not None else (b"", b"")
-            found.append((word.decode(), joint.decode()))
-        return found
+            words.append((word.decode(), joint.decode()))
+        return words
 
 
 def _is_value(language: str, joint: str) -> bool:

@@ -189,7 +189,7 @@ def _users(reader: Reader, targets: Sequence[NamedSymbol]) -> dict[str, dict[str
     names = prefixes.names_of(reader, {link.subject for link in links})
     order = list(kinds)
     users: dict[str, dict[str, str]] = {target.uri: {} for target in targets}
-    for link in sorted(links, key=lambda each: order.index(each.predicate)):
+    for link in sorted(links, key=lambda link: order.index(link.predicate)):
         if link.subject in names:
             # Of several relations, the strongest counts.
             users[uris[link.object]][names[link.subject]] = kinds[link.predicate]
@@ -251,12 +251,12 @@ class _Sorter:
 
     def _spans(self, uris: Iterable[str]) -> dict[str, list[StoredSpan]]:
         number = self._reader.find_type(SYMBOL)
-        found: defaultdict[str, list[StoredSpan]] = defaultdict(list)
+        by_file: defaultdict[str, list[StoredSpan]] = defaultdict(list)
         if number is not None:
             paths = [f"concept://{uri.removeprefix('file://')}" for uri in uris]
             for span in prefixes.spans_below(self._reader, number, paths):
-                found[_file_of(span.name)].append(span)
-        return found
+                by_file[_file_of(span.name)].append(span)
+        return by_file
 
     def _sort_file(self, file: MentioningFile, spans: Sequence[StoredSpan]) -> None:
         source = file.text.encode()
@@ -271,7 +271,7 @@ class _Sorter:
             self._near.add(file.uri)
         aliases = _aliases(code, self._names)
         self._renames.update(aliases)
-        words = {*self._names, *(each for each in aliases if len(each) >= ALIAS_CHARACTERS_MIN)}
+        words = {*self._names, *(alias for alias in aliases if len(alias) >= ALIAS_CHARACTERS_MIN)}
         lines = code.split(b"\n")
         wanted = _numbers(code, words)
         around = {number: _innermost(spans, number) for number in wanted}
@@ -342,16 +342,16 @@ class _Sorter:
             self._users[namesake.uri].get(user, MAY_CALL) != MAY_CALL
             for namesake in self._namesakes
         )
-        found: list[tuple[str, str]] = []
+        uses: list[tuple[str, str]] = []
         for target in self._targets:
             if self._evidence.judge(language, line, target) not in ("this", "open"):
                 continue
             relation = self._users[target.uri].get(user)
             if relation is not None and not (is_other and relation == MAY_CALL):
-                found.append((target.uri, user))
+                uses.append((target.uri, user))
             elif self._is_beside(target, file, span):
-                found.append((target.uri, file))
-        return ("other" if is_other else "possible"), found
+                uses.append((target.uri, file))
+        return ("other" if is_other else "possible"), uses
 
     def _is_beside(self, target: NamedSymbol, file: str, span: StoredSpan | None) -> bool:
         """True for an import, or the like, of what definitions of the file use."""
@@ -372,9 +372,9 @@ class _Sorter:
 
     def lines_of(self, group: Group) -> tuple[FileLines, ...]:
         """The lines of a group: files that name the owner first, then code before tests."""
-        found = self._groups[group]
-        order = sorted(found, key=lambda uri: (uri not in self._near, *_rank(uri)))
-        return tuple(FileLines(uri, tuple(sorted(found[uri]))) for uri in order)
+        lines = self._groups[group]
+        order = sorted(lines, key=lambda uri: (uri not in self._near, *_rank(uri)))
+        return tuple(FileLines(uri, tuple(sorted(lines[uri]))) for uri in order)
 
 
 def _rank(uri: str) -> tuple[bool, str]:
@@ -387,13 +387,13 @@ def _last(uri: str) -> str:
 
 def _numbers(source: bytes, names: Collection[str]) -> dict[int, None]:
     """The numbers of the lines with one of these names."""
-    found: dict[int, None] = {}
+    numbers: dict[int, None] = {}
     number, at = 1, 0
     for begin, _ in find_words(source, names):
         number += source.count(b"\n", at, begin)
         at = begin
-        found[number] = None
-    return found
+        numbers[number] = None
+    return numbers
 
 
 def _lines_of(
@@ -416,12 +416,12 @@ def _text_of(knowledge: KnowledgeView, file: str) -> str | None:
 
 def _aliases(code: bytes, names: Collection[str]) -> list[str]:
     """The names that imports of a file give to these."""
-    found: dict[str, None] = {}
+    aliases: dict[str, None] = {}
     for _, end in find_words(code, names):
         alias = _ALIAS.match(code, end)
         if alias is not None:
-            found[alias[1].decode()] = None
-    return list(found)[:ALIASES_MAX]
+            aliases[alias[1].decode()] = None
+    return list(aliases)[:ALIASES_MAX]
 
 
 def _innermost(spans: Sequence[StoredSpan], number: int) -> StoredSpan | None:

@@ -100,7 +100,9 @@ def _predicate_groups(
     if predicates is None:
         return (_PredicateGroup(None, others), *map(_PredicateGroup, known))
     wanted = frozenset(predicates)
-    return tuple(_PredicateGroup(each) for each in (wanted - others, *(wanted & k for k in known)))
+    return tuple(
+        _PredicateGroup(group) for group in (wanted - others, *(wanted & k for k in known))
+    )
 
 
 def relations_page(

@@ -77,13 +77,13 @@ def put_relations(
     reader = tx.reader
     present, warnings, names = _present_uris(reader, given, file_at, own)
     ends = [(present.get(one, one), present.get(other, other)) for one, other in given]
-    found, missing = require_ends(tx, [end for pair in ends for end in pair])
+    matches, missing = require_ends(tx, [end for pair in ends for end in pair])
     lines += warnings + missing
-    drafts, substitutions = _generalized(tx, drafts, [found[source.text] for source, _ in ends])
+    drafts, substitutions = _generalized(tx, drafts, [matches[source.text] for source, _ in ends])
     lines += substitutions + names
     places = []
     for draft, (source, target) in zip(drafts, ends, strict=True):
-        subject, object_ = found[source.text].number, found[target.text].number
+        subject, object_ = matches[source.text].number, matches[target.text].number
         if subject == object_:
             raise SelfEdgeError(f"{shorten(source.text, 200)} cannot be related to itself.")
         predicate = reader.predicate_number(draft.relation)
@@ -163,7 +163,7 @@ def _present_uris(
         if one in absent and other not in absent:
             others.setdefault(one, set()).add(known[other.text].number)
     resolved = resolve_all(reader, absent, own=own, others=others)
-    present = {uri: each.uri for uri, each in resolved.items()}
+    present = {uri: node.uri for uri, node in resolved.items()}
     for uri in absent:
         is_free = uri.is_bare and uri not in present and uri.text not in known
         if is_free and (file := file_at(uri)) is not None:
@@ -263,7 +263,7 @@ def _stored(
     if not isinstance(relation, str):
         raise InvalidValueType(f"A relation type must be a name, not {kind_of(relation)}.")
     resolved = resolve_all(tx.reader, ends)
-    hints = tuple(each.hint for each in resolved.values() if each.hint is not None)
+    hints = tuple(node.hint for node in resolved.values() if node.hint is not None)
     # A relation to a missing concept is known by the concept's own URI.
     for uris in (ends, [resolved[end].uri if end in resolved else end for end in ends]):
         source, target = (find(tx.reader, uri) for uri in uris)
@@ -283,8 +283,8 @@ def require_ends(tx: Transaction, uris: Sequence[Uri]) -> tuple[dict[str, NodeMa
     """
     reader = tx.reader
     by_text = {uri.text: uri for uri in uris}
-    found = find_all(reader, by_text.values())
-    absent = [uri for text, uri in by_text.items() if text not in found]
+    matches = find_all(reader, by_text.values())
+    absent = [uri for text, uri in by_text.items() if text not in matches]
     for uri in absent:
         if uri.is_kip:
             raise not_found(reader, uri)
@@ -292,9 +292,9 @@ def require_ends(tx: Transaction, uris: Sequence[Uri]) -> tuple[dict[str, NodeMa
         require_type(tx, type_name)
     concepts = tx.put_concepts([ConceptRow(_made_as(uri), uri.text) for uri in absent])
     for uri, id_ in zip(absent, concepts, strict=True):
-        found[uri.text] = NodeMatch(ids.parse_id(id_), _made_as(uri), uri.is_concept)
-    dangling = [by_text[text] for text, each in found.items() if each.is_missing]
-    return found, [
+        matches[uri.text] = NodeMatch(ids.parse_id(id_), _made_as(uri), uri.is_concept)
+    dangling = [by_text[text] for text, match in matches.items() if match.is_missing]
+    return matches, [
         _warning(reader, uri, suggest=at < SUGGESTED_FOR_MAX) for at, uri in enumerate(dangling)
     ]
 

@@ -55,20 +55,20 @@ class ShortNames:
     def fetch(self, uris: Sequence[Uri]) -> None:
         """Look up references together, before `bearers_of` is asked for each of them."""
         most = len(uris) * BEARERS_MAX
-        keys = {each for uri in uris for each in _keys_of(uri)}
+        keys = {name_key for uri in uris for name_key in _keys_of(uri)}
         bearers = self._with_keys(keys, most)
         # If there are more, frequent names may have crowded out the others.
         self._by_key = {key: [] for key in keys} if len(bearers) < most else {}
         for concept in bearers:
-            for each in called(concept.name, concept.attributes).keys() & self._by_key.keys():
-                self._by_key[each].append(concept)
+            for name_key in called(concept.name, concept.attributes).keys() & self._by_key.keys():
+                self._by_key[name_key].append(concept)
         self._by_name = {}
         for number, _, name in lookup.find_by_name(
             self._reader, [uri.path for uri in uris if uri.path]
         ):
-            found = self._reader.concept(number)
-            if found is not None and number not in self._furniture:
-                self._by_name.setdefault(name, []).append(found)
+            bearer = self._reader.concept(number)
+            if bearer is not None and number not in self._furniture:
+                self._by_name.setdefault(name, []).append(bearer)
 
     def bearers_of(self, uri: Uri) -> tuple[str, list[Concept]]:
         """The nodes that a reference may mean, and the words that say how they are called so."""
@@ -106,7 +106,7 @@ class ShortNames:
             indexed = [concept for key in wanted for concept in self._by_key[key]]
         else:
             # The longest key first and alone: a common name does not crowd out `Owner.name`.
-            by_length = sorted(wanted, key=lambda each: (-len(each), each))
+            by_length = sorted(wanted, key=lambda name_key: (-len(name_key), name_key))
             indexed = [
                 with_key for key in by_length for with_key in self._with_keys({key}, BEARERS_MAX)
             ]
@@ -166,7 +166,7 @@ def _has_alias(concept: Concept, texts: Collection[str]) -> bool:
     aliases: Any = concept.attributes.get(ALIASES)
     listed = aliases if isinstance(aliases, list) else [aliases]
     wanted = {text.casefold() for text in texts}
-    return any(isinstance(each, str) and each.casefold() in wanted for each in listed)
+    return any(isinstance(alias, str) and alias.casefold() in wanted for alias in listed)
 
 
 def _is_called(concept: Concept, name: str, fold: Callable[[str], str]) -> bool:
@@ -191,7 +191,7 @@ def _is_around(concept: Concept, name: str) -> bool:
     *outer, last = name.rpartition("/")[2].split(".")
     segments = called(concept.name, concept.attributes).segments
     rest = iter(segments[:-1])
-    return bool(outer) and segments[-1] == last and all(each in rest for each in outer)
+    return bool(outer) and segments[-1] == last and all(segment in rest for segment in outer)
 
 
 def is_elsewhere(concept: Concept, workspace: str) -> bool:
@@ -208,14 +208,14 @@ def several_nodes(bearers: Mapping[Uri, Sequence[Concept]]) -> AmbiguousName:
     """The error for short names of several nodes, with the URIs of these."""
     candidates = {uri: [element_uri(bearer) for bearer in bearers[uri]] for uri in bearers}
     numbers = {
-        uri: f"{BEARERS_MAX} nodes or more" if len(each) >= BEARERS_MAX else str(len(each))
-        for uri, each in candidates.items()
+        uri: f"{BEARERS_MAX} nodes or more" if len(group) >= BEARERS_MAX else str(len(group))
+        for uri, group in candidates.items()
     }
     names = {uri: repr(shorten(uri.path, 200)) for uri in bearers}
     is_one = len(bearers) == 1
     lists = [
-        f"{'' if is_one else names[uri] + ': '}{'; '.join(first_few(each, CANDIDATES_SHOWN))}"
-        for uri, each in candidates.items()
+        f"{'' if is_one else names[uri] + ': '}{'; '.join(first_few(group, CANDIDATES_SHOWN))}"
+        for uri, group in candidates.items()
     ]
     first = next(iter(bearers))
     return AmbiguousName(
@@ -229,8 +229,8 @@ def several_nodes(bearers: Mapping[Uri, Sequence[Concept]]) -> AmbiguousName:
             "uri": first.text,
             "candidates": candidates[first][:CANDIDATES_SHOWN],
             "ambiguous": {
-                uri.path: each[:CANDIDATES_SHOWN]
-                for uri, each in list(candidates.items())[:CANDIDATES_SHOWN]
+                uri.path: group[:CANDIDATES_SHOWN]
+                for uri, group in list(candidates.items())[:CANDIDATES_SHOWN]
             },
         },
     )

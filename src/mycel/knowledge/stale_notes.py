@@ -23,13 +23,13 @@ from mycel.store.query.reader import Reader
 ElementT = TypeVar("ElementT", Node, Relation, Node | Relation)
 
 
-def with_marks(reader: Reader, found: Sequence[ElementT]) -> list[ElementT]:
+def with_marks(reader: Reader, elements: Sequence[ElementT]) -> list[ElementT]:
     """Nodes and relations with open conflicts, caveats and authors, and what changed since."""
-    marked: list[Any] = with_caveats(reader, with_conflicts(reader, found))
+    marked: list[Any] = with_caveats(reader, with_conflicts(reader, elements))
     notes = {
-        ids.parse_id(each.id): (at, each)
-        for at, each in enumerate(marked)
-        if isinstance(each, Node) and each.metadata != AUTHOR
+        ids.parse_id(element.id): (at, element)
+        for at, element in enumerate(marked)
+        if isinstance(element, Node) and element.metadata != AUTHOR
     }
     if notes and reader.state.seq is None:
         for number, uris in find_changed(reader, notes).items():

@@ -251,8 +251,8 @@ def _check_segment(segment: str, path: str) -> None:
         )
 
 
-def _percent(found: re.Match[str]) -> str:
-    character = found[0]
+def _percent(match: re.Match[str]) -> str:
+    character = match[0]
     is_letter = not character.isascii() and character.isprintable()
     return character if is_letter else quote(character, safe="")
 

@@ -125,11 +125,11 @@ def _ids_in(value: Any) -> Iterator[str]:
         case {"identity": {"type": str(type_name), "name": str(name)}}:
             yield uri_of(type_name, name)
         case Mapping():
-            for each in value.values():
-                yield from _ids_in(each)
+            for member in value.values():
+                yield from _ids_in(member)
         case list():
-            for each in value:
-                yield from _ids_in(each)
+            for member in value:
+                yield from _ids_in(member)
 
 
 def _explore(call: ToolCall) -> Answer:

@@ -94,7 +94,7 @@ def _object(schema: Schema, given: Mapping[str, Any], call: _Call, place: str) -
             raise InvalidSyntax(
                 f"{tool} has no argument {shorten(repr(place + key))}."
                 f" {did_you_mean(shorten(key), list(known))}".rstrip(),
-                hint=f"It takes {', '.join(place + each for each in known)}.",
+                hint=f"It takes {', '.join(place + name for name in known)}.",
             )
     for key in schema.get("required", ()):
         if given.get(key) is None:
@@ -130,7 +130,8 @@ def _value(schema: Schema, given: Any, call: _Call, place: str) -> Any:
         )
     if wanted == "array" and "items" in schema:
         return [
-            _value(schema["items"], each, call, f"{place}[{at}]") for at, each in enumerate(value)
+            _value(schema["items"], member, call, f"{place}[{at}]")
+            for at, member in enumerate(value)
         ]
     if wanted == "object" and "properties" in schema:
         return _object(schema, value, call, f"{place}.")

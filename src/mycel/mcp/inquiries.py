@@ -186,13 +186,13 @@ def asked_about(keys: Iterable[str]) -> tuple[str, int]:
     Raises:
         InvalidSyntax: they are no keys of questions.
     """
-    found = {(match[2], int(match[1])) if (match := _KEY.fullmatch(key)) else None for key in keys}
-    if len(found) != 1 or None in found:
+    pairs = {(match[2], int(match[1])) if (match := _KEY.fullmatch(key)) else None for key in keys}
+    if len(pairs) != 1 or None in pairs:
         raise InvalidSyntax(
             "The answers do not belong to questions of one merge.",
             hint="Call the tool again without inputResponses.",
         )
-    (known,) = (each for each in found if each is not None)
+    (known,) = (pair for pair in pairs if pair is not None)
     return known
 
 
@@ -204,19 +204,21 @@ def _decisions(
     A model decides none of those that are for a person.
     """
     open_ids = {conflict.id: conflict for conflict in merge.unresolved}
-    found: list[dict[str, Any]] = []
+    decisions: list[dict[str, Any]] = []
     problems: list[str] = []
     for key, response in responses.items():
         about = key.rpartition(".")[2]
         try:
             if about == "model":
                 given = _from_model(response)
-                found += [each for each in given if each["conflict"] not in personal]
+                decisions += [
+                    decision for decision in given if decision["conflict"] not in personal
+                ]
             elif about in open_ids:
-                found += _from_person(open_ids[about], response)
+                decisions += _from_person(open_ids[about], response)
         except MycelError as error:
             problems.append(f"An answer was of no use: {error.message}")
-    return [each for each in found if each["conflict"] in open_ids], problems
+    return [decision for decision in decisions if decision["conflict"] in open_ids], problems
 
 
 def _from_model(response: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -43,7 +43,7 @@ def _by_rows(request: Mapping[str, Any], response: JsonObject) -> JsonObject:
         command.get("command") if isinstance(command, Mapping) else command for command in commands
     ]
     return response | {
-        "result": [_rows(str(text), each) for text, each in zip(texts, inner, strict=False)]
+        "result": [_rows(str(text), part) for text, part in zip(texts, inner, strict=False)]
     }
 
 
@@ -51,7 +51,7 @@ def _rows(command: str, response: JsonObject) -> JsonObject:
     find = _find(command)
     if find is None or "result" not in response or "would" in response:
         return response
-    columns = [expression(each) for each in find.expressions]
+    columns = [expression(column) for column in find.expressions]
     result = response["result"]
     if all(isinstance(expression, ast.Aggregate) for expression in find.expressions):
         rows = [result] if len(columns) > 1 else [[result]]
@@ -63,10 +63,10 @@ def _rows(command: str, response: JsonObject) -> JsonObject:
 
 def _find(command: str) -> ast.Find | None:
     try:
-        found = parse(command)
+        tree = parse(command)
     except MycelError:
         return None
-    return found if isinstance(found, ast.Find) else None
+    return tree if isinstance(tree, ast.Find) else None
 
 
 def _cut(request: Mapping[str, Any], response: JsonObject) -> JsonObject:
@@ -76,10 +76,10 @@ def _cut(request: Mapping[str, Any], response: JsonObject) -> JsonObject:
         return _fewer(str(request.get("command")), response, TOKENS_MAX)
     room = TOKENS_MAX - CLOSING_TOKENS
     told = []
-    for at, (command, each) in enumerate(zip(commands, inner, strict=False)):
+    for at, (command, part) in enumerate(zip(commands, inner, strict=False)):
         share = room // (len(inner) - at)
         text = command.get("command") if isinstance(command, Mapping) else command
-        told.append(each if size_of(each) <= share else _fewer(str(text), each, share))
+        told.append(part if size_of(part) <= share else _fewer(str(text), part, share))
         room -= min(size_of(told[-1]), room)
     message = (
         "The results are too large for one answer: not all of each is shown. Send fewer at once."
@@ -113,7 +113,7 @@ def _briefer(response: JsonObject, room: int) -> JsonObject:
     error = response.get("error")
     if not isinstance(error, dict):
         return smaller(response, room)  # type: ignore[no-any-return]
-    kept = {key: each for key, each in error.items() if key != "data"}
+    kept = {key: member for key, member in error.items() if key != "data"}
     left = room - size_of({"error": kept | {"message": ""}})
     if left > 0:
         return {"error": kept | {"message": smaller(kept["message"], left)}}
@@ -122,7 +122,7 @@ def _briefer(response: JsonObject, room: int) -> JsonObject:
 
 def _is_table(command: str, result: Any) -> bool:
     """True if a result is a list of columns, those of a FIND with several expressions."""
-    if not isinstance(result, list) or not all(isinstance(each, list) for each in result):
+    if not isinstance(result, list) or not all(isinstance(row, list) for row in result):
         return False
     find = _find(command)
     return find is not None and len(find.expressions) == len(result) > 1

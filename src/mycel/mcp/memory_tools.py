@@ -185,7 +185,7 @@ def _count_reply(count: int, asked: int, nouns: tuple[str, str], missing: tuple[
     noun = nouns[asked != 1]
     message = f"Deleted {count if count == asked else f'{count} of {asked}'} {noun}."
     if missing:
-        named = ", ".join(shorten(each) for each in missing[:_NAMES_TOLD])
+        named = ", ".join(shorten(name) for name in missing[:_NAMES_TOLD])
         more = "…" if len(missing) > _NAMES_TOLD else ""
         message += f" There is no entity named {named}{more}."
     return Reply(message, {"success": True, "message": message})
@@ -377,10 +377,10 @@ def _declared_arguments(schema: Schema, given: Any) -> Any:
     if isinstance(given, Mapping) and "properties" in schema:
         known = schema["properties"]
         return {
-            key: _declared_arguments(known[key], each)
-            for key, each in given.items()
+            key: _declared_arguments(known[key], member)
+            for key, member in given.items()
             if key in known
         }
     if isinstance(given, list) and "items" in schema:
-        return [_declared_arguments(schema["items"], each) for each in given]
+        return [_declared_arguments(schema["items"], member) for member in given]
     return given

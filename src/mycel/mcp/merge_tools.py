@@ -60,8 +60,9 @@ def resolve(call: ToolCall) -> Answer:
         return Answer(f"No merge into {db.branch} is open.", {"merges": []})
     if len(merges) > 1:
         page = TextPage()
-        for each in merges:
-            page.add(f"{each.id}: {each.source}, {count(len(each.unresolved), 'conflict')} left")
+        for open_merge in merges:
+            left = count(len(open_merge.unresolved), "conflict")
+            page.add(f"{open_merge.id}: {open_merge.source}, {left} left")
         page.close("Pass merge_id.")
         return Answer(str(page), {"merges": [merge.id for merge in merges]})
     return answer(call, merges[0])

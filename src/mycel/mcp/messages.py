@@ -160,11 +160,11 @@ async def worded(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> Ha
 
 def _invalid(method: str, error: ValidationError) -> str:
     """The mistake in the parameters of a request, in one sentence."""
-    found = error.errors(include_url=False, include_input=False)[0]
-    place = shorten(".".join(str(part) for part in found["loc"]) or "params")
-    if found["type"] == "missing":
+    detail = error.errors(include_url=False, include_input=False)[0]
+    place = shorten(".".join(str(part) for part in detail["loc"]) or "params")
+    if detail["type"] == "missing":
         return f"{shorten(method)} needs {place}."
-    wanted = _WANTED.get(found["type"])
+    wanted = _WANTED.get(detail["type"])
     if wanted is None:
         return f"{place} is not what {shorten(method)} takes."
     return f"{place} of {shorten(method)} has to be {wanted}."

@@ -42,7 +42,7 @@ def _changes(node: Node) -> str:
 
 def facts(node: Node, *, detailed: bool) -> str:
     """The properties of a node; detailed, also its id, times and metadata."""
-    lines = [f"{key}: {value(each, whole=detailed)}" for key, each in node.properties.items()]
+    lines = [f"{key}: {value(member, whole=detailed)}" for key, member in node.properties.items()]
     if detailed:
         lines += [f"id: {node.id}", f"created: {moment(node.created_at)}"]
         lines += [f"metadata: {value(node.metadata, whole=True)}"] if node.metadata else []
@@ -75,29 +75,29 @@ def _workspace(uri: str) -> str:
     return parse(uri, "").workspace if uri.startswith("concept://") else ""
 
 
-def conflicts(found: Node | Relation) -> list[str]:
+def conflicts(element: Node | Relation) -> list[str]:
     """The open conflicts at a node or relation, with their versions; those that have room."""
     lines: list[str] = []
     room = CONFLICTS_CHARACTERS
-    for at, payload in enumerate(found.conflicts):
+    for at, payload in enumerate(element.conflicts):
         shown = plain_lines(payload, characters_max=VERSION_CHARACTERS)
         room -= sum(map(len, shown))
         if room < 0:
-            lines.append(f"… and {count(len(found.conflicts) - at, 'more conflict')}")
+            lines.append(f"… and {count(len(element.conflicts) - at, 'more conflict')}")
             break
         lines += [f"In conflict, merge {payload['merge']}:", *shown]
     return lines
 
 
-def conflict_mark(found: Node | Relation) -> str:
+def conflict_mark(element: Node | Relation) -> str:
     """A remark that a node or relation is in conflict, with the ids; empty if it is not."""
-    ids = ", ".join(conflict["id"] for conflict in found.conflicts)
+    ids = ", ".join(conflict["id"] for conflict in element.conflicts)
     return f" [in conflict {ids}: get_nodes shows the versions]" if ids else ""
 
 
-def caveat_mark(found: Node | Relation) -> str:
+def caveat_mark(element: Node | Relation) -> str:
     """The reasons for care with a node or relation, such as what supersedes it; often empty."""
-    caveats = care_reasons(found)
+    caveats = care_reasons(element)
     return f" [{'; '.join(caveats)}]" if caveats else ""
 
 
@@ -135,10 +135,10 @@ def brief(node: Node, *, detailed: bool) -> JsonObject:
     return payload
 
 
-def reached(each: ReachedNode, *, detailed: bool) -> str:
+def reached(reached_node: ReachedNode, *, detailed: bool) -> str:
     """A node or relation that was reached, with its score or cost and the way to it."""
-    node, why = each.node, f"\n    {each.reason}" if each.hops else ""
-    rank = f"{each.cost:.4g}" if each.score is None else f"{each.score:.2f}"
+    node, why = reached_node.node, f"\n    {reached_node.reason}" if reached_node.hops else ""
+    rank = f"{reached_node.cost:.4g}" if reached_node.score is None else f"{reached_node.score:.2f}"
     if isinstance(node, Relation):
         return f"{rank} {relation(node)}{why}"
     called = f" {node.name}" if node.name and node.name != node.uri else ""

@@ -192,7 +192,7 @@ def _relations(
         raise bad_cursor()
     lines: list[str] = []
     while True:
-        found = knowledge.relations(
+        relations = knowledge.relations(
             node.uri,
             direction=arguments.get("direction", "both"),
             relation_types=arguments.get("relation_types"),
@@ -201,7 +201,7 @@ def _relations(
         )
         lines = [
             node_text.relation(relation, seen_from=node.uri, detailed=call.is_detailed)
-            for relation in found
+            for relation in relations
         ]
         # A page cut in its middle has no cursor: ask for a smaller one.
         if estimate("\n".join(lines)) + len(lines) < page.tokens_left or limit == 1:
@@ -209,9 +209,9 @@ def _relations(
         limit = max(limit // 2, 1)
     for line in ("", *lines) if lines else ():
         page.add(line)
-    if found.next_cursor is not None:
-        entry["relations_cursor"] = f"relations:{found.next_cursor}"
-        page.close(f"… more relations: cursor relations:{found.next_cursor}")
+    if relations.next_cursor is not None:
+        entry["relations_cursor"] = f"relations:{relations.next_cursor}"
+        page.close(f"… more relations: cursor relations:{relations.next_cursor}")
 
 
 # Traversing.
@@ -350,7 +350,7 @@ def context(call: ToolCall) -> Answer:
         if shown.evicted:
             page.add("Evicted, last first:")
             evicted = shown.evicted if call.is_detailed else shown.evicted[:10]
-            _list(page, [f"{each.uri}: {each.why}" for each in evicted])
+            _list(page, [f"{eviction.uri}: {eviction.why}" for eviction in evicted])
     if not shown.loaded:
         page.close("Nothing is loaded: traverse_graph loads the nodes near a node.")
     return answer_about(len(uris), failures, page, payload)
@@ -377,12 +377,12 @@ def _load(knowledge: Knowledge, uri: str, changed: _Changed) -> None:
 
 
 def _unload(knowledge: Knowledge, uri: str, changed: _Changed) -> None:
-    found = knowledge.uri(uri).text
-    if found not in knowledge.context:
+    full_uri = knowledge.uri(uri).text
+    if full_uri not in knowledge.context:
         with suppress(NotFound):
-            found = knowledge.get(uri, content=False).uri
-    was_there = knowledge.context.discard(found)
-    changed.setdefault("removed" if was_there else "not_loaded", []).append(found)
+            full_uri = knowledge.get(uri, content=False).uri
+    was_there = knowledge.context.discard(full_uri)
+    changed.setdefault("removed" if was_there else "not_loaded", []).append(full_uri)
 
 
 def _list(page: TextPage, lines: Sequence[str]) -> None:
@@ -432,14 +432,14 @@ def _overview(call: ToolCall) -> Answer:
     required = type_text.required_properties(state.db, [type_name["name"] for type_name in types])
     for title, key in (("Types", "concept_types"), ("Relation types", "proposition_types")):
         page.add(f"{title} in use:")
-        for each in primer.get(key, ()):
-            number = each.get("instances", each.get("links"))
+        for row in primer.get(key, ()):
+            number = row.get("instances", row.get("links"))
             if number == 0:
                 continue
             # Not all are counted in large graphs.
             known = "" if number is None else f" ({number})"
-            about = shorten(each.get("description", ""), 100 if not call.is_detailed else 400)
-            name = each["name"]
+            about = shorten(row.get("description", ""), 100 if not call.is_detailed else 400)
+            name = row["name"]
             if key == "concept_types":
                 name = type_text.name_with_required(name, required)
             if not page.add(f"- {name}{known} {about}".rstrip()):
@@ -467,17 +467,17 @@ def _overview(call: ToolCall) -> Answer:
 
 
 def _broken_links(call: ToolCall) -> Answer:
-    found = call.state.knowledge.broken_links(
+    links = call.state.knowledge.broken_links(
         limit=NAMES_PAGE // 2, cursor=call.arguments.get("cursor"), look=True
     )
     page = TextPage()
-    for link in found:
+    for link in links:
         page.add(node_text.relation(link))
     data: JsonObject = {
-        "missing": list(dict.fromkeys(uri for link in found for uri in link.missing))
+        "missing": list(dict.fromkeys(uri for link in links for uri in link.missing))
     }
-    _add_cursor(found.next_cursor, page, data)
-    if not found.items:
+    _add_cursor(links.next_cursor, page, data)
+    if not links.items:
         page.close("No relation has a missing end, or leads to a file that is gone.")
     elif data["missing"] and not call.state.readonly:
         page.close("remember_knowledge adds a missing concept; its relations stay.")
@@ -492,7 +492,7 @@ def _names(call: ToolCall, kind: str) -> Answer:
     page = TextPage()
     types = result.value if kind == "CONCEPT" else ()
     required = type_text.required_properties(call.state.db, types)
-    page.add(", ".join(type_text.name_with_required(each, required) for each in result.value))
+    page.add(", ".join(type_text.name_with_required(name, required) for name in result.value))
     _add_cursor(result.next_cursor, page, data)
     return Answer(str(page), data_within(data))
 
@@ -513,6 +513,8 @@ def _definition(call: ToolCall, kind: str) -> Answer:
         what: hints.Names = "type" if kind == "CONCEPT" else "relation type"
         raise hints.undefined(call.state.db, error, what, [name]) from None
     if "attributes_seen" in told:
-        told["attributes_seen"] = [each for each in told["attributes_seen"] if each["key"] != STAMP]
+        told["attributes_seen"] = [
+            attribute for attribute in told["attributes_seen"] if attribute["key"] != STAMP
+        ]
     text = node_text.value(told, whole=True) if call.is_detailed else type_text.concise(told)
     return Answer(text, {"name": name})

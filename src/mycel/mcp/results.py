@@ -113,16 +113,16 @@ def _all_failed(failures: Failures) -> Answer:
 
 def _lines(failures: Failures) -> list[str]:
     lines = [
-        f"{shorten(uri, _URI_CHARACTERS)}: {each.code} {each.name}: {each.message} {each.hint}"
-        for uri, each in failures.items()
+        f"{shorten(uri, _URI_CHARACTERS)}: {error.code} {error.name}: {error.message} {error.hint}"
+        for uri, error in failures.items()
     ]
     return [_sendable(line) for line in first_few(lines, _FAILURES_TOLD)]
 
 
 def _failed(failures: Failures) -> list[JsonObject]:
     return [
-        _sendable({"uri": shorten(uri, _URI_CHARACTERS), "code": each.code, "name": each.name})
-        for uri, each in failures.items()
+        _sendable({"uri": shorten(uri, _URI_CHARACTERS), "code": error.code, "name": error.name})
+        for uri, error in failures.items()
     ]
 
 
@@ -132,9 +132,9 @@ def _sendable(value: Any) -> Any:
         case str():
             return value.encode(errors="replace").decode()
         case dict():
-            return {_sendable(str(key)): _sendable(each) for key, each in value.items()}
+            return {_sendable(str(key)): _sendable(member) for key, member in value.items()}
         case list() | tuple():
-            return [_sendable(each) for each in value]
+            return [_sendable(member) for member in value]
         case None | bool() | int():
             return value
         case float() if isfinite(value):
@@ -212,17 +212,17 @@ def smaller(value: Any, tokens: int) -> Any:
             return f"{shown}… ({len(value) - len(shown)} more characters)" if shown else "…"
         case list():
             kept: list[Any] = []
-            for each in value:
-                size = size_of(each)
+            for member in value:
+                size = size_of(member)
                 if size > tokens:
                     if not kept:
-                        kept.append(smaller(each, tokens))
+                        kept.append(smaller(member, tokens))
                     break
-                kept.append(each)
+                kept.append(member)
                 tokens -= size
             return kept
         case dict():
-            sizes = sorted((size_of(each) + size_of(key), key) for key, each in value.items())
+            sizes = sorted((size_of(member) + size_of(key), key) for key, member in value.items())
             payload = {}
             for place, (size, key) in enumerate(sizes):
                 share = tokens // (len(sizes) - place)

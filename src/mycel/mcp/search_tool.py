@@ -305,7 +305,7 @@ def _nothing_found(call: ToolCall, words: str) -> str:
     )
 
 
-def close_conflicts(call: ToolCall, page: TextPage, found: Iterable[Node | Relation]) -> None:
+def close_conflicts(call: ToolCall, page: TextPage, elements: Iterable[Node | Relation]) -> None:
     """Say what to call if something that was found is in conflict."""
-    if not call.state.readonly and any(each.conflicts for each in found):
+    if not call.state.readonly and any(element.conflicts for element in elements):
         page.close("Decide the conflicts of merges with resolve_conflicts.")

@@ -552,8 +552,8 @@ async def _put(context: Context, asked: inquiries.Inquiry) -> inquiries.InquiryR
 def _dumped(responses: types.InputResponses) -> inquiries.InquiryResponses:
     """Answers of a client as plain objects."""
     return {
-        key: each.model_dump(by_alias=True, mode="json", exclude_none=True)
-        for key, each in responses.items()
+        key: response.model_dump(by_alias=True, mode="json", exclude_none=True)
+        for key, response in responses.items()
     }
 
 

@@ -101,9 +101,9 @@ def add_references(
     if len(shown) > NAMESAKES_SHOWN:
         shown = tuple(references for references in shown if references.users)
     lines = sum(len(lines.lines) for lines in references.possible)
-    for each in shown:
-        entry = node_text.brief(each.symbol, detailed=detailed)
-        if not _add_users(each, limit, page, entry, len(files), lines):
+    for uses in shown:
+        entry = node_text.brief(uses.symbol, detailed=detailed)
+        if not _add_users(uses, limit, page, entry, len(files), lines):
             return None
         entries.append(entry)
     unused = [
@@ -145,28 +145,28 @@ def _meaning(references: References) -> str:
             many = f"{len(symbols)} symbols are named {name}; these are the uses of all of them."
         return f"{many} Pass a URI for those of one."
     parts = iter(_SIGNS.split(symbols[0].symbol.uri))
-    has_path = all(each in parts for each in _SIGNS.split(asked))
+    has_path = all(word in parts for word in _SIGNS.split(asked))
     return "" if has_path else f"{asked} is taken for the only symbol named {name}."
 
 
 def _add_users(
-    found: SymbolReferences, limit: int, page: TextPage, entry: JsonObject, files: int, lines: int
+    uses: SymbolReferences, limit: int, page: TextPage, entry: JsonObject, files: int, lines: int
 ) -> bool:
     """Add the users of a symbol. False if they do not fit.
 
     Its name is in so many files, and in so many lines of code of which nothing more is known.
     """
-    node = found.symbol
+    node = uses.symbol
     span = span_of(node)
     if not page.add(f"{node.uri} ({node.type})" + ("" if span is None else f", {span}")):
         return False
-    if not any(lines.relation in CERTAIN for lines in found.users):
-        lines += sum(len(lines.lines) for lines in found.users)
+    if not any(lines.relation in CERTAIN for lines in uses.users):
+        lines += sum(len(lines.lines) for lines in uses.users)
         verb = "mentions" if files == 1 else "mention"
         known = f"No caller is known; {count(files, 'file')} {verb} the name."
         page.add(f"No caller is certain; {count(lines, 'line')} may call it." if lines else known)
     for kind, heading in HEADINGS.items():
-        users = [lines for lines in found.users if lines.relation == kind]
+        users = [lines for lines in uses.users if lines.relation == kind]
         entry[kind] = [lines.uri for lines in users[:limit]]
         for line in _user_lines(heading, users, limit):
             if not page.add(line):
@@ -184,9 +184,9 @@ def _user_lines(heading: str, users: Sequence[UserLines], limit: int) -> Iterato
     if rest:
         yield f"… and {count(len(rest), 'other')} (a larger `relations` shows them by name):"
         lines: dict[str, list[UsedLine]] = {}
-        for each in rest:
-            lines.setdefault(each.file, []).extend(each.lines)
-        by_file = [FileLines(file, tuple(sorted(found))) for file, found in lines.items()]
+        for user in rest:
+            lines.setdefault(user.file, []).extend(user.lines)
+        by_file = [FileLines(file, tuple(sorted(file_lines))) for file, file_lines in lines.items()]
         yield from _numbers(by_file, NUMBERS_MAX)
 
 

@@ -87,17 +87,17 @@ class ToolCall(NamedTuple):
 
     def uris(self) -> list[str]:
         """The URIs of the call, each once."""
-        found = list(dict.fromkeys(self.arguments.get("uris", ())))
-        if len(found) > URIS_MAX:
+        uris = list(dict.fromkeys(self.arguments.get("uris", ())))
+        if len(uris) > URIS_MAX:
             raise ResourceExhausted(
-                f"{len(found)} URIs are too many; a call takes at most {URIS_MAX}.",
+                f"{len(uris)} URIs are too many; a call takes at most {URIS_MAX}.",
                 hint="Pass them in several calls.",
             )
-        if not found:
+        if not uris:
             raise InvalidSyntax(
                 "There is no URI in uris.", hint='Pass at least one: uris: ["auth/login"].'
             )
-        return found
+        return uris
 
     def number_in(self, prefix: str) -> int | None:
         """The number in a cursor such as `content:4000`; None for a cursor of another part."""

@@ -18,8 +18,8 @@ NAMES_SHOWN: Final = 5
 def required_properties(db: Graph, names: Sequence[str]) -> dict[str, list[str]]:
     """The properties without a default that each of these types requires, if it requires any."""
     command = "FIND(?t.name, ?t.attributes) WHERE { ?t {type: :meta} FILTER(IN(?t.name, :names)) }"
-    found = db.execute(command, {"meta": CONCEPT_TYPE, "names": list(names)}) if names else ()
-    definitions = (concept_definition(name, attributes) for name, attributes in found)
+    rows = db.execute(command, {"meta": CONCEPT_TYPE, "names": list(names)}) if names else ()
+    definitions = (concept_definition(name, attributes) for name, attributes in rows)
     required = {definition.name: list(_required(definition.rules)) for definition in definitions}
     return {name: properties for name, properties in required.items() if properties}
 
@@ -67,7 +67,7 @@ def _properties(name: str, attributes: JsonObject) -> list[str]:
 
 def _property(rule: AttributeRule) -> str:
     if rule.enum:
-        values = " | ".join(str(each) for each in rule.enum[:VALUES_SHOWN])
+        values = " | ".join(str(value) for value in rule.enum[:VALUES_SHOWN])
         return f"{rule.name} ({values}{' | …' if len(rule.enum) > VALUES_SHOWN else ''})"
     kinds = "/".join(sorted(rule.types - {"null"}))
     items = "/".join(sorted(rule.item_types))
@@ -85,14 +85,18 @@ def _undeclared_attributes(told: JsonObject, attributes: JsonObject) -> list[str
     """The attributes of instances that the definition does not name."""
     schema = attributes.get("instance_schema")
     known = schema if isinstance(schema, dict) else {}
-    keys = [each["key"] for each in told.get("attributes_seen", ()) if each["key"] not in known]
+    keys = [
+        attribute["key"]
+        for attribute in told.get("attributes_seen", ())
+        if attribute["key"] not in known
+    ]
     return [f"also seen: {', '.join(shorten(str(key), 60) for key in keys)}"] if keys else []
 
 
 def _relationships(told: Mapping[str, Any]) -> list[str]:
     lines = []
     for title, key in (("out", "outgoing"), ("in", "incoming")):
-        found = [str(each.get("predicate")) for each in told.get(key, ())]
-        if found:
-            lines.append(f"relations {title}: {', '.join(found)}")
+        predicates = [str(relation.get("predicate")) for relation in told.get(key, ())]
+        if predicates:
+            lines.append(f"relations {title}: {', '.join(predicates)}")
     return lines

@@ -150,7 +150,9 @@ def forget(call: ToolCall) -> Answer:
     if action != "remove":
         return _hide(call, is_restore=action == "restore")
     given = call.arguments.get("relations", ())
-    relations = [(each["source"], each["relation"], each["target"]) for each in given]
+    relations = [
+        (relation["source"], relation["relation"], relation["target"]) for relation in given
+    ]
     uris = [] if relations and not call.arguments.get("uris") else call.uris()
     page, removed = TextPage(), 0
     data: JsonObject = {"removed": []}
@@ -283,37 +285,37 @@ def _report(call: ToolCall, seen: BootstrapProgress) -> None:
     call.report(STAGES.index(seen.stage) + part, len(STAGES), str(seen))
 
 
-def _effect(each: Written | Linked) -> str:
-    return "new" if each.created else "changed" if each.changed else "unchanged"
+def _effect(outcome: Written | Linked) -> str:
+    return "new" if outcome.created else "changed" if outcome.changed else "unchanged"
 
 
-def _written(each: Written) -> str:
-    return f"{each.uri} ({_effect(each)}, version {each.version})"
+def _written(outcome: Written) -> str:
+    return f"{outcome.uri} ({_effect(outcome)}, version {outcome.version})"
 
 
-def _moved(each: Written, old: str) -> str:
-    if not each.changed:
-        return f"{old} had moved to {each.uri} before; nothing changed."
-    if each.version is None:
-        below = count(each.moved, "node")
-        return f"{below} below {old} moved to {each.uri}; relations stay."
-    return f"{each.uri} is the new URI ({each.moved} moved); relations stay."
+def _moved(outcome: Written, old: str) -> str:
+    if not outcome.changed:
+        return f"{old} had moved to {outcome.uri} before; nothing changed."
+    if outcome.version is None:
+        below = count(outcome.moved, "node")
+        return f"{below} below {old} moved to {outcome.uri}; relations stay."
+    return f"{outcome.uri} is the new URI ({outcome.moved} moved); relations stay."
 
 
-def _linked(each: Linked) -> str:
-    return f"{each.source} —{each.relation}→ {each.target} ({_effect(each)})"
+def _linked(outcome: Linked) -> str:
+    return f"{outcome.source} —{outcome.relation}→ {outcome.target} ({_effect(outcome)})"
 
 
 def _warn(page: TextPage, told: tuple[str, ...]) -> None:
-    names = [each for each in told if each.startswith(RESOLVED_NAMES)]
-    told = tuple(each for each in told if each not in names)
-    for each in told[:SHOWN]:
-        page.add(f"Warning: {each}")
+    names = [warning for warning in told if warning.startswith(RESOLVED_NAMES)]
+    told = tuple(warning for warning in told if warning not in names)
+    for warning in told[:SHOWN]:
+        page.add(f"Warning: {warning}")
     for line in names:
         page.add(line)
     if len(told) > SHOWN:
         page.close(f"… and {len(told) - SHOWN} more warnings: describe_graph, topic broken_links.")
-    if any(" lacks the required attribute" in each for each in told):
+    if any(" lacks the required attribute" in warning for warning in told):
         page.close(
             "It is written all the same; update_node adds properties, and describe_graph with topic"
             " type says what they mean."

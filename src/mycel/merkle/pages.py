@@ -81,7 +81,7 @@ class BranchPage:
 
     def ways(self, position: int) -> list[bytes]:
         """The hashes of the four ways of a position."""
-        return [bytes(self.positions[position][each]) for each in WAYS]
+        return [bytes(self.positions[position][way]) for way in WAYS]
 
     def set_child(self, nibble: int, child: bytes) -> None:
         """Note another hash for a child. The ways to those that have changed are rehashed later."""

@@ -248,7 +248,7 @@ class EntryProof:
             "kind": "entry",
             "seq": self.seq,
             "entry": self.entry.hex(),
-            "path": [each.hex() for each in self.path],
+            "path": [hash_.hex() for hash_ in self.path],
             "snapshot": self.snapshot.to_dict(),
         }
 
@@ -264,7 +264,7 @@ class EntryProof:
             lambda: cls(
                 _natural(wire["seq"]),
                 bytes.fromhex(wire["entry"]),
-                tuple(_hash(each) for each in _list(wire["path"])),
+                tuple(_hash(hash_) for hash_ in _list(wire["path"])),
                 Snapshot.from_dict(wire["snapshot"]),
             ),
         )
@@ -309,7 +309,7 @@ class ConsistencyProof:
             "kind": "consistency",
             "old_entries": self.old_entries,
             "old_journal_root": self.old_journal_root.hex(),
-            "path": [each.hex() for each in self.path],
+            "path": [hash_.hex() for hash_ in self.path],
             "snapshot": self.snapshot.to_dict(),
         }
 
@@ -325,7 +325,7 @@ class ConsistencyProof:
             lambda: cls(
                 _natural(wire["old_entries"]),
                 _hash(wire["old_journal_root"]),
-                tuple(_hash(each) for each in _list(wire["path"])),
+                tuple(_hash(hash_) for hash_ in _list(wire["path"])),
                 Snapshot.from_dict(wire["snapshot"]),
             ),
         )

@@ -99,16 +99,16 @@ def verify_absent(root_hash: bytes, key: bytes, proof: SparseProof) -> bool:
     Every branching point sends `key` the way that the proof takes, so if it were anywhere it would
     be in the group at the end. There it is not; or there is no group, and the way is empty.
     """
-    elsewhere = all(each != key for each, _ in proof.leaves)
+    elsewhere = all(other != key for other, _ in proof.leaves)
     return elsewhere and _leads_to_root(root_hash, key, proof)
 
 
 def _leads_to_root(root_hash: bytes, key: bytes, proof: SparseProof) -> bool:
     bits = [bit for bit, _ in proof.steps]
-    hashes = [key, *(each for leaf in proof.leaves for each in leaf)]
-    keys = [each for each, _ in proof.leaves]
+    hashes = [key, *(part for leaf in proof.leaves for part in leaf)]
+    keys = [other for other, _ in proof.leaves]
     if (
-        any(len(each) != HASH_BYTES for each in hashes)
+        any(len(hash_) != HASH_BYTES for hash_ in hashes)
         or any(len(others) != OTHER_WAYS_BYTES for _, others in proof.steps)
         or any(not 0 <= bit < KEY_BITS or bit & 1 for bit in bits)
         or any(upper >= lower for upper, lower in pairwise(bits))
@@ -165,7 +165,7 @@ def prove(nodes: TreeNodes, key: bytes) -> SparseProof:
 def _descend(ways: list[bytes], bit: int, key: bytes, steps: list[Step]) -> int | None:
     """Take the way of `key` among four; None if it is empty. Where there is but one, take it."""
     if ways.count(EMPTY) == len(ways) - 1:
-        return next(way for way, each in enumerate(ways) if each != EMPTY)
+        return next(way for way, hash_ in enumerate(ways) if hash_ != EMPTY)
     way = _way(key, bit)
     steps.append((bit, b"".join(ways[:way] + ways[way + 1 :])))
     return None if ways[way] == EMPTY else way
@@ -222,7 +222,7 @@ class _Update:
                 dict(pages.leaf_hashes(body)) if body is not None else {}
             )
             merged.update(zip(keys, hashes, strict=True))
-            keys = sorted(key for key, each in merged.items() if each is not None)
+            keys = sorted(key for key, value in merged.items() if value is not None)
             hashes = [merged[key] for key in keys]
         if not keys:
             self.nodes.delete(page)
@@ -278,13 +278,13 @@ class _Update:
 
 def _gather(nodes: TreeNodes, page: int, body: BranchPage) -> list[tuple[bytes, bytes]] | None:
     """The leaves below a branch, if they are few enough for a bucket."""
-    found: list[tuple[bytes, bytes]] = []
+    pairs: list[tuple[bytes, bytes]] = []
     for nibble in body.children():
-        room = BUCKET_LEAVES_MAX + 1 - len(found)
-        found += islice(leaves(nodes, page << 4 | nibble), room)
-        if len(found) > BUCKET_LEAVES_MAX:
+        room = BUCKET_LEAVES_MAX + 1 - len(pairs)
+        pairs += islice(leaves(nodes, page << 4 | nibble), room)
+        if len(pairs) > BUCKET_LEAVES_MAX:
             return None
-    return found
+    return pairs
 
 
 def _nibble(key: bytes, bit: int) -> int:

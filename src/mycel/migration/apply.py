@@ -283,22 +283,22 @@ class _Apply:
             if not isinstance(type_name, Interface)
             and (type_name.identity in new or self._before(type_name) != type_name)
         ]
-        for each in changed:
-            before = self._before(each)
+        for changed_type in changed:
+            before = self._before(changed_type)
             rewrite = row_rewrite.rewrite_of(
                 None if isinstance(before, Interface) else before,
-                each,
-                restored=self._past.get(each.identity, {}),
-                is_checked=each.identity in self._looked_at,
-                adopts=each.identity in self._adopted,
+                changed_type,
+                restored=self._past.get(changed_type.identity, {}),
+                is_checked=changed_type.identity in self._looked_at,
+                adopts=changed_type.identity in self._adopted,
             )
             if rewrite.is_needed:
-                number = number_of(self._tx, each)
+                number = number_of(self._tx, changed_type)
                 counts = row_rewrite.run(self._tx, rewrite, number, self._findings)
-                self._counts[each.identity] = counts
-                self._remember_again(each, counts)
-        for each in changed:
-            self._index(each, list(index_slots(each).items()))
+                self._counts[changed_type.identity] = counts
+                self._remember_again(changed_type, counts)
+        for changed_type in changed:
+            self._index(changed_type, list(index_slots(changed_type).items()))
         self._check(changed)
 
     def _before(self, declared: SchemaType) -> SchemaType | None:
@@ -320,8 +320,12 @@ class _Apply:
     def _drop_types(self) -> None:
         kept = {type_name.identity for type_name in self._catalog.types}
         taken = {place_of(type_name) for type_name in self._catalog.types}
-        declared_types = [each for identity, each in self._accepted.items() if identity not in kept]
-        for declared in sorted(declared_types, key=lambda each: not isinstance(each, EdgeType)):
+        declared_types = [
+            declared for identity, declared in self._accepted.items() if identity not in kept
+        ]
+        for declared in sorted(
+            declared_types, key=lambda declared: not isinstance(declared, EdgeType)
+        ):
             if not isinstance(declared, Interface):
                 self._retire_instances(declared)
                 self._index(declared, ())
@@ -395,7 +399,7 @@ class _Apply:
         """Let a definition remember values that do not fit, or that others replaced."""
         past = self._past.get(declared.identity, {})
         names = {**counts.left, **dict.fromkeys(sorted(counts.superseded))}
-        left = [each.entry for name in names for each in reversed(past[name])]
+        left = [hidden.entry for name in names for hidden in reversed(past[name])]
         if left:
             self._definitions.write(declared, [*self._memories[declared.identity], *left])
 
@@ -447,11 +451,11 @@ class _Apply:
         tx.move_concepts(concepts)
         return is_done
 
-    def _is_taken(self, declared: InstanceType, each: Instance) -> bool:
+    def _is_taken(self, declared: InstanceType, instance: Instance) -> bool:
         """True if another element exists at the place to which an instance is to move."""
         if isinstance(declared, NodeType):
-            return self._tx.get_concept(declared.kip_name, each.name) is not None
-        subject, object_ = map(self._tx.reader.outer_id, (each.subject, each.object))
+            return self._tx.get_concept(declared.kip_name, instance.name) is not None
+        subject, object_ = map(self._tx.reader.outer_id, (instance.subject, instance.object))
         return self._tx.get_edge(subject, declared.kip_name, object_) is not None
 
     def _index(
@@ -468,16 +472,16 @@ class _Apply:
             if interface.identity in self._adopted:
                 data_violations.check_interface(tx, interface, number_of(tx, interface), findings)
         data_violations.check_unique(
-            tx, [(each, number_of(tx, each)) for each in changed], findings
+            tx, [(declared, number_of(tx, declared)) for declared in changed], findings
         )
-        for each in changed:
-            if not isinstance(each, EdgeType):
+        for declared in changed:
+            if not isinstance(declared, EdgeType):
                 continue
-            before = self._accepted.get(each.identity)
+            before = self._accepted.get(declared.identity)
             if before is None:
-                data_violations.check_ends(tx, each, self._catalog, findings)
-            if not isinstance(before, EdgeType) or before.cardinality != each.cardinality:
-                data_violations.check_cardinality(tx, each, findings)
+                data_violations.check_ends(tx, declared, self._catalog, findings)
+            if not isinstance(before, EdgeType) or before.cardinality != declared.cardinality:
+                data_violations.check_cardinality(tx, declared, findings)
 
     def counted(self) -> Plan:
         """The plan, with the numbers of rows that its steps touched."""

@@ -77,8 +77,8 @@ def _place(declared: SchemaType) -> str:
 
 def check_interface(tx: Transaction, declared: Interface, number: int, findings: Findings) -> None:
     """An interface has no instances."""
-    for each in instances.numbers(tx.reader, "concept", number):
-        findings.add(tx, declared, ConstraintViolation("an interface has no instances"), each)
+    for instance in instances.numbers(tx.reader, "concept", number):
+        findings.add(tx, declared, ConstraintViolation("an interface has no instances"), instance)
 
 
 def check_ends(tx: Transaction, declared: EdgeType, catalog: Catalog, findings: Findings) -> None:
@@ -115,7 +115,7 @@ def check_unique(
 
     Equal keys are found where rows are named.
     """
-    owners = {(isinstance(each, EdgeType), number): each for each, number in types}
+    owners = {(isinstance(declared, EdgeType), number): declared for declared, number in types}
     for at, conflict in enumerate(tx.conflicts(CONFLICTS_MAX + 1)):
         slot = conflict.slot
         declared = owners.get((slot.is_link, slot.owner))

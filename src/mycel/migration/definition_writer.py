@@ -81,19 +81,19 @@ class DefinitionWriter:
     def _write(
         self,
         declared: SchemaType,
-        found: Concept | None,
+        definition: Concept | None,
         base: Concept | None,
         wanted: dict[str, Any],
     ) -> None:
-        if found is None:
+        if definition is None:
             kept = {} if base is None else base.attributes
             kept = {key: kept[key] for key in kept if key not in (*_owned(kept), PG_DROPPED)}
             metadata = {} if base is None else own_metadata(base.metadata)
             self._tx.put_concept(*place_of(declared), {**kept, **wanted}, metadata)
             return
-        payload = found.attributes
+        payload = definition.attributes
         self._tx.update(
-            found,
+            definition,
             attributes={key: wanted[key] for key in wanted if wanted[key] != payload.get(key)},
             drop_attributes=[
                 key
@@ -133,12 +133,12 @@ class DefinitionWriter:
             self._tx.update(concept, drop_attributes=[PG])
         self._tx.retire(concept.id, reason=reason)
 
-    def _release(self, found: Concept, *, remember: bool) -> None:
-        payload = found.attributes
-        before = _adopted(found) or {}
+    def _release(self, definition: Concept, *, remember: bool) -> None:
+        payload = definition.attributes
+        before = _adopted(definition) or {}
         memory = type_memory(payload[PG], self._tx.first_seq - 1, self._tx.time_us)
         self._tx.update(
-            found,
+            definition,
             attributes={**before, PG_DROPPED: memory} if remember else before,
             drop_attributes=[
                 key for key in _owned(payload) if key in payload and key not in before

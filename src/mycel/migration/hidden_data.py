@@ -71,8 +71,8 @@ class Hidden(NamedTuple):
 def list_hidden(reader: Reader) -> list[Hidden]:
     """Everything that is hidden, what was hidden first coming first."""
     catalog = schema_in_force.read(reader, dropped=True)
-    found = [_hidden(reader, catalog, each) for each in catalog.dropped]
-    return sorted(found, key=lambda each: (each.seq, each.name))
+    parts = [_hidden(reader, catalog, part) for part in catalog.dropped]
+    return sorted(parts, key=lambda part: (part.seq, part.name))
 
 
 def _hidden(reader: Reader, catalog: Catalog, dropped: Dropped) -> Hidden:
@@ -94,8 +94,10 @@ def _owner(catalog: Catalog, dropped: Dropped) -> SchemaType:
     """The hidden type, or the type of a hidden property, in force or hidden itself."""
     if dropped.declared is not None:
         return dropped.declared
-    hidden = (each.declared for each in catalog.dropped if each.declared is not None)
-    named = (each for each in (*catalog.types, *hidden) if each.name == dropped.type_name)
+    hidden = (part.declared for part in catalog.dropped if part.declared is not None)
+    named = (
+        declared for declared in (*catalog.types, *hidden) if declared.name == dropped.type_name
+    )
     return next(named)
 
 
@@ -103,13 +105,13 @@ def with_restored(reader: Reader, names: Sequence[str]) -> Catalog:
     """The schema in force, with hidden types and properties declared as they were."""
     catalog = schema_in_force.read(reader, dropped=True)
     chosen = _chosen(catalog.dropped, names)
-    for each in chosen:
-        if each.declared is not None:
-            catalog = _with_type(catalog, each.declared)
+    for part in chosen:
+        if part.declared is not None:
+            catalog = _with_type(catalog, part.declared)
     # Of several properties that had one name, the last one is declared again.
-    properties = {each.place(): each for each in chosen if each.property is not None}
-    for each in properties.values():
-        catalog = _with_property(catalog, each)
+    properties = {part.place(): part for part in chosen if part.property is not None}
+    for part in properties.values():
+        catalog = _with_property(catalog, part)
     try:
         return load(catalog.format())
     except SchemaError as error:
@@ -132,7 +134,7 @@ def _with_property(catalog: Catalog, dropped: Dropped) -> Catalog:
             f"{dropped.type_name} is hidden itself.",
             hint=f"Restore {dropped.type_name} as well, by naming it too.",
         )
-    if any(each.name == was.name for each in owner.properties):
+    if any(prop.name == was.name for prop in owner.properties):
         raise SchemaError(
             f"{owner.name}.{was.name} is declared already, and these values do not fit it.",
             hint=f"They come back when it is declared with a type that holds them: {was.type}.",
@@ -147,16 +149,16 @@ def discard(store: Store, names: Sequence[str], *, actor: str, message: str = ""
         with store.reading() as reader:
             catalog = schema_in_force.read(reader, dropped=True)
             chosen = _chosen(catalog.dropped, names)
-            gone = [_hidden(reader, catalog, each) for each in chosen]
+            gone = [_hidden(reader, catalog, part) for part in chosen]
         said = message or f"{MESSAGE} {', '.join(names)}"
         with store.transaction(actor=actor, message=said) as tx:
             tx.memo[APPLYING] = True
-            for each in chosen:
-                if each.declared is not None:
-                    _forget_type(tx, each.declared)
-            for each in chosen:
-                if each.property is not None:
-                    _forget_property(tx, _owner(catalog, each), each)
+            for part in chosen:
+                if part.declared is not None:
+                    _forget_type(tx, part.declared)
+            for part in chosen:
+                if part.property is not None:
+                    _forget_property(tx, _owner(catalog, part), part)
     return gone
 
 
@@ -183,9 +185,9 @@ def _forget_property(tx: Transaction, owner: SchemaType, dropped: Dropped) -> No
     said = dict(concept.attributes[PG])
     identity = dropped.property and dropped.property.prop_id, dropped.seq
     entries = [
-        each
-        for each in said.pop("dropped", ())
-        if (each["property"]["prop_id"], each["seq"]) != identity
+        row
+        for row in said.pop("dropped", ())
+        if (row["property"]["prop_id"], row["seq"]) != identity
     ]
     tx.update(concept, attributes={PG: said | ({"dropped": entries} if entries else {})})
 
@@ -193,10 +195,10 @@ def _forget_property(tx: Transaction, owner: SchemaType, dropped: Dropped) -> No
 def _chosen(dropped: Iterable[Dropped], names: Sequence[str]) -> list[Dropped]:
     """The hidden things of these names: `Team`, `Person.city`, or with the kind, `edge:Likes`."""
     known: dict[str, list[Dropped]] = {}
-    for each in dropped:
-        full = entity(*each.place())
+    for part in dropped:
+        full = entity(*part.place())
         for name in (full, full.partition(":")[2]):
-            known.setdefault(name, []).append(each)
+            known.setdefault(name, []).append(part)
     chosen: list[Dropped] = []
     for name in names:
         if not isinstance(name, str):
@@ -205,5 +207,5 @@ def _chosen(dropped: Iterable[Dropped], names: Sequence[str]) -> list[Dropped]:
             close = did_you_mean(name, list(known))
             listing = "`mycel schema hidden` lists what is; a property is Type.property."
             raise NotFound(f"Nothing called {name!r} is hidden.", hint=f"{close} {listing}".strip())
-        chosen += (each for each in known[name] if each not in chosen)
+        chosen += (part for part in known[name] if part not in chosen)
     return chosen

@@ -76,7 +76,7 @@ class _AttributeSample:
             case float():
                 return "F64"
             case str():
-                self.could_be = {each for each in self.could_be if _is(each, value)}
+                self.could_be = {scalar for scalar in self.could_be if _is(scalar, value)}
                 if len(self.texts) <= _TEXTS_MAX:
                     self.texts.add(value)
                 return "String"
@@ -283,7 +283,7 @@ def _properties(seen: _TypeSample, reserved: Collection[str]) -> tuple[list[str]
 
 def _enum(listed: tuple[Any, ...]) -> tuple[str, ...] | None:
     """The values that the definition lists, if an enum can have them."""
-    if not all(isinstance(each, str) and _ENUM_VALUE.fullmatch(each) for each in listed):
+    if not all(isinstance(value, str) and _ENUM_VALUE.fullmatch(value) for value in listed):
         return None
     return tuple(sorted(set(listed))) or None
 

@@ -78,14 +78,14 @@ def restore(tx: Transaction, restored: Iterable[RestoredType]) -> dict[str, int]
         concepts = _revive_concepts(tx, drop, set(nodes))
         revived = {type_name.left.number for type_name in types}.union(concepts)
         links = _revive_links(tx, drop, revived, set(edges))
-        for found, kinds in ((concepts, nodes), (links, edges)):
-            numbers = Counter(found.values())
-            counts |= {each.declared.identity: numbers[kind] for kind, each in kinds.items()}
+        for elements, kinds in ((concepts, nodes), (links, edges)):
+            numbers = Counter(elements.values())
+            counts |= {source.declared.identity: numbers[kind] for kind, source in kinds.items()}
     return counts
 
 
-def _is(each: RestoredType, kind: type[NodeType | EdgeType]) -> bool:
-    return isinstance(each.declared, kind)
+def _is(restored: RestoredType, kind: type[NodeType | EdgeType]) -> bool:
+    return isinstance(restored.declared, kind)
 
 
 def _revive_concepts(tx: Transaction, drop: DropMoment, types: set[int]) -> dict[int, int]:
@@ -135,7 +135,7 @@ def _revive_links(
     return links
 
 
-def _revive_link(tx: Transaction, each: Instance, predicate: str) -> None:
-    subject, object_ = map(tx.reader.outer_id, (each.subject, each.object))
-    metadata = own_metadata(each.metadata)
-    tx.put_proposition(subject, predicate, object_, each.attributes, metadata, weight=each.weight)
+def _revive_link(tx: Transaction, link: Instance, predicate: str) -> None:
+    subject, object_ = map(tx.reader.outer_id, (link.subject, link.object))
+    metadata = own_metadata(link.metadata)
+    tx.put_proposition(subject, predicate, object_, link.attributes, metadata, weight=link.weight)

@@ -81,12 +81,16 @@ def rewrite_of(
     old = {property_.prop_id: property_ for property_ in before.properties}
     new = {property_.prop_id: property_ for property_ in after.properties}
     kept = old.keys() & new.keys()
-    renamed = {old[each].name: new[each].name for each in kept if old[each].name != new[each].name}
+    renamed = {
+        old[prop_id].name: new[prop_id].name
+        for prop_id in kept
+        if old[prop_id].name != new[prop_id].name
+    }
     filled = {
-        each.name: parse_default(each)
-        for prop_id, each in new.items()
-        if each.default is not None
-        and (prop_id not in old or (each.is_required and not old[prop_id].is_required))
+        prop.name: parse_default(prop)
+        for prop_id, prop in new.items()
+        if prop.default is not None
+        and (prop_id not in old or (prop.is_required and not old[prop_id].is_required))
     }
     key = [renamed.get(name, name) for name in _key(before)]
     # Rows of an open type may have had anything under the name of a property that is new.
@@ -94,7 +98,7 @@ def rewrite_of(
     return Rewrite(
         after,
         renamed,
-        frozenset(old[each].name for each in old.keys() - new.keys()),
+        frozenset(old[prop_id].name for prop_id in old.keys() - new.keys()),
         restored,
         filled,
         adopts,
@@ -194,7 +198,7 @@ class _Run:
         after = self._rules.shape(after, name=name, creating=self._rewrite.adopts)
         missing = self._rules.missing(after)
         if missing:
-            listed = ", ".join(f"{self._rewrite.declared.name}.{each}" for each in missing)
+            listed = ", ".join(f"{self._rewrite.declared.name}.{name}" for name in missing)
             raise ConstraintViolation(
                 f"{listed} {'is' if len(missing) == 1 else 'are'} required",
                 data={"property": missing[0], "value": None, "constraint": "required"},
@@ -210,19 +214,19 @@ class _Run:
     def _restore(self, row: Instance, after: JsonObject, past: _Past) -> None:
         """Give a row its hidden values back, as far as they fit; an error if one is required."""
         for key, versions in past.items():
-            found = [
+            values = [
                 (hidden.declared.prop_id, value)
                 for hidden, texts in versions
                 if row.number in texts
                 and (value := parse_object(texts[row.number]).get(hidden.attribute)) is not None
             ]
             is_there = after.get(key) is not None
-            own = self._prop_ids[key] if is_there or not found else found[0][0]
-            if any(prop_id != own for prop_id, _ in found):
+            own = self._prop_ids[key] if is_there or not values else values[0][0]
+            if any(prop_id != own for prop_id, _ in values):
                 self.counts.superseded.add(key)
-            if is_there or not found:
+            if is_there or not values:
                 continue
-            value = found[0][1]
+            value = values[0][1]
             try:
                 made = self._rules.value(key, value)
             except MycelError as error:
@@ -260,10 +264,10 @@ class _Run:
             for number, name in self._names.items()
             if self._tx.get_concept(type_name, name) is not None
         }
-        free = {each: name for each, name in self._names.items() if each not in waiting}
+        free = {number: name for number, name in self._names.items() if number not in waiting}
         aside = {number: f"{_ASIDE}{number}" for number in waiting}
         for names in (free, aside, waiting):
-            self._tx.move_concepts((outer(each), None, name) for each, name in names.items())
+            self._tx.move_concepts((outer(number), None, name) for number, name in names.items())
 
     def _note_name(self, row: Instance, after: JsonObject) -> None:
         """Note the name that a row has in the end."""
@@ -271,7 +275,7 @@ class _Run:
         holder = self._finals.setdefault(name, row.number)
         if holder != row.number:
             key = ", ".join(_key(self._rewrite.declared))
-            both = (shown_element(self._tx, each) for each in (holder, row.number))
+            both = (shown_element(self._tx, number) for number in (holder, row.number))
             raise ConstraintViolation(
                 f"@key violation on {self._rewrite.declared.name}.({key}): value {name!r}"
                 f" held by {' and '.join(both)}",

@@ -204,7 +204,7 @@ class SchemaApi:
 
 def _steps_between(before: Catalog, after: Catalog) -> tuple[dict[str, Any], ...]:
     """The steps that led from one schema to the next. What is not remembered was dropped."""
-    remembered = {each.place() for each in after.dropped}
+    remembered = {part.place() for part in after.dropped}
     changes = plan(
         before, schema_in_force.with_renames(before, after), is_empty=lambda _: True
     ).changes

@@ -21,29 +21,29 @@ from mycel.store.query.vocabulary import definitions_with, retired_definitions_w
 
 def read(reader: Reader, *, dropped: bool = False) -> Catalog:
     """The catalog of the declared types of a state; with `dropped`, also the hidden ones."""
-    found = [
+    definitions = [
         (declared, attributes)
         for attributes in definitions_with(reader, PG)
         if (declared := declaration(attributes)) is not None
     ]
-    gone = _hidden_declarations(reader, found) if dropped else ()
-    return Catalog.of((declared for declared, _ in found), gone)
+    gone = _hidden_declarations(reader, definitions) if dropped else ()
+    return Catalog.of((declared for declared, _ in definitions), gone)
 
 
 def with_renames(before: Catalog, after: Catalog) -> Catalog:
     """The later catalog, with the earlier names of what was renamed: ids survive renames."""
     old = {type_name.identity: type_name for type_name in before.types}
 
-    def renamed(each: SchemaType) -> SchemaType:
-        was = old.get(each.identity)
+    def renamed(current: SchemaType) -> SchemaType:
+        was = old.get(current.identity)
         if was is None:
-            return each
+            return current
         names = {declared.prop_id: declared.name for declared in was.properties}
         properties = tuple(
             replace(declared, renamed_from=_other(names.get(declared.prop_id), declared.name))
-            for declared in each.properties
+            for declared in current.properties
         )
-        return replace(each, properties=properties, renamed_from=_other(was.name, each.name))
+        return replace(current, properties=properties, renamed_from=_other(was.name, current.name))
 
     return Catalog.of(map(renamed, after.types))
 
@@ -56,17 +56,21 @@ def _hidden_declarations(
     reader: Reader, live: list[tuple[SchemaType, dict[str, Any]]]
 ) -> list[Dropped]:
     """Hidden properties and types in live definitions, and in tombstones of definitions."""
-    found = [each for declared, said in live for each in _properties_gone(declared, said[PG])]
-    names = {each.type_id: each.name for each, _ in live if isinstance(each, NodeType)}
+    parts = [part for declared, said in live for part in _properties_gone(declared, said[PG])]
+    names = {
+        node_type.type_id: node_type.name
+        for node_type, _ in live
+        if isinstance(node_type, NodeType)
+    }
     for definition, seq in retired_definitions_with(reader, PG):
         declared = declaration(definition)
         if declared is not None:
-            found += _type_gone(_with_ends(declared, definition[PG], names), definition[PG], seq)
+            parts += _type_gone(_with_ends(declared, definition[PG], names), definition[PG], seq)
     for definition in definitions_with(reader, PG_DROPPED):
         memory = remembered(definition)
         if memory is not None:
-            found += _type_gone(memory.declared, memory.said, memory.seq)
-    return found
+            parts += _type_gone(memory.declared, memory.said, memory.seq)
+    return parts
 
 
 def _type_gone(declared: SchemaType, said: Mapping[str, Any], seq: int) -> list[Dropped]:

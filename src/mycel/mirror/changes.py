@@ -78,7 +78,7 @@ class Changes:
         ]
         links = [FileEdit(pair.path, edit) for pair in self._pairs for edit in self._links(pair)]
         # A link about a link follows it.
-        links.sort(key=lambda each: depth_of(each.edit["link"]))
+        links.sort(key=lambda file_edit: depth_of(file_edit.edit["link"]))
         self._check_ends(links)
         return [*self._needed.values(), *concepts, *links]
 

@@ -130,7 +130,7 @@ def message_of(
         for log_entry in group
         if log_entry.message and not is_summary(log_entry.message)
     ]
-    texts = list(dict.fromkeys(_clean(each) for each in ([given] if given else lines)))
+    texts = list(dict.fromkeys(_clean(text) for text in ([given] if given else lines)))
     texts = [text for text in texts if text]
     paths = _paths(changes)
     if not texts:
@@ -138,7 +138,7 @@ def message_of(
     elif len(texts) == 1:
         subject, _, rest = texts[0].partition("\n")
         others = paths if len(lines) < len(group) and not given else ""
-        body = "\n\n".join(each for each in (rest.strip("\n"), others) if each)
+        body = "\n\n".join(part for part in (rest.strip("\n"), others) if part)
     else:
         subject = f"{_first_line(texts[0])} (and {len(texts) - 1} more)"
         listed = [f"- {text.replace(chr(10), chr(10) + '  ')}" for text in texts]
@@ -159,8 +159,8 @@ def message_of(
 
 def position_of(message: str) -> MirrorPosition | None:
     """The state that a commit shows, by its message; None if the mirror has not written it."""
-    found = dict(_TRAILER.findall(message))
-    seq, root = found.get(_SEQ, ""), found.get(ROOT, "")
+    trailers = dict(_TRAILER.findall(message))
+    seq, root = trailers.get(_SEQ, ""), trailers.get(ROOT, "")
     return MirrorPosition(int(seq), root) if seq.isdecimal() and root else None
 
 
@@ -202,7 +202,7 @@ def _about(changes: FileChanges) -> str:
 def _paths(changes: FileChanges) -> str:
     every = [f"A {file.path}" for file in changes.added]
     every += [f"M {file.path}" for file in changes.changed]
-    every += [f"D {each}" for each in changes.removed]
+    every += [f"D {path}" for path in changes.removed]
     return "\n".join(first_few(every, LISTED_MAX)) if len(every) > 1 else ""
 
 

@@ -70,7 +70,9 @@ def desired_schema(
             changed.append(path)
     if not changed:
         return None
-    return DesiredSchema("\n".join(each.decode() for each in wanted.values()), tuple(changed))
+    return DesiredSchema(
+        "\n".join(declaration.decode() for declaration in wanted.values()), tuple(changed)
+    )
 
 
 def stored_declarations(graph: Graph) -> dict[str, bytes]:

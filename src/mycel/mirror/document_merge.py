@@ -44,15 +44,15 @@ def merge_documents(
     mine = None if ours is None else places_of(ours)
     other = None if theirs is None else places_of(theirs)
     if mine is None or other is None:
-        if all(_are_equal(each, other) for each in known):
+        if all(_are_equal(version, other) for version in known):
             return MergedDocument(ours, ours)
-        if all(_are_equal(each, mine) for each in known):
+        if all(_are_equal(version, mine) for version in known):
             return MergedDocument(theirs, theirs)
         return MergedDocument(ours, theirs)
     with_ours: dict[Place, Any] = {}
     with_theirs: dict[Place, Any] = {}
     for place in {**mine, **other}:
-        base = _common([(each or {}).get(place, ABSENT) for each in known])
+        base = _common([(version or {}).get(place, ABSENT) for version in known])
         one, two = mine.get(place, ABSENT), other.get(place, ABSENT)
         values = one, two
         merged = settle(base, one, two, lambda: UNKNOWN)
@@ -93,16 +93,16 @@ def _are_equal(one: Mapping[Place, Any] | None, other: Mapping[Place, Any] | Non
 
 def places_of(document: MirrorDocument) -> dict[Place, Any]:
     """The values of a document, by place."""
-    found: dict[Place, Any] = {("uri", ""): document.uri, ("type", ""): document.type}
-    found |= {("attributes", key): value for key, value in document.attributes.items()}
-    found |= {("metadata", key): value for key, value in document.metadata.items()}
+    values: dict[Place, Any] = {("uri", ""): document.uri, ("type", ""): document.type}
+    values |= {("attributes", key): value for key, value in document.attributes.items()}
+    values |= {("metadata", key): value for key, value in document.metadata.items()}
     for relation in document.relations:
         value = relation._asdict() | {
             "properties": dict(relation.properties),
             "metadata": dict(relation.metadata),
         }
-        found["relations", relation_key(relation).decode()] = value
-    return found
+        values["relations", relation_key(relation).decode()] = value
+    return values
 
 
 def document_of(places: Mapping[Place, Any]) -> MirrorDocument:

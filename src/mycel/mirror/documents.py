@@ -180,7 +180,7 @@ def link_label(uri: str) -> str:
     if "[" in label or "]" in label or "\\" in label:
         label = _LABEL.sub(r"\\\g<0>", label)
     if not label.isprintable():
-        label = "".join(each if each.isprintable() else "_" for each in label)
+        label = "".join(character if character.isprintable() else "_" for character in label)
     return label
 
 
@@ -316,10 +316,10 @@ def _block(title: str, values: Mapping[str, Any]) -> Iterator[str]:
             yield f"  : {as_json(value)}"
         elif isinstance(value, list) and value:
             yield f"  {shown}:"
-            yield from (f"    - {as_json(each)}" for each in value)
+            yield from (f"    - {as_json(member)}" for member in value)
         else:
             yield f"  {shown}: {as_json(value)}"
 
 
-def _escape(found: re.Match[str]) -> str:
-    return f"\\u{ord(found[0]):04x}"
+def _escape(match: re.Match[str]) -> str:
+    return f"\\u{ord(match[0]):04x}"

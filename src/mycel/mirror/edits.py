@@ -55,8 +55,8 @@ class CommittedFiles:
         """The content of a file; None if there is no such file, or it was edited."""
         if path in self._edited or not self._commit:
             return None
-        found = self._repository.objects_at(self._commit, [path])
-        return next(self._repository.blobs(list(found.values())), None)
+        objects = self._repository.objects_at(self._commit, [path])
+        return next(self._repository.blobs(list(objects.values())), None)
 
     def count(self) -> int:
         """The number of documents among them."""
@@ -176,7 +176,7 @@ def refusal(problems: Sequence[FrontMatterProblem]) -> ConstraintViolation:
 def _read(files: Iterable[EditedFile], problems: list[FrontMatterProblem]) -> Iterator[Pair]:
     for file in files:
         try:
-            base, theirs = (_document(file.path, each) for each in (file.base, file.theirs))
+            base, theirs = (_document(file.path, content) for content in (file.base, file.theirs))
         except UnreadableError as error:
             problems.append(error.problem)
             continue
@@ -239,26 +239,26 @@ def _paired(
     """Documents by concept: those of one URI, and those of a concept that has moved."""
     bases = {pair.base.uri: pair for pair in read if pair.base is not None}
     theirs = _by_uri(read, others, problems)
-    found: dict[str, Pair] = {}
+    pairs: dict[str, Pair] = {}
     new: dict[str, Pair] = {}
     left = {uri: pair for uri, pair in bases.items() if uri not in theirs}
     for uri, pair in theirs.items():
         before = bases.get(uri)
         if before is not None:
             is_moved = before.path != pair.path
-            found[uri] = pair._replace(base=before.base, is_moved=is_moved)
+            pairs[uri] = pair._replace(base=before.base, is_moved=is_moved)
         elif pair.base is not None and pair.base.uri in left:
             del left[pair.base.uri]
-            found[uri] = pair
+            pairs[uri] = pair
         elif moves.get(uri, "") in left:
             was = left.pop(moves[uri])
-            found[uri] = pair._replace(base=was.base, is_moved=True)
+            pairs[uri] = pair._replace(base=was.base, is_moved=True)
         else:
             new[uri] = pair
     for uri, old in list(_alike(left, new)):
-        found[uri] = new.pop(uri)._replace(base=left.pop(old).base, is_moved=True)
+        pairs[uri] = new.pop(uri)._replace(base=left.pop(old).base, is_moved=True)
     return [
-        *found.values(),
+        *pairs.values(),
         *new.values(),
         *(left[uri]._replace(theirs=None) for uri in sorted(left)),
     ]
@@ -323,10 +323,10 @@ def _alike(gone: Mapping[str, Pair], new: Mapping[str, Pair]) -> Iterator[tuple[
 
 
 def _by_last_segment(uris: Iterable[str]) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
+    by_segment: dict[str, list[str]] = {}
     for uri in uris:
-        found.setdefault(uri.rpartition("/")[2], []).append(uri)
-    return found
+        by_segment.setdefault(uri.rpartition("/")[2], []).append(uri)
+    return by_segment
 
 
 def _text(document: MirrorDocument | None) -> bytes:

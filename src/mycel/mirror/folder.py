@@ -38,13 +38,13 @@ class Folder:
 
         `imported` are objects that files may be as well.
         """
-        found = []
+        paths = []
         for change in changes:
             content = self.content(change.path)
             there = "" if content is None else self._repository.blob(content)
             if there not in (change.old, change.new, imported.get(change.path)):
-                found.append(change.path)
-        return found
+                paths.append(change.path)
+        return paths
 
     def update(self, changes: Sequence[TreeChange]) -> None:
         """Write and remove files. Doing it again does no harm."""

@@ -55,7 +55,7 @@ def _merged(repository: Repository, ours: TreeChange, theirs: TreeChange) -> str
     """The object of a file that two sides have changed; None if they contradict each other."""
     if not (ours.new and theirs.new):
         return None
-    contents = list(repository.blobs([each for each in (ours.new, ours.old, theirs.new) if each]))
+    contents = list(repository.blobs([blob for blob in (ours.new, ours.old, theirs.new) if blob]))
     if not ours.old:
         contents.insert(1, b"")
     with TemporaryDirectory() as folder:

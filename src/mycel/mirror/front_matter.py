@@ -201,7 +201,7 @@ class _Reading:
     def _items(self, start: yaml.Event, events: Iterator[yaml.Event]) -> Iterator[yaml.Event]:
         """The beginning of each item of a list. The caller reads the rest before the next item."""
         self._check(start)
-        return takewhile(lambda each: not isinstance(each, yaml.SequenceEndEvent), events)
+        return takewhile(lambda event: not isinstance(event, yaml.SequenceEndEvent), events)
 
     def _value(self, event: yaml.Event, events: Iterator[yaml.Event], depth: int) -> Any:
         self._check(event)
@@ -342,5 +342,5 @@ def _untabbed(line: str) -> str:
 def _join_surrogates(text: str) -> str:
     """A text whose characters were written as two halves, as JSON may."""
     return _SURROGATES.sub(
-        lambda found: found[0].encode("utf-16", "surrogatepass").decode("utf-16"), text
+        lambda match: match[0].encode("utf-16", "surrogatepass").decode("utf-16"), text
     )

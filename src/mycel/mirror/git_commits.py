@@ -79,7 +79,7 @@ def commits_between(
 
     `is_own` is asked about commits of a mirror: a rebase has copied some of our own.
     """
-    limits = [f"^{each}" for each in known if each]
+    limits = [f"^{commit}" for commit in known if commit]
     words = ("rev-list", "--topo-order", "--reverse", tip, *limits)
     names = repository.run(*words).decode().split()
     git_commits = [
@@ -95,13 +95,13 @@ def _is_known(commit: GitCommit, is_own: Callable[[MirrorPosition], bool]) -> bo
 
 def group_by_author(
     repository: Repository,
-    found: Sequence[GitCommit],
+    git_commits: Sequence[GitCommit],
     paths: Iterable[str],
     authors: Mapping[str, str],
 ) -> list[AuthoredFiles]:
     """The files that commits changed, by the actor who has changed each last."""
-    last = _last_commits(repository, found)
-    newest = found[-1] if found else None
+    last = _last_commits(repository, git_commits)
+    newest = git_commits[-1] if git_commits else None
     by_actor: dict[str, set[str]] = {}
     for path in sorted(paths):
         commit = last.get(path, newest)
@@ -112,16 +112,16 @@ def group_by_author(
     payload = {
         actor: tuple(
             git_commit
-            for git_commit in found
+            for git_commit in git_commits
             if not actor or actor_of(git_commit, authors) == actor
         )
         for actor in by_actor
     }
-    order = {each.id: at for at, each in enumerate(found)}
+    order = {git_commit.id: at for at, git_commit in enumerate(git_commits)}
     groups = [
         AuthoredFiles(actor, frozenset(some), payload[actor]) for actor, some in by_actor.items()
     ]
-    return sorted(groups, key=lambda each: max((order[c.id] for c in each.commits), default=0))
+    return sorted(groups, key=lambda group: max((order[c.id] for c in group.commits), default=0))
 
 
 def actor_of(commit: GitCommit, authors: Mapping[str, str]) -> str:
@@ -134,16 +134,16 @@ def actor_of(commit: GitCommit, authors: Mapping[str, str]) -> str:
         identity = commits.identity(text)
         if identity is not None and identity.address.casefold() == commit.address.casefold():
             return actor
-    name = "".join(each for each in commit.name if each.isprintable()).strip()
+    name = "".join(character for character in commit.name if character.isprintable()).strip()
     return _cut(name or commit.address or "unknown", ACTOR_BYTES_MAX)
 
 
-def _last_commits(repository: Repository, found: Sequence[GitCommit]) -> dict[str, GitCommit]:
+def _last_commits(repository: Repository, git_commits: Sequence[GitCommit]) -> dict[str, GitCommit]:
     """The last commit that changed each file; merges count where nothing else did."""
-    by_id = {git_commit.id: git_commit for git_commit in found}
+    by_id = {git_commit.id: git_commit for git_commit in git_commits}
     last: dict[str, GitCommit] = {}
     for is_merge in (True, False):
-        names = [git_commit.id for git_commit in found if git_commit.is_merge == is_merge]
+        names = [git_commit.id for git_commit in git_commits if git_commit.is_merge == is_merge]
         if not names:
             continue
         words = ("diff-tree", "--stdin", "-r", "-z", "--root", "-m", "--name-only", "--no-renames")

@@ -72,8 +72,10 @@ class Imported(NamedTuple):
     @property
     def counts(self) -> dict[str, int]:
         """The number of elements that were added, removed, changed and moved."""
-        found = [merge.diff.counts for merge in self.merges]
-        return {kind: sum(each[kind] for each in found) for kind in Diff(LIVE, LIVE, ()).counts}
+        counts = [merge.diff.counts for merge in self.merges]
+        return {
+            kind: sum(by_kind[kind] for by_kind in counts) for kind in Diff(LIVE, LIVE, ()).counts
+        }
 
     def to_dict(self) -> dict[str, Any]:
         merge = self.merge
@@ -357,7 +359,7 @@ class _Import:
             upkeep.repository, fetched_edits.commits, fetched_edits.paths, upkeep.settings.authors
         )
         portions = self._portions(reader, fetched_edits.edits, groups, len(fetched_edits.paths))
-        purged = [(seq, each) for seq, some in fetched_edits.edits for each in some.purged]
+        purged = [(seq, purge) for seq, some in fetched_edits.edits for purge in some.purged]
         head = reader.head().seq
         schema, actor = self._schema(fetched_edits.declarations, groups)
         return Intake(
@@ -367,16 +369,16 @@ class _Import:
     def _portions(
         self,
         reader: Reader,
-        found: Sequence[tuple[int, Edits]],
+        edits_by_state: Sequence[tuple[int, Edits]],
         groups: Sequence[AuthoredFiles],
         files: int,
     ) -> list[Portion]:
         """The changes to each state by author; all of one author if they depend on each other."""
         otherwise = f"Import {count(files, 'file')} of the mirror"
         portions = []
-        for seq, taken in found:
+        for seq, taken in edits_by_state:
             by_group: list[list[FileEdit]] = [[] for _ in groups]
-            place = {path: at for at, each in enumerate(groups) for path in each.paths}
+            place = {path: at for at, group in enumerate(groups) for path in group.paths}
             for edit in taken.edits:
                 by_group[place.get(edit.path, 0)].append(edit)
             used = [(group, part) for group, part in zip(groups, by_group, strict=True) if part]

@@ -140,14 +140,14 @@ class Inspection:
         known = repository.differing(commit)
         for path in repository.untracked():
             known.setdefault(path, "")
-        found = []
+        paths = []
         for path, name in known.items():
             if not folder.is_document(path):
                 continue
             content = folder.content(path)
             if (repository.blob(content) if content is not None else "") != name:
-                found.append(path)
-        return sorted(found)
+                paths.append(path)
+        return sorted(paths)
 
     def commits_of_others(self, reader: Reader, sight: Sight) -> list[GitCommit]:
         """The commits of others on top of the mirror's, the oldest first."""

@@ -163,12 +163,12 @@ class Joining(Upkeep):
 
 def _count_documents(reader: Reader) -> int:
     """The number of documents of a graph; counting ends a little above a limit."""
-    found = 0
+    count = 0
     for _ in Projection(reader).files():
-        found += 1
-        if found > COUNTED_MAX:
+        count += 1
+        if count > COUNTED_MAX:
             break
-    return found
+    return count
 
 
 def _beginning(reader: Reader) -> int:

@@ -113,13 +113,13 @@ class Projection:
 
     def owners(self, numbers: Iterable[int]) -> set[int]:
         """The concepts in whose documents some elements are: themselves, or where a link begins."""
-        found: set[int] = set()
+        owners: set[int] = set()
         rest = set(numbers)
         while rest:
-            found |= {each for each in rest if not each & 1}
-            links = [each for each in rest if each & 1]
-            rest = {subject for _, subject, *_ in contents.links(self._reader, links)} - found
-        return found
+            owners |= {number for number in rest if not number & 1}
+            links = [number for number in rest if number & 1]
+            rest = {subject for _, subject, *_ in contents.links(self._reader, links)} - owners
+        return owners
 
     def namesakes(self, numbers: Collection[int]) -> set[int]:
         """Concepts whose documents depend on these ones: others of their name, and links to them.
@@ -183,7 +183,7 @@ class Projection:
     def _body_links(self, owner: int, path: str, links: Collection[StoredLink]) -> list[str]:
         """The links of a body: the relations that lead from a concept to another one."""
         folder = quote_path(path[: path.rfind("/") + 1])
-        found = []
+        lines = []
         for _, subject, predicate, object_, *_ in links:
             if subject != owner or object_ & 1:
                 continue
@@ -191,12 +191,12 @@ class Projection:
             if target is None:
                 quoted = quote_path(self._path(object_))
                 target = self._targets[object_] = link_label(self.uris[object_]), quoted
-            found.append(link_line(self._words[predicate], *target, folder))
-        return found
+            lines.append(link_line(self._words[predicate], *target, folder))
+        return lines
 
     def _links(self, numbers: Collection[int]) -> dict[int, list[StoredLink]]:
         """The links in the files of some concepts, those about links of theirs included."""
-        found: dict[int, list[StoredLink]] = {}
+        by_root: dict[int, list[StoredLink]] = {}
         level: Mapping[int, int] = {number: number for number in numbers}
         while level:
             below: dict[int, int] = {}
@@ -205,11 +205,11 @@ class Projection:
                 if metadata == AUTHOR_TEXT and version == 1:
                     continue  # Of a bootstrap.
                 root = level[subject]
-                found.setdefault(root, []).append(row)
+                by_root.setdefault(root, []).append(row)
                 if self._nests:
                     below[number] = root
             level = below
-        return found
+        return by_root
 
     def _line(self, row: StoredLink, owner: int) -> str:
         _, subject, predicate, object_, weight, attributes, metadata, _ = row

@@ -235,21 +235,21 @@ class Repository:
         if not commit:
             return {}
         if len(paths) > LISTED_MAX:
-            found = self.tree(commit)
-            return {path: found[path] for path in paths if path in found}
+            objects = self.tree(commit)
+            return {path: objects[path] for path in paths if path in objects}
         words = ("--literal-pathspecs", "ls-tree", "-z", "--full-tree", commit, "--")
         return _parse_tree(self.run(*words, *paths)) if paths else {}
 
     def tree_changes(self, old: str, new: str) -> list[TreeChange]:
         """The paths that differ between two commits; an empty one has no files."""
-        old, new = (each or self._empty_tree for each in (old, new))
+        old, new = (tree or self._empty_tree for tree in (old, new))
         words = ("diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-ext-diff", old, new)
         parts = [os.fsdecode(part) for part in self.run(*words).split(b"\0")[:-1]]
-        found = []
+        changes = []
         for head, path in zip(parts[::2], parts[1::2], strict=True):
             _, mode, before, after, _ = head.split()
-            found.append(TreeChange(path, _object(before), _object(after), mode))
-        return found
+            changes.append(TreeChange(path, _object(before), _object(after), mode))
+        return changes
 
     @cached_property
     def _empty_tree(self) -> str:
@@ -268,8 +268,8 @@ class Repository:
 
     def untracked(self) -> list[str]:
         """The files that are not in the index of Git, those that it is told to ignore too."""
-        found = self.run("ls-files", "--others", "-z").split(b"\0")[:-1]
-        return [os.fsdecode(each) for each in found]
+        names = self.run("ls-files", "--others", "-z").split(b"\0")[:-1]
+        return [os.fsdecode(name) for name in names]
 
     # References.
 
@@ -325,8 +325,8 @@ def near(folder: Path) -> Path:
 
 def root_of(folder: Path) -> Path | None:
     """The root of the working tree that a folder is in; None outside of every repository."""
-    found = Repository(near(folder)).line("rev-parse", "--show-toplevel", check=False)
-    return Path(found) if found else None
+    root = Repository(near(folder)).line("rev-parse", "--show-toplevel", check=False)
+    return Path(root) if root else None
 
 
 def repair(folder: Path) -> None:
@@ -336,12 +336,12 @@ def repair(folder: Path) -> None:
 
 
 def _git() -> str:
-    found = shutil.which("git")
-    if found is None:
+    program = shutil.which("git")
+    if program is None:
         raise GitFailed(
             "git is not installed.", hint="Install git 2.31 or newer; only the mirror needs it."
         )
-    return found
+    return program
 
 
 def _environment(
@@ -365,11 +365,11 @@ def _environment(
 
 def _parse_tree(output: bytes) -> dict[str, str]:
     """The objects of `git ls-tree -z`, by path."""
-    found: dict[str, str] = {}
+    objects: dict[str, str] = {}
     for line in output.split(b"\0")[:-1]:
         head, _, path = line.partition(b"\t")
-        found[os.fsdecode(path)] = os.fsdecode(head.split()[2])
-    return found
+        objects[os.fsdecode(path)] = os.fsdecode(head.split()[2])
+    return objects
 
 
 def _object(name: str) -> str:

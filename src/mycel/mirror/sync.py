@@ -379,7 +379,7 @@ _PURGE_NOTES: Final = (
 def _others(sight: Sight, imported: Pending | None) -> list[str]:
     """Commits of others that may say what the graph says."""
     onto = imported.onto if imported is not None else ""
-    return [each for each in (onto, sight.tip if sight.tip != sight.last else "") if each]
+    return [commit for commit in (onto, sight.tip if sight.tip != sight.last else "") if commit]
 
 
 def _changes(reader: Reader, before: int, after: int, head: int) -> FileChanges:

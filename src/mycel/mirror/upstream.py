@@ -75,7 +75,7 @@ def read(reader: Reader, mirror: Inspection, sight: Sight, consent: ImportConsen
     only = bases[0] if len(bases) == 1 else ""
     position = mirror.position(reader, only) if only else None
     if position is not None:
-        before, after = (_contents(repository, each, documents) for each in (only, tip))
+        before, after = (_contents(repository, commit, documents) for commit in (only, tip))
         files = [EditedFile(path, before.get(path), after.get(path)) for path in sorted(documents)]
         others = CommittedFiles(repository, only, documents)
         taken = edits.edits_of(reader.at(State(position.seq)), files, others, news, consent)
@@ -139,7 +139,7 @@ class _Split:
         contested += [edited_file for edited_file in clear if edited_file.path in late]
         clear = [edited_file for edited_file in clear if edited_file.path not in late]
         purges = purges_since(self._reader, self._old_seq)
-        found = []
+        portions = []
         for seq, commit, files in (
             (self._sight.position.seq, self._sight.last, clear),
             (self._old_seq, self._old, contested),
@@ -149,28 +149,28 @@ class _Split:
                 others = CommittedFiles(self._repository, commit, edited)
                 base = self._reader.at(State(seq))
                 taken = edits.edits_of(base, files, others, news, consent)
-                found.append((seq, taken._replace(edits=_without(taken.edits, purges))))
-        return found
+                portions.append((seq, taken._replace(edits=_without(taken.edits, purges))))
+        return portions
 
     def _documents(self, commit: str) -> Mapping[str, MirrorDocument]:
         """The documents of a commit that the remote has changed."""
-        found: dict[str, MirrorDocument] = {}
+        documents: dict[str, MirrorDocument] = {}
         for path, content in _contents(self._repository, commit, self._paths).items():
             try:
-                found[path] = read_document(path, content)
+                documents[path] = read_document(path, content)
             except UnreadableError as error:
                 raise refusal([error.problem]) from None
-        return found
+        return documents
 
     def _read(self, commit: str, path: str) -> MirrorDocument | None:
         contents = _contents(self._repository, commit, frozenset((path,)))
         return read_document(path, contents[path]) if path in contents else None
 
 
-def _without(found: list[FileEdit], purges: Purges) -> list[FileEdit]:
+def _without(file_edits: list[FileEdit], purges: Purges) -> list[FileEdit]:
     """Changes without those of concepts that were purged here since."""
     if not purges.keys:
-        return found
+        return file_edits
 
     def is_purged(identity: Mapping[str, object]) -> bool:
         if "name" in identity:
@@ -180,7 +180,7 @@ def _without(found: list[FileEdit], purges: Purges) -> list[FileEdit]:
 
     return [
         file_edit
-        for file_edit in found
+        for file_edit in file_edits
         if not is_purged(file_edit.edit.get("concept") or file_edit.edit["link"])
     ]
 

@@ -19,7 +19,7 @@ import cbor2
 from mycel.errors import InternalError, InvalidValueType
 from mycel.model.limits import INTEGER_MAX, INTEGER_MIN, JSON_INTEGER_MAX
 
-_pack_16, _pack_32, _pack_64 = (struct.Struct(each).pack for each in (">BH", ">BI", ">BQ"))
+_pack_16, _pack_32, _pack_64 = (struct.Struct(layout).pack for layout in (">BH", ">BI", ">BQ"))
 _pack_double = struct.Struct(">d").pack
 
 _UINTS = tuple(bytes((n,)) for n in range(24)) + tuple(bytes((0x18, n)) for n in range(24, 256))

@@ -94,9 +94,9 @@ def _has_all_keys(value: Any, text: bytes) -> bool:
     colons = text.count(b":")
     if value.__class__ is dict:
         keys = len(value)
-        for each in value.values():
-            if each.__class__ is dict:
-                keys += len(each)
+        for member in value.values():
+            if member.__class__ is dict:
+                keys += len(member)
         if keys == colons:
             return True
     try:
@@ -113,8 +113,8 @@ def _read_slowly(text: bytes) -> Any:
 
 
 def _without_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    members = dict(pairs)
+    if len(members) < len(pairs):
         seen: set[str] = set()
         for name, _ in pairs:
             if name in seen:
@@ -124,4 +124,4 @@ def _without_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
                     data={"key": shorten(name)},
                 )
             seen.add(name)
-    return found
+    return members

@@ -54,7 +54,7 @@ def _identifier_like(text: str) -> str:
     >>> _identifier_like("depends-on"), _identifier_like("works at"), _identifier_like("属于")
     ('depends_on', 'works_at', '')
     """
-    marked = "".join(each if is_identifier(f"_{each}") else "-" for each in text)
+    marked = "".join(character if is_identifier(f"_{character}") else "-" for character in text)
     words = "_".join(filter(None, marked[:IDENTIFIER_BYTES_MAX].split("-")))
     return words if is_identifier(words) else ""
 

@@ -221,7 +221,7 @@ def _check_items(container: Any, what: str) -> list[Any]:
 def _place_of(item: object, container: Any) -> str:
     """The key or index of an item, for a message."""
     places = container.items() if type(container) is dict else enumerate(container)
-    place = next(place for place, each in places if each is item)
+    place = next(place for place, member in places if member is item)
     return repr(shorten(place)) if isinstance(place, str) else f"index {place}"
 
 

@@ -522,8 +522,8 @@ class _Binder:
             )
         return ir.Aggregate(expression.function, argument, expression.distinct)
 
-    def _is_name(self, each: ir.Field) -> bool:
-        return each.variable in self.predicate_variables
+    def _is_name(self, place: ir.Field) -> bool:
+        return place.variable in self.predicate_variables
 
     def path(self, path: ast.Path, variables: Iterable[str]) -> ir.Field:
         name = path.variable.name
@@ -602,7 +602,7 @@ def _parsed(parse: Callable[[str], int], text: str, node: ast.Text) -> int:
 def _flat(condition: ir.Condition) -> tuple[ir.Condition, ...]:
     """The conditions of a conjunction, each on its own: they can then be tested apart."""
     if isinstance(condition, ir.And):
-        return tuple(flat for each in condition.conditions for flat in _flat(each))
+        return tuple(flat for part in condition.conditions for flat in _flat(part))
     return (condition,)
 
 

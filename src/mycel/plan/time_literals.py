@@ -72,10 +72,10 @@ class _Spelling:
         }
 
     def _of_atoms(self, block: ir.Block) -> dict[ir.Variable, Times]:
-        found: dict[ir.Variable, Times] = {}
+        by_variable: dict[ir.Variable, Times] = {}
         for variable, times in self._variable_times(block):
-            found[variable] = found.get(variable, _NONE) | times
-        return found
+            by_variable[variable] = by_variable.get(variable, _NONE) | times
+        return by_variable
 
     def _variable_times(self, block: ir.Block) -> Iterator[tuple[ir.Variable, Times]]:
         for atom in block.atoms:

@@ -138,7 +138,7 @@ def _check_merge(
         )
     type_ = declared.type
     fitting = [
-        each for each in MERGE_POLICIES if merge_fits(each, type_.scalar, is_list=type_.is_list)
+        other for other in MERGE_POLICIES if merge_fits(other, type_.scalar, is_list=type_.is_list)
     ]
     if policy not in fitting:
         name, type_text = declared.name.text, shorten(str(type_))

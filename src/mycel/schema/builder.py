@@ -230,7 +230,7 @@ def _cardinality(card: ast.Card | None) -> model.Cardinality:
 def _implemented(
     declared: ast.NodeDeclaration, interfaces: dict[str, model.Interface]
 ) -> list[model.Interface]:
-    found: dict[str, model.Interface] = {}
+    parents: dict[str, model.Interface] = {}
     for name in declared.implements:
         if name.text not in interfaces:
             raise wrong(
@@ -238,10 +238,10 @@ def _implemented(
                 f"There is no interface {name.text}.",
                 close_to(name.text, interfaces) or f"Declare it: interface {name.text} {{}}.",
             )
-        if name.text in found:
+        if name.text in parents:
             raise wrong(name.span, f"{name.text} is named twice.", "Name each interface once.")
-        found[name.text] = interfaces[name.text]
-    return list(found.values())
+        parents[name.text] = interfaces[name.text]
+    return list(parents.values())
 
 
 def _inherit(

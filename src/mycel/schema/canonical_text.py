@@ -59,8 +59,8 @@ def tidy(text: str) -> str:
     bodies = [_body(declaration, tokens) for declaration in tree.declarations]
     pieces = [
         piece
-        for each, body in zip(tree.declarations, bodies, strict=True)
-        for piece in _pieces(each, body, comments)
+        for declared, body in zip(tree.declarations, bodies, strict=True)
+        for piece in _pieces(declared, body, comments)
     ]
     begins = [start for start, _ in bodies]  # Declarations follow one another, and so do bodies.
     for comment in comments:
@@ -120,8 +120,8 @@ def _pieces(
         yield _Piece(declared.span.start, head(declared) + empty, opens=True)
         return
     yield _Piece(declared.span.start, f"{head(declared)} {{", opens=True)
-    for each in declared.members:
-        yield _Piece(each.span.start, member(each), level=1)
+    for part in declared.members:
+        yield _Piece(part.span.start, member(part), level=1)
     yield _Piece(end, "}")
 
 

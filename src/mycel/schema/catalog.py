@@ -56,10 +56,10 @@ class Catalog:
     @staticmethod
     def of(types: Iterable[SchemaType], dropped: Iterable[Dropped] = ()) -> Catalog:
         """The catalog of declarations that were checked before; the last one of a name counts."""
-        found: dict[TypeKind, dict[str, Any]] = {"interface": {}, "node": {}, "edge": {}}
+        by_kind: dict[TypeKind, dict[str, Any]] = {"interface": {}, "node": {}, "edge": {}}
         for type_name in types:
-            found[type_name.kind][type_name.name] = type_name
-        return Catalog(found["interface"], found["node"], found["edge"], tuple(dropped))
+            by_kind[type_name.kind][type_name.name] = type_name
+        return Catalog(by_kind["interface"], by_kind["node"], by_kind["edge"], tuple(dropped))
 
     def node(self, name: str) -> NodeType | None:
         """The node of this name."""
@@ -79,9 +79,9 @@ class Catalog:
 
     def types_of(self, kind: TypeKind) -> Mapping[str, SchemaType]:
         """The types of one kind by name."""
-        found: dict[TypeKind, Mapping[str, SchemaType]]
-        found = {"interface": self.interfaces, "node": self.nodes, "edge": self.edges}
-        return found[kind]
+        by_kind: dict[TypeKind, Mapping[str, SchemaType]]
+        by_kind = {"interface": self.interfaces, "node": self.nodes, "edge": self.edges}
+        return by_kind[kind]
 
     @property
     def types(self) -> Iterator[SchemaType]:

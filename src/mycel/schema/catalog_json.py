@@ -65,8 +65,8 @@ def hash_of(ir: dict[str, Any]) -> str:
 def without_ids(value: Any) -> Any:
     """An IR without the numbers of types and properties: equal for schemas of the same meaning."""
     if isinstance(value, dict):
-        return {key: without_ids(each) for key, each in value.items() if key not in _IDS}
-    return [without_ids(each) for each in value] if isinstance(value, list) else value
+        return {key: without_ids(member) for key, member in value.items() if key not in _IDS}
+    return [without_ids(member) for member in value] if isinstance(value, list) else value
 
 
 def declared_json(declared: model.SchemaType) -> dict[str, Any]:
@@ -147,7 +147,7 @@ def constraint_order(constraint: model.Constraint) -> tuple[str, str]:
 
 
 def annotations_json(annotations: Iterable[model.Annotation]) -> list[dict[str, Any]]:
-    ordered = sorted(annotations, key=lambda each: (each.name, each.value or ""))
+    ordered = sorted(annotations, key=lambda annotation: (annotation.name, annotation.value or ""))
     return [
         {"name": annotation.name, "value": annotation.value}
         | ({} if annotation.model is None else {"model": annotation.model})

@@ -133,11 +133,11 @@ class DeclarationBody:
         """
         own = self._own_constraints()
         self._check_keys(inherited)
-        found: dict[tuple[str, str], model.Constraint] = {}
-        for each in (*own, *(constraint for _, constraint in inherited)):
-            found.setdefault(constraint_order(each), each)
-        self._check_properties(found.values())
-        return tuple(found.values())
+        constraints: dict[tuple[str, str], model.Constraint] = {}
+        for constraint in (*own, *(constraint for _, constraint in inherited)):
+            constraints.setdefault(constraint_order(constraint), constraint)
+        self._check_properties(constraints.values())
+        return tuple(constraints.values())
 
     def _own_constraints(self) -> list[model.Constraint]:
         constraints: list[model.Constraint] = []
@@ -248,9 +248,9 @@ class DeclarationBody:
         declarations = [
             *_keys(self.members),
             *(
-                _KeyDeclaration(each.columns, self.owner.span, source)
-                for source, each in inherited
-                if isinstance(each, model.Key)
+                _KeyDeclaration(constraint.columns, self.owner.span, source)
+                for source, constraint in inherited
+                if isinstance(constraint, model.Key)
             ),
         ]
         for declaration in declarations[1:]:

@@ -97,12 +97,12 @@ def undefined_ends(
     """The names in `subject_types` and `object_types` that no definition has."""
     definition = predicate_definition(name, attributes)
     for key in ("subject_types", "object_types"):
-        for each in getattr(definition, key):
-            if each != ANY and each not in defined:
+        for type_name in getattr(definition, key):
+            if type_name != ANY and type_name not in defined:
                 others = [other for other in defined if other != name]
-                close = did_you_mean(each, others) if len(each) < _COMPARED_MAX else ""
+                close = did_you_mean(type_name, others) if len(type_name) < _COMPARED_MAX else ""
                 yield (
-                    f"The {key} of {name} name {shorten(each)!r}, which is not defined."
+                    f"The {key} of {name} name {shorten(type_name)!r}, which is not defined."
                     f" {close}".rstrip()
                 )
 
@@ -110,7 +110,7 @@ def undefined_ends(
 def _misnamed(given: Mapping[str, Any], known: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """Keys that have no effect, each with the key that was probably meant."""
     for key in given:
-        meant = known.get("".join(each for each in key.casefold() if each.isalnum()))
+        meant = known.get("".join(letter for letter in key.casefold() if letter.isalnum()))
         if meant is not None and key != meant and meant not in given:
             yield shorten(key), meant
 
@@ -130,12 +130,12 @@ def _json_schema(declared: Mapping[str, Any]) -> Mapping[str, Any] | None:
 def _entries(name: str, declared: Mapping[str, Any]) -> Iterator[str]:
     count = 0
     for key, entry in declared.items():
-        found = list(_entry(name, key, entry))
-        count += bool(found)
+        sentences = list(_entry(name, key, entry))
+        count += bool(sentences)
         if count > SLIPS_MAX:
             yield f"More entries of the instance_schema of {name} are like that."
             return
-        yield from found
+        yield from sentences
 
 
 def _entry(name: str, key: str, entry: object) -> Iterator[str]:

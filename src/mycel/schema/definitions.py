@@ -194,13 +194,13 @@ def unknown_kinds(said: object) -> list[str]:
     words = _words(said)
     if words is None:
         return [] if said is None else [shorten(json.dumps(said))]
-    found: list[str] = []
+    unknown: list[str] = []
     for word in words:
         if inner := _ITEMS.fullmatch(word):
-            found += unknown_kinds(inner["inner"] or inner["name"])
+            unknown += unknown_kinds(inner["inner"] or inner["name"])
         elif _OTHER_NAMES.get(word, word) not in KINDS:
-            found.append(word)
-    return found
+            unknown.append(word)
+    return unknown
 
 
 def _text(value: object) -> str:
@@ -211,7 +211,7 @@ def _names(value: object) -> tuple[str, ...]:
     listed = [value] if isinstance(value, str) else value
     if not isinstance(listed, list):
         return ()
-    return tuple(each for each in listed if isinstance(each, str) and each)
+    return tuple(name for name in listed if isinstance(name, str) and name)
 
 
 def check_values(
@@ -231,7 +231,7 @@ def check_values(
         if wrong is None or is_unchanged(rule.name, attributes, before or {}):
             continue
         place, expected, actual = wrong
-        either = " or ".join(with_article(each) for each in sorted(expected))
+        either = " or ".join(with_article(kind) for kind in sorted(expected))
         raise InvalidValueType(
             f"{place} of {definition.name} {quoted(name)} must be {either},"
             f" not {with_article(actual)}.",
@@ -304,7 +304,7 @@ def unexpected(definition: ConceptDefinition, attributes: Mapping[str, Any]) -> 
 
 def _is_listed(value: object, enum: tuple[Any, ...]) -> bool:
     # Types are compared too: to Python, `true` equals 1.
-    if any(json_type(value) == json_type(each) and value == each for each in enum):
+    if any(json_type(value) == json_type(member) and value == member for member in enum):
         return True
     return isinstance(value, list) and all(_is_listed(item, enum) for item in value)
 

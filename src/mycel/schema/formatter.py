@@ -33,7 +33,7 @@ def format_schema(tree: ast.SchemaDocument) -> str:
       @range(age, 0..)
     }
     """
-    return "\n".join(f"{each}\n" for each in map(_declaration, tree.declarations))
+    return "\n".join(f"{text}\n" for text in map(_declaration, tree.declarations))
 
 
 def format_types(
@@ -61,7 +61,7 @@ def _declaration(declared: ast.Declaration) -> str:
             if isinstance(declared, ast.EdgeDeclaration)
             else f"{head(declared)} {{}}"
         )
-    lines = (f"{INDENT}{member(each)}\n" for each in declared.members)
+    lines = (f"{INDENT}{member(part)}\n" for part in declared.members)
     return f"{head(declared)} {{\n{''.join(lines)}}}"
 
 
@@ -143,7 +143,7 @@ def _members(
 ) -> Iterator[ast.Member]:
     own = {property_.name for property_ in declared.properties if property_.inherited_from is None}
     implemented = declared.implements if isinstance(declared, model.NodeType) else ()
-    generator = (interfaces.get(each) for each in implemented)
+    generator = (interfaces.get(name) for name in implemented)
     inherited = {
         constraint for interface in generator if interface for constraint in interface.constraints
     }

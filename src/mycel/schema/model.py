@@ -148,7 +148,7 @@ class Range:
     maximum: int | float | None
 
     def __str__(self) -> str:
-        low, high = ("" if each is None else each for each in (self.minimum, self.maximum))
+        low, high = ("" if limit is None else limit for limit in (self.minimum, self.maximum))
         return f"@range({self.property}, {low}..{high})"
 
 
@@ -285,11 +285,11 @@ def annotation(annotations: tuple[Annotation, ...], name: str) -> str | None:
 
 def limits_of(declared: InstanceType) -> dict[str, list[Range | Check]]:
     """The ranges and patterns of each property that has any, in order."""
-    found: dict[str, list[Range | Check]] = {}
+    by_property: dict[str, list[Range | Check]] = {}
     for constraint in declared.constraints:
         if isinstance(constraint, Range | Check):
-            found.setdefault(constraint.property, []).append(constraint)
-    return found
+            by_property.setdefault(constraint.property, []).append(constraint)
+    return by_property
 
 
 def index_slots(declared: InstanceType) -> dict[tuple[str, ...], bool]:
@@ -323,4 +323,6 @@ def quoted(text: str) -> str:
     "one\ntwo"
     """
     made = json.dumps(shorten(text), ensure_ascii=False)
-    return "".join(each if each.isprintable() else json.dumps(each)[1:-1] for each in made)
+    return "".join(
+        character if character.isprintable() else json.dumps(character)[1:-1] for character in made
+    )

@@ -103,47 +103,47 @@ class _Planner:
         for kind in _DROP_ORDER:
             yield from map(self._remove_type, self._matching.gone[kind])
 
-    def _type(self, found: TypeMatch) -> Iterator[SchemaStep]:
-        declared = found.declared
-        if found.refused is not None:
-            yield UnsupportedChange(entity(found.kind, declared.name), found.refused)
-        elif (holder := self._holder(found)) is not None:
-            yield _name_taken(found, holder)
-        elif found.before is None:
+    def _type(self, match: TypeMatch) -> Iterator[SchemaStep]:
+        declared = match.declared
+        if match.refused is not None:
+            yield UnsupportedChange(entity(match.kind, declared.name), match.refused)
+        elif (holder := self._holder(match)) is not None:
+            yield _name_taken(match, holder)
+        elif match.before is None:
             yield steps.AddType(declared)
-            yield from _refused_properties(found)
-        elif found.is_restored:
-            remembered = _following_nodes(found.before, self._matching.renamed["node"])
+            yield from _refused_properties(match)
+        elif match.is_restored:
+            remembered = _following_nodes(match.before, self._matching.renamed["node"])
             yield steps.RestoreType(declared, remembered)
-            changes = list(self._differences(found, found.before))
+            changes = list(self._differences(match, match.before))
             yield from changes
             if any(isinstance(change, UnsupportedChange) for change in changes):
                 yield UnsupportedChange(
-                    entity(found.kind, declared.name),
-                    f"The {found.kind} {declared.name} is hidden, and cannot come back as it is"
+                    entity(match.kind, declared.name),
+                    f"The {match.kind} {declared.name} is hidden, and cannot come back as it is"
                     " declared here. Declare it as it was, or discard what is hidden to have a new"
                     " one.",
                 )
         else:
-            yield from self._differences(found, found.before)
+            yield from self._differences(match, match.before)
 
-    def _holder(self, found: TypeMatch) -> model.SchemaType | None:
+    def _holder(self, match: TypeMatch) -> model.SchemaType | None:
         """The other type that has the KIP name which this one is to get."""
-        before, declared = found.before, found.declared
-        if before is not None and before.name == declared.name and not found.is_restored:
+        before, declared = match.before, match.declared
+        if before is not None and before.name == declared.name and not match.is_restored:
             return None
         holder = self._kip_names.get(_kip_place(declared))
         return None if holder is before else holder
 
-    def _differences(self, found: TypeMatch, before: model.SchemaType) -> Iterator[SchemaStep]:
-        declared = found.declared
+    def _differences(self, match: TypeMatch, before: model.SchemaType) -> Iterator[SchemaStep]:
+        declared = match.declared
         if declared.name != before.name:
             yield steps.RenameType(declared, before)
-        kept = {property_.prop_id for property_ in found.properties.values()}
+        kept = {property_.prop_id for property_ in match.properties.values()}
         properties = [
             property_
             for property_ in sorted(before.properties, key=_name)
-            if property_.prop_id not in kept and property_.name not in found.claimed
+            if property_.prop_id not in kept and property_.name not in match.claimed
         ]
         # What makes room for another property of its name goes first.
         names = {property_.name for property_ in declared.properties}
@@ -163,31 +163,31 @@ class _Planner:
             )
             if set(declared.implements) != set(before.implements):
                 yield steps.ChangeInterfaces(declared, before)
-        yield from self._properties(found)
-        yield from _constraints(found, before)
+        yield from self._properties(match)
+        yield from _constraints(match, before)
         if isinstance(declared, model.EdgeType) and isinstance(before, model.EdgeType):
             yield from self._edge(declared, before)
-        yield from _metadata(found, before)
+        yield from _metadata(match, before)
         for property_ in properties:
             if property_ not in replaced:
                 yield self._remove_property(declared, property_)
 
-    def _properties(self, found: TypeMatch) -> Iterator[SchemaStep]:
-        owner = found.declared
+    def _properties(self, match: TypeMatch) -> Iterator[SchemaStep]:
+        owner = match.declared
         ordered = sorted(owner.properties, key=_name)
-        pairs = [(property_, found.properties.get(property_.name)) for property_ in ordered]
+        pairs = [(property_, match.properties.get(property_.name)) for property_ in ordered]
         for declared, old in pairs:
             if old is not None and old.name != declared.name:
                 yield steps.RenameProperty(owner, declared, old)
-        yield from _refused_properties(found)
+        yield from _refused_properties(match)
         for declared, old in pairs:
-            hidden = found.restored.get(declared.name)
+            hidden = match.restored.get(declared.name)
             if hidden is not None and old is hidden:
                 yield steps.RestoreProperty(owner, declared, hidden)
-            elif old is None and declared.name not in found.refused_properties:
+            elif old is None and declared.name not in match.refused_properties:
                 yield self._new_property(owner, declared)
         for declared, old in pairs:
-            hidden = found.restored.get(declared.name)
+            hidden = match.restored.get(declared.name)
             if old is not None and old.type != declared.type:
                 yield _retyped(owner, declared, old, is_restored=hidden is old)
             if hidden is not None and old is not hidden:
@@ -210,7 +210,7 @@ class _Planner:
 
     def _edge(self, declared: model.EdgeType, before: model.EdgeType) -> Iterator[SchemaStep]:
         renamed = self._matching.renamed["node"]
-        was = tuple(renamed.get(each, each) for each in (before.from_type, before.to_type))
+        was = tuple(renamed.get(name, name) for name in (before.from_type, before.to_type))
         if was != (declared.from_type, declared.to_type):
             yield UnsupportedChange(
                 entity("edge", declared.name),
@@ -227,16 +227,16 @@ def _kip_place(declared: model.SchemaType) -> tuple[bool, str]:
     return isinstance(declared, model.EdgeType), declared.kip_name
 
 
-def _name_taken(found: TypeMatch, holder: model.SchemaType) -> SchemaStep:
+def _name_taken(match: TypeMatch, holder: model.SchemaType) -> SchemaStep:
     """Two types cannot have one KIP name, not even until the other one is dropped."""
     kind = holder.kind
-    if kind == found.kind and found.before is None:
+    if kind == match.kind and match.before is None:
         advice = f'Say @rename_from("{holder.name}") if it is the same, or choose another name.'
     else:
         advice = f"Drop or rename {holder.name} first, in a separate schema."
     return UnsupportedChange(
-        entity(found.kind, found.declared.name),
-        f"{model.quoted(_kip_place(found.declared)[1])} is the KIP name of the {kind} {holder.name}"
+        entity(match.kind, match.declared.name),
+        f"{model.quoted(_kip_place(match.declared)[1])} is the KIP name of the {kind} {holder.name}"
         f" until this schema is applied. {advice}",
     )
 
@@ -244,9 +244,9 @@ def _name_taken(found: TypeMatch, holder: model.SchemaType) -> SchemaStep:
 # Properties.
 
 
-def _refused_properties(found: TypeMatch) -> Iterator[SchemaStep]:
-    for name, reason in sorted(found.refused_properties.items()):
-        yield UnsupportedChange(entity(found.kind, found.declared.name, name), reason)
+def _refused_properties(match: TypeMatch) -> Iterator[SchemaStep]:
+    for name, reason in sorted(match.refused_properties.items()):
+        yield UnsupportedChange(entity(match.kind, match.declared.name, name), reason)
 
 
 def _retyped(
@@ -288,17 +288,17 @@ def _is_tighter(old: model.PropertyType, new: model.PropertyType) -> bool:
 # Constraints.
 
 
-def _constraints(found: TypeMatch, before: model.SchemaType) -> Iterator[SchemaStep]:
-    renamed = found.renamed
+def _constraints(match: TypeMatch, before: model.SchemaType) -> Iterator[SchemaStep]:
+    renamed = match.renamed
     old = _by_demand(_following(constraint, renamed) for constraint in before.constraints)
-    new = _by_demand(found.declared.constraints)
-    constraints = [each for demand, each in old.items() if demand not in new]
+    new = _by_demand(match.declared.constraints)
+    constraints = [constraint for demand, constraint in old.items() if demand not in new]
     for constraint in sorted(constraints, key=constraint_order):
-        yield steps.DropConstraint(found.declared, constraint)
-    added = [each for demand, each in new.items() if demand not in old]
+        yield steps.DropConstraint(match.declared, constraint)
+    added = [constraint for demand, constraint in new.items() if demand not in old]
     for constraint in sorted(added, key=constraint_order):
-        is_wider = any(_contains(constraint, each) for each in constraints)
-        yield steps.AddConstraint(found.declared, constraint, is_wider)
+        is_wider = any(_contains(constraint, other) for other in constraints)
+        yield steps.AddConstraint(match.declared, constraint, is_wider)
 
 
 def _naming(
@@ -367,23 +367,23 @@ def _contains(outer: model.Constraint, inner: model.Constraint) -> bool:
 # Annotations.
 
 
-def _metadata(found: TypeMatch, before: model.SchemaType) -> Iterator[SchemaStep]:
-    declared = found.declared
+def _metadata(match: TypeMatch, before: model.SchemaType) -> Iterator[SchemaStep]:
+    declared = match.declared
     if declared.name == before.name and declared.kip_name != before.kip_name:
         yield UnsupportedChange(
-            entity(found.kind, declared.name),
+            entity(match.kind, declared.name),
             f"The KIP name of a type cannot change from {model.quoted(before.kip_name)} to"
             f" {model.quoted(declared.kip_name)}. Leave @kip as it was, or rename the type instead:"
             f' give it another name and @rename_from("{declared.name}").',
         )
     elif _annotated(declared.annotations) != _annotated(before.annotations):
         yield steps.UpdateTypeMetadata(declared, before)
-    renamed = found.renamed
+    renamed = match.renamed
     for property_ in sorted(declared.properties, key=_name):
-        old = found.properties.get(property_.name)
+        old = match.properties.get(property_.name)
         if (
             old is None
-            or property_.name in found.restored
+            or property_.name in match.restored
             or property_.annotations == old.annotations
         ):
             continue
@@ -414,7 +414,7 @@ def _afterwards(
     changes: tuple[SchemaStep, ...],
     lost: Collection[model.SchemaType],
 ) -> Catalog:
-    found = {
+    types = {
         (match.kind, match.declared.name): match.declared
         for matches in matching.matches.values()
         for match in matches
@@ -422,7 +422,7 @@ def _afterwards(
     hidden = _remembered(
         accepted, matching, changes, {_place(declared_type) for declared_type in lost}
     )
-    return Catalog.of((found[_place(type_name)] for type_name in desired.types), hidden)
+    return Catalog.of((types[_place(type_name)] for type_name in desired.types), hidden)
 
 
 def _overwritten(accepted: Catalog, changes: tuple[SchemaStep, ...]) -> list[model.SchemaType]:
@@ -432,7 +432,7 @@ def _overwritten(accepted: Catalog, changes: tuple[SchemaStep, ...]) -> list[mod
         for change in changes
         if isinstance(change, steps.AddType | steps.RenameType)
     }
-    hidden = (each.declared for each in accepted.dropped if each.declared is not None)
+    hidden = (part.declared for part in accepted.dropped if part.declared is not None)
     return [declared_type for declared_type in hidden if _kip_place(declared_type) in taken]
 
 
@@ -456,9 +456,9 @@ def _remembered(
 ) -> tuple[Dropped, ...]:
     """The memories after the plan: what stays hidden, and what is hidden now."""
     entries: dict[_HiddenKey, Dropped] = {}
-    for each in accepted.dropped:
-        if (each.kind, each.type_name) not in lost:
-            _remember(entries, _following_types(each, matching.renamed))
+    for part in accepted.dropped:
+        if (part.kind, part.type_name) not in lost:
+            _remember(entries, _following_types(part, matching.renamed))
     for step in changes:
         match step:
             case steps.RestoreType(declared):
@@ -487,9 +487,9 @@ def _properties_of(
 ) -> list[tuple[_HiddenKey, model.Property]]:
     """The hidden properties of a type."""
     return [
-        (key, each.property)
-        for key, each in entries.items()
-        if key[:2] == _place(owner) and each.property is not None
+        (key, part.property)
+        for key, part in entries.items()
+        if key[:2] == _place(owner) and part.property is not None
     ]
 
 

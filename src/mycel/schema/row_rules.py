@@ -96,7 +96,7 @@ class RowRules:
     def missing(self, attributes: Mapping[str, Any]) -> tuple[str, ...]:
         """The required properties that are absent or null, in order."""
         get = attributes.get
-        return tuple([each for each in self._required if get(each) is None])
+        return tuple([name for name in self._required if get(name) is None])
 
     def name(self, attributes: Mapping[str, Any]) -> str | None:
         """The name that the key gives a concept; None for a type without a key."""
@@ -152,13 +152,13 @@ class RowRules:
                 raise self._other_key(property_, shaped | made, name, creating)
         return made
 
-    def _from_name(self, each: Property, part: str, name: str) -> Any:
+    def _from_name(self, prop: Property, part: str, name: str) -> Any:
         try:
-            return self._values[each.name](property_values.from_key_text(each.type, part))
+            return self._values[prop.name](property_values.from_key_text(prop.type, part))
         except BadValue as bad:
-            error = self.refused(each.name, part, name, bad)
+            error = self.refused(prop.name, part, name, bad)
             error.hint = (
-                f"{self._place(each.name)} is {self._role} and follows from the name:"
+                f"{self._place(prop.name)} is {self._role} and follows from the name:"
                 " name the concept accordingly."
             )
             raise error from None
@@ -168,20 +168,20 @@ class RowRules:
         return "the key" if len(self._key) == 1 else "part of the key"
 
     def _other_key(
-        self, each: Property, shaped: JsonObject, name: str, creating: bool
+        self, prop: Property, shaped: JsonObject, name: str, creating: bool
     ) -> MycelError:
         """The error about a key that is not the name of its concept."""
-        value, is_ = shaped.get(each.name), f"it is {self._role} of {self.declared.name}"
+        value, is_ = shaped.get(prop.name), f"it is {self._role} of {self.declared.name}"
         message = (
-            f"{self._place(each.name)} is {format_value(value)}, but {is_} {format_value(name)}"
+            f"{self._place(prop.name)} is {format_value(value)}, but {is_} {format_value(name)}"
         )
         hint = "The key identifies it: create another one, and MERGE this one into it."
         if creating:
             hint = (
-                f"Leave {each.name!r} out, and it follows from the name; or name the concept"
+                f"Leave {prop.name!r} out, and it follows from the name; or name the concept"
                 f" {format_value(self._right_name(shaped))}."
             )
-        return self._key_violation(each, message, value, name, hint=hint)
+        return self._key_violation(prop, message, value, name, hint=hint)
 
     def _right_name(self, shaped: JsonObject) -> str:
         """The name that the key gives, with placeholders for absent parts."""
@@ -194,20 +194,20 @@ class RowRules:
             ]
         )
 
-    def _key_text(self, each: Property, value: object) -> str:
+    def _key_text(self, prop: Property, value: object) -> str:
         if value is None:
-            message = f"{self._place(each.name)} is required: it is {self._role}"
-            raise self._key_violation(each, message, None, None)
+            message = f"{self._place(prop.name)} is required: it is {self._role}"
+            raise self._key_violation(prop, message, None, None)
         try:
-            return property_values.key_text(each.type, value)
+            return property_values.key_text(prop.type, value)
         except BadValue as bad:
-            raise self.refused(each.name, value, None, bad) from None
+            raise self.refused(prop.name, value, None, bad) from None
 
     def _key_violation(
-        self, each: Property, message: str, value: object, name: str | None, hint: str | None = None
+        self, prop: Property, message: str, value: object, name: str | None, hint: str | None = None
     ) -> MycelError:
         key = str(Key(tuple(property_.name for property_ in self._key)))
-        what = each.name, value, name
+        what = prop.name, value, name
         return self._error(ConstraintViolation, message, *what, constraint=key, hint=hint)
 
     # Errors.
@@ -296,7 +296,7 @@ def _within(rule: Canonical, place: str, limit: Range) -> Canonical:
         if low <= made <= high:
             return made
         bounds = "..".join(
-            "" if each is None else format_value(each) for each in (minimum, maximum)
+            "" if bound is None else format_value(bound) for bound in (minimum, maximum)
         )
         message = f"@range violation on {place}: {format_value(made)} is not within {bounds}"
         raise _LimitViolation(message, limit)

@@ -93,20 +93,20 @@ class _HiddenNames:
     def __init__(self, dropped: Iterable[Dropped]) -> None:
         self._types: dict[tuple[model.TypeKind, str], model.SchemaType] = {}
         self._properties: dict[tuple[model.TypeKind, str], dict[str, list[model.Property]]] = {}
-        for each in dropped:
-            place = each.kind, each.type_name
-            if each.property is not None:
+        for part in dropped:
+            place = part.kind, part.type_name
+            if part.property is not None:
                 named = self._properties.setdefault(place, {})
-                named.setdefault(each.property.name, []).append(each.property)
-            elif each.declared is not None:
-                self._types[place] = each.declared
+                named.setdefault(part.property.name, []).append(part.property)
+            elif part.declared is not None:
+                self._types[place] = part.declared
 
     def type(self, kind: model.TypeKind, name: str) -> model.SchemaType | None:
         return self._types.get((kind, name))
 
     def names(self, kind: model.TypeKind) -> list[str]:
         """The names of the types of one kind."""
-        return [name for each, name in self._types if each == kind]
+        return [name for other, name in self._types if other == kind]
 
     def properties(
         self, kind: model.TypeKind, type_name: str
@@ -118,14 +118,14 @@ class _HiddenNames:
 def compare(accepted: Catalog, desired: Catalog, *, allow_data_loss: bool = False) -> Matching:
     """Match everything desired with what it was, and give it the number that it had."""
     matcher = _Matcher(accepted, allow_data_loss)
-    found: dict[model.TypeKind, list[TypeMatch]] = {
+    by_kind: dict[model.TypeKind, list[TypeMatch]] = {
         # Interfaces come first: nodes ask what they renamed.
         kind: matcher.types(kind, desired.types_of(kind))
         for kind in _KINDS
     }
     numbers = _Numbers(accepted)
     return Matching(
-        {kind: tuple(map(numbers.carry, matches)) for kind, matches in found.items()},
+        {kind: tuple(map(numbers.carry, matches)) for kind, matches in by_kind.items()},
         matcher.gone,
         matcher.renamed,
         tuple(matcher.warnings),
@@ -149,7 +149,7 @@ class _Matcher:
     ) -> list[TypeMatch]:
         held = self._accepted.types_of(kind)
         remembered = {name for name in wanted if self._memory.type(kind, name)}
-        sources = {name: each.renamed_from for name, each in wanted.items()}
+        sources = {name: declared.renamed_from for name, declared in wanted.items()}
         if kind == "edge":
             free = [name for name in held if name not in wanted]
             for name in sources.keys() - held.keys() - remembered:
@@ -224,20 +224,20 @@ class _Matcher:
         if is_restored:
             # What cannot be the same property stays hidden when its type comes back.
             apart = {
-                name: each
-                for name, each in held.items()
-                if name in wanted and not may_hold(wanted[name].type, each.type)
+                name: prop
+                for name, prop in held.items()
+                if name in wanted and not may_hold(wanted[name].type, prop.type)
             }
-            held = {name: each for name, each in held.items() if name not in apart}
+            held = {name: prop for name, prop in held.items() if name not in apart}
             if not self._allow_data_loss:
-                hidden = {name: [*memory.get(name, ()), each] for name, each in apart.items()}
+                hidden = {name: [*memory.get(name, ()), prop] for name, prop in apart.items()}
                 memory = {**memory, **hidden}
-        ids = {each.prop_id: name for name, each in held.items()}
+        ids = {prop.prop_id: name for name, prop in held.items()}
         eased = set() if before is None else _eased(before, declared)
         back = {
             name: was
-            for name, each in wanted.items()
-            if (was := _hidden(each, held.get(name), memory.get(name, ()), eased)) is not None
+            for name, prop in wanted.items()
+            if (was := _hidden(prop, held.get(name), memory.get(name, ()), eased)) is not None
             and ids.get(was.prop_id, name) == name
         }
         for name in sorted(wanted.keys() & memory.keys() - held.keys() - back.keys()):
@@ -259,13 +259,13 @@ class _Matcher:
                 "property",
             ),
         )
-        found = {name: held[source] for name, source in pairing.sources.items()}
+        survivors = {name: held[source] for name, source in pairing.sources.items()}
         restored = {
             name: was
             for name, was in back.items()
             if name not in pairing.refused and pairing.sources.get(name, name) == name
         }
-        found = {**restored, **found}
+        properties = {**restored, **survivors}
         if isinstance(declared, model.Interface):
             self._interface_renames[declared.name] = {
                 name: source for name, source in pairing.sources.items() if name != source
@@ -274,7 +274,7 @@ class _Matcher:
             declared,
             before,
             is_restored=is_restored,
-            properties=found,
+            properties=properties,
             restored=restored,
             refused_properties=pairing.refused,
             claimed=frozenset(pairing.claimed),
@@ -408,7 +408,7 @@ def _left_hidden(owner: model.SchemaType, declared: model.Property, was: model.P
 def _same_but_for_case(name: str, names: Iterable[str]) -> str | None:
     """The name among others that differs in nothing but the case of its letters."""
     folded = name.casefold()
-    return next((each for each in names if each.casefold() == folded and each != name), None)
+    return next((other for other in names if other.casefold() == folded and other != name), None)
 
 
 def _hidden_edge(name: str) -> str:
@@ -475,22 +475,22 @@ class _Numbers:
         for declared in accepted.types:
             self._take(declared)
         # What was dropped comes back with its numbers, so they are not free either.
-        for each in accepted.dropped:
-            if each.property is not None:
-                self._properties.add(each.property.prop_id)
-            if each.declared is not None:
-                self._take(each.declared)
+        for part in accepted.dropped:
+            if part.property is not None:
+                self._properties.add(part.property.prop_id)
+            if part.declared is not None:
+                self._take(part.declared)
 
-    def carry(self, found: TypeMatch) -> TypeMatch:
-        declared, before = found.declared, found.before
+    def carry(self, match: TypeMatch) -> TypeMatch:
+        declared, before = match.declared, match.before
         if declared is before:
-            return found
+            return match
         type_id = free_id(declared.type_id, self._types) if before is None else before.type_id
         properties = tuple(
-            self._property(property_, found.properties.get(property_.name))
+            self._property(property_, match.properties.get(property_.name))
             for property_ in declared.properties
         )
-        return replace(found, declared=replace(declared, type_id=type_id, properties=properties))
+        return replace(match, declared=replace(declared, type_id=type_id, properties=properties))
 
     def _property(self, declared: model.Property, before: model.Property | None) -> model.Property:
         number = free_id(declared.prop_id, self._properties) if before is None else before.prop_id

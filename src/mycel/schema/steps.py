@@ -480,10 +480,12 @@ def _row_count(rows: int | None) -> str:
 
 def _annotation_texts(annotations: Iterable[model.Annotation]) -> str:
     texts = []
-    for each in annotations_json(annotations):
-        made_by = f", model={model.quoted(each['model'])}" if "model" in each else ""
-        message = "" if each["value"] is None else f"({model.quoted(each['value'])}{made_by})"
-        texts.append(f"@{each['name']}{message}")
+    for annotation in annotations_json(annotations):
+        made_by = f", model={model.quoted(annotation['model'])}" if "model" in annotation else ""
+        message = (
+            "" if annotation["value"] is None else f"({model.quoted(annotation['value'])}{made_by})"
+        )
+        texts.append(f"@{annotation['name']}{message}")
     return " ".join(texts) or "nothing"
 
 

@@ -64,7 +64,7 @@ def attributes_of(
     payload = encode(declared)
     if isinstance(declared, model.EdgeType):
         payload["ends"] = [nodes[declared.from_type].type_id, nodes[declared.to_type].type_id]
-    if remembered_properties := [dict(each) for each in dropped]:
+    if remembered_properties := [dict(part) for part in dropped]:
         payload["dropped"] = remembered_properties
     if adopted:
         payload["adopted"] = dict(adopted)
@@ -271,7 +271,7 @@ class HiddenProperty(NamedTuple):
 
 def hidden_properties(declared: model.SchemaType, said: Mapping[str, Any]) -> list[HiddenProperty]:
     """The hidden properties of a type, oldest first, under their present names."""
-    entries = [(decode_property(each["property"]), each) for each in said.get("dropped", ())]
+    entries = [(decode_property(part["property"]), part) for part in said.get("dropped", ())]
     names = {was.prop_id: was.name for was, _ in entries}
     names |= {property_.prop_id: property_.name for property_ in declared.properties}
     return [

@@ -53,14 +53,14 @@ def find_caveats(
     known = reader.elements(others) if others else {}
     now_us = time_of_state(reader)
     hidden = hidden_among(reader, values.keys())
-    found: dict[int, tuple[Caveat, ...]] = {}
-    for number, each in values.items():
-        caveats = tuple(value_caveats(each.metadata, each.attributes, now_us))
-        if number in hidden and each.metadata.get(ARCHIVED_AT) is None:
+    by_element: dict[int, tuple[Caveat, ...]] = {}
+    for number, element in values.items():
+        caveats = tuple(value_caveats(element.metadata, element.attributes, now_us))
+        if number in hidden and element.metadata.get(ARCHIVED_AT) is None:
             caveats = (AT_ARCHIVED, *caveats)
         concepts = (known.get(successor) for successor in newer.get(number, ()))
         if names := tuple(name(concept) for concept in concepts if isinstance(concept, Concept)):
             caveats = (superseded_by(names), *caveats)
         if caveats:
-            found[number] = caveats
-    return Caveats(found, newer)
+            by_element[number] = caveats
+    return Caveats(by_element, newer)

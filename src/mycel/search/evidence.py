@@ -125,7 +125,7 @@ class QuestionEvidence:
         self.without: Final = without
         self._model, self._question, self._sources = model, question, sources
         self._lowered = _WORD.findall(question.lower())
-        self.terms = [each for each in terms if each.lower() not in LITTLE_WORDS] or list(terms)
+        self.terms = [term for term in terms if term.lower() not in LITTLE_WORDS] or list(terms)
         self._actors = self._named_actors()
         self._bare = self._without_actors()
         self._compared: tuple[Positions, Floats] = (
@@ -167,7 +167,7 @@ class QuestionEvidence:
         first[~corpus.alive] = -1
         self.seeds, self._strength = self._best_of_kinds(first)
         self.links, self.shared = links, shared = self._follow()
-        self.by_link, self.by_shared = (self._together(each) for each in (links, shared))
+        self.by_link, self.by_shared = (self._together(ways) for ways in (links, shared))
         linked = links.best(len(corpus), self.by_link)
         joined = shared.best(len(corpus), self.by_shared)
         self.reach = first + LINKED * np.maximum(linked, SHARED * joined)
@@ -384,7 +384,9 @@ class QuestionEvidence:
             return np.zeros((0, len(places)), np.float32)
         matched = self._matched
         words = [word for word in _WORD.findall(self._bare.lower()) if word not in LITTLE_WORDS]
-        spelt = [each for word in dict.fromkeys(words) if (each := self._model.token_ids(word))]
+        spelt = [
+            token_ids for word in dict.fromkeys(words) if (token_ids := self._model.token_ids(word))
+        ]
         other = [at for at in range(len(matched)) if not self._model.token_ids(self.terms[at])]
         likeness, weights = self._nearest_pieces(places, spelt)
         likeness = np.concatenate((likeness, matched[other][:, places]))

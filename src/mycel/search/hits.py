@@ -116,4 +116,4 @@ class AskedWords:
     def shares(self, matches: Iterable[TextMatch]) -> Mapping[int, tuple[float, float]]:
         """The share of the words that each match has, and its BM25 score, by element."""
         terms = len(self.question.terms)
-        return {each.number: (each.terms / terms, each.bm25) for each in matches}
+        return {match.number: (match.terms / terms, match.bm25) for match in matches}

@@ -47,16 +47,16 @@ class LinkSearch:
         """Links that fit and are `passing`, the best first."""
         words, most = self._words, max(2 * limit, LINKS_RANKED_MAX)
         candidates = islice(dict.fromkeys(self._candidates(passing.links, most)), most)
-        found = [
+        rows = [
             sentence
             for sentence in sentences(self._reader, candidates)
             if not self._without.issuperset(sentence.ends)
         ]
-        texts = [(sentence.link, sentence.text) for sentence in found]
+        texts = [(sentence.link, sentence.text) for sentence in rows]
         ranked = matches_in(self._reader, texts, words.terms) if words.terms else []
         scores = score_words(words.shares(ranked), words.usual, "words")
         asked = as_predicate(words.question.text)
-        for sentence in found:
+        for sentence in rows:
             if as_predicate(sentence.predicate) == asked:
                 scores[sentence.link] = MATCH_SCORES["name"].most
         best = sorted(scores.items(), key=lambda pair: (-pair[1], pair[0]))[:limit]
@@ -118,7 +118,7 @@ class LinkSearch:
         )
         matched = definitions.by_titles(words.terms, PREDICATES_MATCHED)
         concepts = (self._reader.concept(match.number) for match in matched)
-        numbers = (self._reader.find_predicate(each.name) for each in concepts if each)
+        numbers = (self._reader.find_predicate(concept.name) for concept in concepts if concept)
         return [number for number in numbers if number is not None]
 
 

@@ -97,7 +97,7 @@ def _may_be_named(question: Question, names: ElementNames) -> bool:
 
 def _name_match(question: Question, names: ElementNames) -> tuple[Match | None, float]:
     """The best match of names with a question, and its share."""
-    if any(folded(each) == question.folded for each in names.names):
+    if any(folded(name) == question.folded for name in names.names):
         return "name", 1.0
     if any(folded(alias) == question.folded for alias in names.aliases):
         return "alias", 1.0
@@ -122,7 +122,7 @@ def _by_segments(question: Question, names: ElementNames) -> float | None:
     if not asked:
         return None
     for form in (names.segments, names.pieces):
-        keys = [key(each) for each in form]
+        keys = [key(segment) for segment in form]
         if any("".join(keys[-count:]) == question.key for count in range(2, len(keys) + 1)):
             return 1.0
         if keys[-1] == last and _in_order(asked, keys[:-1]):
@@ -132,7 +132,7 @@ def _by_segments(question: Question, names: ElementNames) -> float | None:
 
 def _in_order(wanted: Sequence[str], among: Sequence[str]) -> bool:
     rest = iter(among)
-    return all(each in rest for each in wanted)
+    return all(part in rest for part in wanted)
 
 
 def _partly(question: Question, title: str) -> Iterator[tuple[Match, float]]:

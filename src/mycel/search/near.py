@@ -26,7 +26,7 @@ class Neighbourhood:
             raise missing(centre)
         bounds = Bounds(NEAR_COST_MAX, NEAR_NODES_MAX, direction="both")
         reached = traverse(reader, number, bounds).nodes
-        self._costs = {each.element.number: each.cost for each in reached}
+        self._costs = {node.element.number: node.cost for node in reached}
         self._name = element_name(reached[0].element)
 
     def within(self, passing: Passing) -> Passing:

@@ -36,4 +36,4 @@ class Question:
 
     def keys(self) -> set[str]:
         """The keys of names that the question may be."""
-        return {each for each in (self.key, *self.segments[-1:]) if each}
+        return {text for text in (self.key, *self.segments[-1:]) if text}

@@ -156,9 +156,9 @@ def plain(response: Response) -> Response:
     if isinstance(result, Result):
         response["result"] = result.value
     elif isinstance(result, list):
-        for each in result:  # The responses of a batch.
-            if isinstance(each, dict) and isinstance(each.get("result"), Result):
-                each["result"] = each["result"].value
+        for part in result:  # The responses of a batch.
+            if isinstance(part, dict) and isinstance(part.get("result"), Result):
+                part["result"] = part["result"].value
     return response
 
 
@@ -224,7 +224,7 @@ def _run_together(executor: Stage, commands: Sequence[_Command | MycelError]) ->
         return _run_in_order(executor, commands, settled=settled)
 
     responses = executor.together(work)
-    succeeded = (place for place, each in enumerate(responses) if "error" not in each)
+    succeeded = (place for place, response in enumerate(responses) if "error" not in response)
     for place, transaction in zip(list(succeeded), transactions, strict=True):
         if transaction.error is not None:
             responses[place] = _failed(transaction.error)
@@ -370,7 +370,7 @@ def _read(request: object) -> _Request:
             hint="Send them in several requests.",
         )
     return _Request(
-        [_or_error(each, shared, place) for place, each in enumerate(commands, 1)],
+        [_or_error(command, shared, place) for place, command in enumerate(commands, 1)],
         True,
         bool(dry_run),
         unknown,
@@ -435,11 +435,11 @@ def _unknown(given: Mapping[str, Any], known: Sequence[str], where: str) -> Iter
 
 def _intended_key(key: str) -> str | None:
     """The key that was probably meant: the same letters, a short word for it, or a slip."""
-    letters = "".join(each for each in key.casefold()[:_KEY_LETTERS_MAX] if each.isalnum())
-    meant = {each.replace("_", ""): each for each in (*_KEYS, "readonly")} | _MEANT
+    letters = "".join(letter for letter in key.casefold()[:_KEY_LETTERS_MAX] if letter.isalnum())
+    meant = {name.replace("_", ""): name for name in (*_KEYS, "readonly")} | _MEANT
     if letters in meant:
         return meant[letters]
-    spelled = [each for each in meant if each not in _MEANT]
+    spelled = [name for name in meant if name not in _MEANT]
     close = get_close_matches(letters, spelled, n=1, cutoff=_LIKENESS)
     return meant[close[0]] if close else None
 

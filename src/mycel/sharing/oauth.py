@@ -318,9 +318,9 @@ class _Keys:
         try:
             if self._jwks_uri is None:
                 self._jwks_uri = _discover(self._issuer)
-            found = _read_json(self._jwks_uri).get("keys")
+            keys = _read_json(self._jwks_uri).get("keys")
             known: dict[str | None, jwt.PyJWK] = {}
-            for stored in found if isinstance(found, list) else ():
+            for stored in keys if isinstance(keys, list) else ():
                 if not isinstance(stored, dict) or stored.get("use", "sig") != "sig":
                     continue
                 try:

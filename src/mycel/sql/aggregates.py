@@ -84,7 +84,7 @@ def _values_of_kinds(
 ) -> str:
     """The values of some kinds, and NULL for all others; in JSON, those of some types."""
     if access.kind == "json":
-        types = ", ".join(f"'{each}'" for each in json_types)
+        types = ", ".join(f"'{name}'" for name in json_types)
         value = access.value if "text" in kinds else access.number
         return f"CASE WHEN {access.type} IN ({types}) THEN {value} END"
     return access.value if access.kind in kinds else dialect.NOTHING

@@ -121,7 +121,7 @@ class _Compiler:
             text = self._ordered(select, _columns(outputs))
         kinds = tuple(output.is_json for output in outputs)
         asked = self.query.outputs
-        texts = tuple(at for at, each in enumerate(asked) if not _is_number(each))
+        texts = tuple(at for at, value in enumerate(asked) if not _is_number(value))
         return Statement(*self.bindings.used_in(text), kinds, texts, self.ties)
 
     def _shows_elements(self) -> bool:
@@ -160,7 +160,9 @@ class _Compiler:
     def _needed_variables(self) -> frozenset[ir.Variable]:
         """The variables that groups, order or cells are made of."""
         made = [*self.query.outputs, *(key.output for key in self.query.sort)]
-        fields = (each.argument if isinstance(each, ir.Aggregate) else each for each in made)
+        fields = (
+            column.argument if isinstance(column, ir.Aggregate) else column for column in made
+        )
         return frozenset(field.variable for field in fields)
 
     def _slots(self, scope: Scope) -> str:
@@ -325,7 +327,7 @@ class _Compiler:
         columns = [f"{number} AS k{at}" for at, number in enumerate(numbers)]
         asked = [*self.query.outputs, *(key.output for key in self.query.sort)]
         merged: dict[ir.Aggregate, str] = {}
-        places = dict.fromkeys(each for each in asked if isinstance(each, ir.Aggregate))
+        places = dict.fromkeys(column for column in asked if isinstance(column, ir.Aggregate))
         for at, total in enumerate(places):
             parts, merged[total] = aggregates.in_two_steps(
                 self.dialect,

@@ -452,17 +452,17 @@ class Patterns:
     @staticmethod
     def _kinds(attempt: ir.Optional, fresh: dict[ir.Variable, None]) -> set[ir.Variable]:
         """The new variables that are names of predicates."""
-        found: set[ir.Variable] = set()
+        variables: set[ir.Variable] = set()
         waiting = list(attempt.branches)
         while waiting:
             block = waiting.pop()
             waiting += [branch for inner in block.attempts for branch in inner.branches]
-            found |= {
+            variables |= {
                 atom.predicate_variable
                 for atom in block.atoms
                 if isinstance(atom, ir.LinkAtom) and atom.predicate_variable in fresh
             }
-        return found
+        return variables
 
     def _left_join(
         self, select: Select, atom: ir.ConceptAtom | ir.LinkAtom, block: ir.Block
@@ -525,11 +525,11 @@ class Patterns:
             case ir.Not(inner):
                 return conditions.negated(self.condition(select, inner, by_number=by_number))
             case ir.And(inner):
-                tests = [self.condition(select, each, by_number=by_number) for each in inner]
+                tests = [self.condition(select, part, by_number=by_number) for part in inner]
                 return f"({conditions.all_of([f'({test})' for test in tests])})"
             case ir.Or(inner):
                 return conditions.any_of(
-                    [self.condition(select, each, by_number=by_number) for each in inner]
+                    [self.condition(select, part, by_number=by_number) for part in inner]
                 )
             case ir.Exists(branches):
                 return conditions.any_of(self._exist(select, branches))

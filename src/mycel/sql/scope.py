@@ -57,9 +57,9 @@ class Bindings:
         What cannot be true is not tested, so a value may have been added and never used. Commands
         that share a statement share the text itself too, which then stays in the caches.
         """
-        places = dict.fromkeys(int(found) for found in _PLACEHOLDER.findall(text))
+        places = dict.fromkeys(int(digits) for digits in _PLACEHOLDER.findall(text))
         numbers = {old: new for new, old in enumerate(sorted(places), 1)}
-        renumbered = _PLACEHOLDER.sub(lambda found: f"?{numbers[int(found[1])]}", text)
+        renumbered = _PLACEHOLDER.sub(lambda match: f"?{numbers[int(match[1])]}", text)
         return sys.intern(renumbered), tuple(self.values[old - 1] for old in numbers)
 
 

@@ -73,14 +73,14 @@ class Walk:
                 for end in ends
             )
             return concepts, f"{row}.id", [f"({' OR '.join(some)})", *tests]
-        found = [
+        queries = [
             f"SELECT x.{end} AS id FROM {links} WHERE x.predicate = {self.predicate}{counts}"
             for end in ends
         ]
         if atom.minimum == 0:
-            found.append(f"SELECT x.id FROM {self.sources.concepts('x')}")
-        text = found[0] if len(found) > 1 else f"SELECT DISTINCT id FROM ({found[0]}) u"
-        return f"({' UNION '.join((text, *found[1:]))}) {row}", f"{row}.id", []
+            queries.append(f"SELECT x.id FROM {self.sources.concepts('x')}")
+        text = queries[0] if len(queries) > 1 else f"SELECT DISTINCT id FROM ({queries[0]}) u"
+        return f"({' UNION '.join((text, *queries[1:]))}) {row}", f"{row}.id", []
 
     def _begins_at_concepts(self) -> bool:
         ends = self.atom.concepts
@@ -174,10 +174,10 @@ class Walk:
             tables.append(f"{name}_{level}(n) AS {kept} ({union})")
             levels[level] = f"SELECT n FROM {name}_{level}"
         wanted = [levels[level] for level in range(self.atom.minimum, last + 1)]
-        found = (
+        query = (
             " UNION ".join(wanted) if len(wanted) > 1 else f"SELECT DISTINCT n FROM ({wanted[0]}) u"
         )
-        return f"WITH {', '.join(tables)} {found}" if tables else found
+        return f"WITH {', '.join(tables)} {query}" if tables else query
 
 
 def _even(number: str) -> str:

@@ -102,13 +102,13 @@ def foreign_objects(connection: Connection) -> list[SchemaObject]:
     ]
 
 
-def _is_own(each: SchemaObject) -> bool:
-    if each.sql is not None and _own_objects().get((each.kind, each.name)) == each.sql:
+def _is_own(object_: SchemaObject) -> bool:
+    if object_.sql is not None and _own_objects().get((object_.kind, object_.name)) == object_.sql:
         return True
-    if each.kind == "index":
-        return each.sql is None and each.name.startswith(_AUTOMATIC)
-    if each.name in _STATISTICS or each.name.startswith(_OWN_PREFIXES):
-        return each.is_plain_table
+    if object_.kind == "index":
+        return object_.sql is None and object_.name.startswith(_AUTOMATIC)
+    if object_.name in _STATISTICS or object_.name.startswith(_OWN_PREFIXES):
+        return object_.is_plain_table
     return False
 
 

@@ -138,6 +138,10 @@ def _width(text: str) -> int:
     if text.isascii():
         return len(text)
     return sum(
-        2 if east_asian_width(each) in "WF" else 0 if category(each) in {"Mn", "Me"} else 1
-        for each in text
+        2
+        if east_asian_width(character) in "WF"
+        else 0
+        if category(character) in {"Mn", "Me"}
+        else 1
+        for character in text
     )

@@ -39,10 +39,10 @@ def describe_token(token: str, text: str) -> str:
 def open_brackets(tokens: Tokens) -> list[int]:
     """The places of the brackets that are open before the next token, outermost first."""
     open_at: list[int] = []
-    for at, each in enumerate(tokens.tokens[: tokens.at]):
-        if each in CLOSING:
+    for at, token in enumerate(tokens.tokens[: tokens.at]):
+        if token in CLOSING:
             open_at.append(at)
-        elif each in CLOSING.values() and open_at:
+        elif token in CLOSING.values() and open_at:
             open_at.pop()
     return open_at
 

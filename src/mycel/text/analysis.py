@@ -140,8 +140,8 @@ def _texts(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
-        for each in sorted(value):
-            yield from _texts(value[each])
+        for key in sorted(value):
+            yield from _texts(value[key])
     elif isinstance(value, (list, tuple)) and not _NUMBERS.issuperset(map(type, value)):
         for item in value:
             yield from _texts(item)

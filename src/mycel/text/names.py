@@ -108,7 +108,7 @@ def called(name: str, attributes: Mapping[str, Any]) -> ElementNames:
     if "%" in path:
         path = unquote(path)
     *folders, last = path.rstrip("/").split("/")
-    stems = [each for each in map(_stem, folders) if each and each not in _INDEX_FILES]
+    stems = [stem for stem in map(_stem, folders) if stem and stem not in _INDEX_FILES]
     own = [last] if scheme == "file" else [part for part in _BETWEEN.split(last) if part] or [last]
     stems += [_stem(last)] if scheme == "file" else own
     standing = Standing.MEMBER if len(own) > 1 else Standing.DEFINITION
@@ -227,7 +227,7 @@ def segments_asked(question: str) -> tuple[str, ...]:
     pieces = _divided((rest if sign else scheme).strip("./"))
     if len(pieces) == 1 and any(map(str.isspace, question)):
         return ()
-    return tuple(each for each in map(key, pieces) if each)
+    return tuple(part for part in map(key, pieces) if part)
 
 
 def marked_keys(keys: Iterable[str], standing: Standing) -> list[str]:

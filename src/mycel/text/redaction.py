@@ -227,10 +227,10 @@ def redact(text: str) -> Redacted:
     lines = redacted.text.split("\n")
     for number, line in enumerate(lines):
         if _DISGUISE.search(line):
-            found = _redact(_HIDDEN_CHARACTERS.sub("", line).translate(_WIDE))
-            if found.kinds:
-                lines[number] = found.text
-                redacted.kinds.update(found.kinds)
+            part = _redact(_HIDDEN_CHARACTERS.sub("", line).translate(_WIDE))
+            if part.kinds:
+                lines[number] = part.text
+                redacted.kinds.update(part.kinds)
     return Redacted("\n".join(lines), redacted.kinds)
 
 

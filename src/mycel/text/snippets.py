@@ -25,10 +25,10 @@ def snippet(text: str, words: Collection[str], characters_max: int) -> str:
     if len(text) <= characters_max:
         return text
     wanted = {word.lower()[:STEM_CHARACTERS] for word in words}
-    found = [
+    places = [
         (match.start(), match.group().lower()[:STEM_CHARACTERS]) for match in _WORD.finditer(text)
     ]
-    hits = [(at, stem) for at, stem in found if stem in wanted]
+    hits = [(at, stem) for at, stem in places if stem in wanted]
     begin, most = 0, 0
     for at, _ in hits:
         covered = len({stem for other, stem in hits if at <= other < at + characters_max - 2})

@@ -106,10 +106,10 @@ def check_columns(target: Target, names: Sequence[str]) -> None:
 
 def _other_delimiter(header: list[str], target: Target) -> str | None:
     """The hint about a header whose only column holds the names of several."""
-    for each in _DELIMITERS if len(header) == 1 else "":
-        names = {name.strip() for name in header[0].split(each)}
+    for delimiter in _DELIMITERS if len(header) == 1 else "":
+        names = {name.strip() for name in header[0].split(delimiter)}
         if len(names) > 1 and names & {*target.properties, *target.beside, *_IDENTITY}:
-            return f"Cells seem to be separated by {each!r}: name it with `delimiter`."
+            return f"Cells seem to be separated by {delimiter!r}: name it with `delimiter`."
     return None
 
 

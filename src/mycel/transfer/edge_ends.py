@@ -23,26 +23,26 @@ class EndIds:
     def ids(self, ends: Iterable[End]) -> dict[End, str]:
         """The ids of those ends that exist."""
         wanted = set(ends)
-        found = {end: self._known[end] for end in wanted if end in self._known}
+        known = {end: self._known[end] for end in wanted if end in self._known}
         names: dict[str, list[str]] = {}
         links = []
-        for end in wanted.difference(found):
+        for end in wanted.difference(known):
             if len(end) == 2:
                 names.setdefault(end[0], []).append(end[1])
             else:
                 links.append(end)
         for (type_name, name), id_ in concepts_there(self._tx, names).items():
-            found[type_name, name] = id_
+            known[type_name, name] = id_
             # Its natural key follows from type and name, so the store need not read it.
             self._tx.remember_end(id_, type_name, name)
         for link in links:
             joined = self._link(*link)
             if joined is not None:
-                found[link] = joined
-        if len(self._known) + len(found) > KNOWN_MAX:
+                known[link] = joined
+        if len(self._known) + len(known) > KNOWN_MAX:
             self._known.clear()
-        self._known.update(found)
-        return found
+        self._known.update(known)
+        return known
 
     def _link(self, predicate: str, subject: End, object_: End) -> str | None:
         inner = self.ids((subject, object_))

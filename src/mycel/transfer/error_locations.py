@@ -99,9 +99,9 @@ class ErrorLocator:
         if is_repeated and not any(key.startswith("other_") for key in error.data):
             identity = _identity(row)
             with self._rows() as rows:
-                for other, each in rows:
-                    if _identity(each) == identity:
-                        name_other(error, Spot(other, each.line))
+                for other, other_row in rows:
+                    if _identity(other_row) == identity:
+                        name_other(error, Spot(other, other_row.line))
                         break
         if source.unit in error.data:
             return error
@@ -115,11 +115,11 @@ class ErrorLocator:
         """
         if {"file", "line", "row"} & error.data.keys() or "type" not in error.data:
             return error
-        sought = [_RowSearch(each) for each in apart(error)]
+        sought = [_RowSearch(part) for part in apart(error)]
         with self._rows() as rows:
             for source, row in rows:
-                for each in sought:
-                    each.look_at(source, row)
+                for search in sought:
+                    search.look_at(source, row)
                 if all(row_search.is_done for row_search in sought):
                     break
         return together(

@@ -139,7 +139,7 @@ def _chosen_targets(
             if (is_table and target.is_typed) or not graph_rows.is_empty(target)
         ]
     named = dict.fromkeys(targets.find_target(name, ()) for name in types)
-    return sorted(named, key=lambda each: isinstance(each, EdgeTarget))
+    return sorted(named, key=lambda target: isinstance(target, EdgeTarget))
 
 
 class _Exporter:

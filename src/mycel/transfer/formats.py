@@ -28,9 +28,9 @@ _SAY: Final = f"Say which format it is: {', '.join(FORMATS)}."
 
 def checked_format(named: object) -> Format:
     """A format that a caller named."""
-    for each in FORMATS:
-        if named == each:
-            return each
+    for format_ in FORMATS:
+        if named == format_:
+            return format_
     close = did_you_mean(named, list(FORMATS)) if isinstance(named, str) else ""
     raise InvalidValueType(f"{quote_value(named)} is no format.", hint=f"{close} {_SAY}".strip())
 
@@ -58,8 +58,8 @@ def needed_format(named: object, name: str | None) -> Format:
     """The format of a file, from the caller or from its name."""
     if named is not None:
         return checked_format(named)
-    found = None if name is None else format_of(name)
-    if found is None:
+    format_ = None if name is None else format_of(name)
+    if format_ is None:
         what = "What is loaded" if name is None else repr(name)
         raise InvalidValueType(f"{what} does not tell which format it has.", hint=_SAY)
-    return found
+    return format_

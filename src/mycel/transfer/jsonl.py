@@ -208,12 +208,12 @@ def _json_object(cell: object) -> JsonObject | None:
 
 def _column(cells: JsonObject, target: EdgeTarget, *names: str) -> object:
     columns = [name for name in names if name not in target.properties]
-    found = [cells[name] for name in columns if cells.get(name) is not None]
-    if len(found) == 1:
-        return found[0]
-    what = "two" if found else "no"
+    values = [cells[name] for name in columns if cells.get(name) is not None]
+    if len(values) == 1:
+        return values[0]
+    what = "two" if values else "no"
     raise InvalidSyntax(
-        f"It has {what} {' and '.join(names) if found else names[0]!r} of {target.label}.",
+        f"It has {what} {' and '.join(names) if values else names[0]!r} of {target.label}.",
         hint="An edge has the keys of its ends in the columns src and dst (or from and to).",
         data={"type": target.label, "property": names[0]},
     )

@@ -158,11 +158,11 @@ def load(
         LoadedType(
             target.label,
             "node" if isinstance(target, NodeTarget) else "edge",
-            *(count[each] for each in ("created", "updated", "unchanged", "removed")),
+            *(count[outcome] for outcome in ("created", "updated", "unchanged", "removed")),
         )
         for target, count in writer.counts.items()
     ]
-    done.sort(key=lambda each: each.kind == "edge")
+    done.sort(key=lambda loaded_type: loaded_type.kind == "edge")
     warnings = list(tx.warnings)
     if more := len(warnings) - WARNINGS_MAX if len(warnings) > WARNINGS_MAX else 0:
         warnings[WARNINGS_MAX:] = [f"There are {more} more warnings of this kind."]

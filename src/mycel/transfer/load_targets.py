@@ -187,7 +187,7 @@ class NodeTarget(_Target):
             raise self._bad_key(key, f"It is an array of {' and '.join(self.key)}, in this order.")
         types = (self.properties[name] for name in self.key)
         try:
-            texts = [_key_text(*each) for each in zip(types, parts, strict=True)]
+            texts = [_key_text(*pair) for pair in zip(types, parts, strict=True)]
             return texts[0] if len(texts) == 1 else orjson.dumps(texts).decode()
         except BadValue as error:
             raise self._bad_key(key, f"{error}.") from None
@@ -203,10 +203,10 @@ class NodeTarget(_Target):
         """The key as JSON: the reverse of `name_from_key`."""
         if self._text_key is not None or not self.key or (self.type, name) in ACTORS:
             return name
-        types = [self.properties[each] for each in self.key]
+        types = [self.properties[column] for column in self.key]
         if len(types) == 1:
             return from_text(types[0], name)
-        return [from_text(*each) for each in zip(types, orjson.loads(name), strict=True)]
+        return [from_text(*pair) for pair in zip(types, orjson.loads(name), strict=True)]
 
 
 class EdgeTarget(_Target):

@@ -74,11 +74,11 @@ class RowWriter:
         names: dict[str, list[str]] = {}
         for row in rows:
             names.setdefault(row.target.type, []).append(row.name)
-        found = concepts_there(self._tx, names)
+        concept_ids = concepts_there(self._tx, names)
         return {
-            row.identity: found[row.target.type, row.name]
-            for row in (rows if found else ())
-            if (row.target.type, row.name) in found
+            row.identity: concept_ids[row.target.type, row.name]
+            for row in (rows if concept_ids else ())
+            if (row.target.type, row.name) in concept_ids
         }
 
     def _create_nodes(self, rows: Sequence[NodeRow]) -> None:
@@ -101,11 +101,11 @@ class RowWriter:
         """Write edges with different identities; raises RowError about one of them."""
         self._begin([row for row, _, _ in joined])
         there = {} if self._mode == "append" else self._edges_there(joined)
-        fresh = [each for each in joined if _place(*each) not in there] if there else joined
+        fresh = [edge for edge in joined if _place(*edge) not in there] if there else joined
         self._create_edges(fresh)
-        for each in joined if there else ():
-            if (number := there.get(_place(*each))) is not None:
-                self._change(each[0], ids.proposition_id(number, each[0].target.predicate))
+        for edge in joined if there else ():
+            if (number := there.get(_place(*edge))) is not None:
+                self._change(edge[0], ids.proposition_id(number, edge[0].target.predicate))
 
     def _edges_there(self, joined: Sequence[JoinedEdge]) -> dict[tuple[str, str, str], int]:
         reader = self._tx.reader
@@ -118,10 +118,10 @@ class RowWriter:
             (ids.parse_id(subject), numbers[row.target.predicate], ids.parse_id(object_))
             for row, subject, object_ in joined
         ]
-        found = lookup.links_between(reader, places).items()
+        links = lookup.links_between(reader, places).items()
         return {
             (name(predicate), outer(subject), outer(object_)): number
-            for (subject, predicate, object_), number in found
+            for (subject, predicate, object_), number in links
         }
 
     def _create_edges(self, joined: Sequence[JoinedEdge]) -> None:

@@ -87,7 +87,9 @@ def getter(target: Target, column: str) -> Callable[[Any], Any]:
 def table_schema(graph_rows: GraphRows, catalog: Catalog, target: Target) -> Any:
     """The columns as a `pyarrow.Schema`."""
     pa = pyarrow()
-    declared = {each.name: each for each in catalog.arrow(target.label)} if target.is_typed else {}
+    declared = (
+        {field.name: field for field in catalog.arrow(target.label)} if target.is_typed else {}
+    )
     fields = []
     for name in columns(graph_rows, target):
         if name in declared:

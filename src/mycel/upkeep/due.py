@@ -67,13 +67,13 @@ class RetentionRules:
 
     def candidates(self, reader: Reader, now_us: int) -> list[int]:
         """The elements that may be due: every one that is due is among them."""
-        found = {*retention.expired(reader, now_us), *retention.with_own_rule(reader)}
+        numbers = {*retention.expired(reader, now_us), *retention.with_own_rule(reader)}
         for (is_link, name), rule in self._rules.items():
             kind = reader.find_predicate(name) if is_link else reader.find_type(name)
             if kind is not None and rule.start != EXPIRES_AT:
                 table = "proposition" if is_link else "concept"
-                found.update(retention.created_by(reader, table, kind, now_us - rule.after_us))
-        return sorted(found)
+                numbers.update(retention.created_by(reader, table, kind, now_us - rule.after_us))
+        return sorted(numbers)
 
     def judge(self, reader: Reader, element: Element, now_us: int) -> Due | None:
         """The end of an element that is due now; None if it is not due."""

@@ -50,19 +50,19 @@ def duplicate_pairs(reader: Reader) -> list[DuplicatePair]:
             names[concept.type, key].append(concept)
         for external in concept.ids:
             externals[concept.type, *external].append(concept)
-    found: dict[tuple[int, int], DuplicatePair] = {}
+    pairs: dict[tuple[int, int], DuplicatePair] = {}
     for (_, key, value), group in externals.items():
-        _add_pairs(found, group, f"both have the {key} {value!r}")
+        _add_pairs(pairs, group, f"both have the {key} {value!r}")
     for group in names.values():
-        _add_pairs(found, group, "both have the same name or alias")
+        _add_pairs(pairs, group, "both have the same name or alias")
     for concept in concepts:
         for acronym in concept.acronyms:
             for other in names.get((concept.type, acronym), ()):
-                _add_pairs(found, [concept, other], "one may be the acronym of the other")
-    return [found[place] for place in sorted(found)]
+                _add_pairs(pairs, [concept, other], "one may be the acronym of the other")
+    return [pairs[place] for place in sorted(pairs)]
 
 
-def _add_pairs(found: dict[tuple[int, int], DuplicatePair], group: list[_Named], why: str) -> None:
+def _add_pairs(pairs: dict[tuple[int, int], DuplicatePair], group: list[_Named], why: str) -> None:
     """Add pairs of the oldest of a group with each other one, unless they are known."""
     distinct = sorted({concept.number: concept for concept in group}.items())
     if len(distinct) > GROUP_MAX:
@@ -70,7 +70,7 @@ def _add_pairs(found: dict[tuple[int, int], DuplicatePair], group: list[_Named],
     (_, keep), *others = distinct
     for number, concept in others:
         is_certain = bool(keep.ids & concept.ids and keep.keys & concept.keys)
-        found.setdefault((keep.number, number), DuplicatePair(keep.number, number, why, is_certain))
+        pairs.setdefault((keep.number, number), DuplicatePair(keep.number, number, why, is_certain))
 
 
 def _read_concepts(reader: Reader) -> Iterator[_Named]:

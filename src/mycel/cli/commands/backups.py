@@ -48,11 +48,12 @@ def backup(
             backups = db.backup(target, force=force, full=full)
     else:
         backups = _back_up_folder(session, shared, target, force=force, full=full)
-    for each in backups:
-        done = "Copied" if each.is_new else "Up to date:"
-        message = f"{count(each.entries, 'journal entry')}, {each.size:,} bytes"
+    for report in backups:
+        done = "Copied" if report.is_new else "Up to date:"
+        message = f"{count(report.entries, 'journal entry')}, {report.size:,} bytes"
         session.out.say(
-            f"{done} {each.path} at {short(each.commit)} ({message}), verified.", each.to_dict()
+            f"{done} {report.path} at {short(report.commit)} ({message}), verified.",
+            report.to_dict(),
         )
 
 

@@ -56,16 +56,16 @@ def list_(session: Invocation) -> None:
     session.out.list(
         branches,
         ("", "branch", "commit", "time", "ahead", "behind", "merged"),
-        lambda each: (
-            "*" if each.name == used else "",
-            each.name,
-            _short(each),
-            each.time,
-            0 if each.is_merged else each.parting.ahead,
-            each.parting.behind,
-            "yes" if each.is_merged and each.parting.ahead else "",
+        lambda row: (
+            "*" if row.name == used else "",
+            row.name,
+            _short(row),
+            row.time,
+            0 if row.is_merged else row.parting.ahead,
+            row.parting.behind,
+            "yes" if row.is_merged and row.parting.ahead else "",
         ),
-        lambda each: each.to_dict() | {"in_use": each.name == used},
+        lambda row: row.to_dict() | {"in_use": row.name == used},
     )
 
 
@@ -77,9 +77,9 @@ def delete(session: Invocation, name: str, *, yes: bool) -> int:
     """Delete a branch. If it has commits that main lacks, you are asked first."""
     session.given["branch"] = MAIN
     with session.open() as db:
-        found = db.branches.get(name)
-        if name != MAIN and not found.is_merged and not yes:
-            lost = count(found.parting.ahead, "commit")
+        details = db.branches.get(name)
+        if name != MAIN and not details.is_merged and not yes:
+            lost = count(details.parting.ahead, "commit")
             if not confirmed(session, f"{name} has {lost} that main lacks. Delete it for good?"):
                 session.out.note("Nothing was deleted.")
                 return 1

@@ -143,14 +143,14 @@ def list_(session: Invocation) -> None:
     session.out.list(
         shipped,
         ("name", "title", "version", "applied", "description"),
-        lambda each: (
-            each.name,
-            each.title,
-            each.version,
-            applied.get(each.name),
-            each.description,
+        lambda row: (
+            row.name,
+            row.title,
+            row.version,
+            applied.get(row.name),
+            row.description,
         ),
-        lambda each: _capsule_fields(each, applied.get(each.name)),
+        lambda row: _capsule_fields(row, applied.get(row.name)),
     )
 
 
@@ -170,13 +170,13 @@ def presence(db: Graph, name: str) -> str:
     from mycel.kip import ast, parse
 
     command = parse(read(name))
-    found = {
+    presences = {
         _presence_of(db, block.matcher)
         for upsert in (command.upserts if isinstance(command, ast.Capsule) else ())
         for block in upsert.blocks
         if isinstance(block, ast.ConceptBlock)
     }
-    return found.pop() if len(found) == 1 else "partly"
+    return presences.pop() if len(presences) == 1 else "partly"
 
 
 def _presence_of(db: Graph, matcher: Any) -> str:

@@ -151,30 +151,30 @@ def get(
     exactly(words, 1, 2, form=f"mycel concept get {_CONCEPT}")
     with session.open(reading=True) as db:
         view: GraphView = db if as_of is None else db.as_of(as_of)
-        found = find_concept(view, *words) if len(words) == 2 else _concept(view, words[0])
+        element = find_concept(view, *words) if len(words) == 2 else _concept(view, words[0])
         if as_of is None:
-            warn_conflicts(session, db, [found.id])
-        named = _mentioned(db, found) if mentions else []
+            warn_conflicts(session, db, [element.id])
+        named = _mentioned(db, element) if mentions else []
     session.out.fields(
         (
-            ("id", found.id),
-            ("type", found.type),
-            ("name", found.name),
-            ("attributes", readable(found).attributes),
-            ("metadata", found.metadata),
-            ("version", found.version),
-            ("created", f"{when(found.created_at)} by {found.created_by}"),
-            ("updated", found.updated_at),
+            ("id", element.id),
+            ("type", element.type),
+            ("name", element.name),
+            ("attributes", readable(element).attributes),
+            ("metadata", element.metadata),
+            ("version", element.version),
+            ("created", f"{when(element.created_at)} by {element.created_by}"),
+            ("updated", element.updated_at),
             *((("mentions", ", ".join(named)),) if mentions else ()),
         ),
-        wire(found) | ({"mentions": named} if mentions else {}),
+        wire(element) | ({"mentions": named} if mentions else {}),
     )
 
 
-def _mentioned(db: Graph, found: Concept) -> list[str]:
+def _mentioned(db: Graph, element: Concept) -> list[str]:
     """The concepts that a text names, as arguments of this command."""
     with db.reading() as reader:
-        numbers = db.mentions_in(reader, found.number, MENTIONS_MAX)
+        numbers = db.mentions_in(reader, element.number, MENTIONS_MAX)
         others = reader.elements(numbers)
     label = labels(db)
     return [label(others[number].id) for number in numbers if number in others]
@@ -268,7 +268,8 @@ def merge(session: Invocation, element: str, into: str) -> None:
     with session.open() as db:
         knowledge = knowledge_of(session, db, session.root())
         source, target = (
-            node_reference(session, knowledge, each, for_writing=True) for each in (element, into)
+            node_reference(session, knowledge, reference, for_writing=True)
+            for reference in (element, into)
         )
         merged = knowledge.merge_nodes(source, target)
     moved = count(merged.relations, "edge")
@@ -379,24 +380,24 @@ def search(
         given = {name: value for name, value in options.items() if value is not None}
         given |= {f"type{at}": name for at, name in enumerate(types)}
         hits = _search(session, db, question, elements, given, limit, archived=include_archived)
-        found = [_Found(view.get(hit["id"]), hit["metadata"]) for hit in hits]
-        warn_conflicts(session, db, (each.element.id for each in found))
+        answers = [_Found(view.get(hit["id"]), hit["metadata"]) for hit in hits]
+        warn_conflicts(session, db, (answer.element.id for answer in answers))
         label = labels(view)
-        is_mixed = len({each.kind for each in found}) > 1
+        is_mixed = len({answer.kind for answer in answers}) > 1
         session.out.list(
-            found,
+            answers,
             ("kind", "id", "score", "type", "text"),
-            lambda each: (
-                each.kind if is_mixed else "",
-                each.element.id,
-                f"{each.score:.2f}",
-                _type(each.element),
-                each.with_caveats(_text(each.element, label, question)),
+            lambda answer: (
+                answer.kind if is_mixed else "",
+                answer.element.id,
+                f"{answer.score:.2f}",
+                _type(answer.element),
+                answer.with_caveats(_text(answer.element, label, question)),
             ),
-            lambda each: (
-                wire(each.element)
-                | {"score": each.score, "kind": each.kind}
-                | ({"caveats": each.caveats} if each.caveats else {})
+            lambda answer: (
+                wire(answer.element)
+                | {"score": answer.score, "kind": answer.kind}
+                | ({"caveats": answer.caveats} if answer.caveats else {})
             ),
             empty="Nothing was found.",
         )

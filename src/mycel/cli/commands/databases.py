@@ -328,18 +328,20 @@ def _server(place: WorkspaceLocation) -> Finding:
 def _installation() -> Iterator[Finding]:
     import mycel
 
-    found = f"{platform.python_version()} ({platform.system()} {platform.machine()})"
+    python = f"{platform.python_version()} ({platform.system()} {platform.machine()})"
     is_old = sys.version_info < (3, 11)
-    yield _finding("Python", found, f"{found}; 3.11 is needed" if is_old else None)
+    yield _finding("Python", python, f"{python}; 3.11 is needed" if is_old else None)
     yield Finding("ok", "Mycel", f"{mycel.__version__} in {Path(mycel.__file__).parent}")
 
 
 def _engine(sqlite_version: str, apsw_version: str) -> Finding:
     parts = tuple(int(part) for part in apsw_version.split(".")[:2])
     needed = ".".join(str(part) for part in APSW_MIN)
-    found = f"{sqlite_version} through apsw {apsw_version}"
+    libraries = f"{sqlite_version} through apsw {apsw_version}"
     is_old = parts < APSW_MIN
-    return _finding("SQLite", found, f"{found}; apsw {needed} is needed" if is_old else None)
+    return _finding(
+        "SQLite", libraries, f"{libraries}; apsw {needed} is needed" if is_old else None
+    )
 
 
 def _extras() -> Finding:
@@ -375,16 +377,26 @@ def _port() -> Finding:
 def _clients(folder: Path) -> Iterator[Finding]:
     """Entries of ours in clients' files, and whether they work."""
     known = [
-        each
+        registration
         for client in programs.known_clients(folder)
-        for each in config_files.registered(client)
+        for registration in config_files.registered(client)
     ]
-    for each in known:
-        trouble = each.trouble or (_startable(each.command, folder) if each.url is None else None)
-        entry = f"{each.client.path}, {each.name}," if each.name else str(each.client.path)
-        well = f"asks {each.url}" if each.url else f"starts {shlex.join(each.command)}"
+    for registration in known:
+        trouble = registration.trouble or (
+            _startable(registration.command, folder) if registration.url is None else None
+        )
+        entry = (
+            f"{registration.client.path}, {registration.name},"
+            if registration.name
+            else str(registration.client.path)
+        )
+        well = (
+            f"asks {registration.url}"
+            if registration.url
+            else f"starts {shlex.join(registration.command)}"
+        )
         status: Status = "ok" if trouble is None else "warn"
-        yield Finding(status, each.client.title, f"{entry} {trouble or well}")
+        yield Finding(status, registration.client.title, f"{entry} {trouble or well}")
     for name, path, command in connected_hooks():
         program = shlex.split(command)[0]
         trouble = f"calls {program}, which does not exist; `mycel install` repairs it"

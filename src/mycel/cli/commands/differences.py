@@ -37,11 +37,11 @@ def diff(
     that differ, and texts by their lines. A link is shown under the path of its subject.
     """
     with session.open(reading=True) as db:
-        found = db.history.diff(a, b, paths=paths)
+        difference = db.history.diff(a, b, paths=paths)
     if stat:
-        _stat(session.out, found)
+        _stat(session.out, difference)
     else:
-        show_diff(session.out, found)
+        show_diff(session.out, difference)
 
 
 @click.command(cls=Command)
@@ -111,16 +111,18 @@ def _stat(out: Output, diff: Diff) -> None:
         name = str(change.identity.get("predicate") or change.identity.get("type"))
         counts.setdefault(name, Counter())[change.kind] += 1
     if out.as_json:
-        out.object(diff.counts | {"types": {name: dict(found) for name, found in counts.items()}})
+        out.object(
+            diff.counts | {"types": {name: dict(by_kind) for name, by_kind in counts.items()}}
+        )
         return
     width = max(map(len, counts), default=0)
     most = max((count.total() for count in counts.values()), default=0)
-    for name, found in sorted(counts.items()):
+    for name, by_kind in sorted(counts.items()):
         bar = "".join(
-            out.style(sign * _share(found[kind], most), fg=_COLOURS[sign])
+            out.style(sign * _share(by_kind[kind], most), fg=_COLOURS[sign])
             for kind, sign in SIGNS.items()
         )
-        out.line(f"{visible(name).ljust(width)}  {found.total():>6}  {bar}")
+        out.line(f"{visible(name).ljust(width)}  {by_kind.total():>6}  {bar}")
     out.line(counted(diff) or "No differences.")
 
 

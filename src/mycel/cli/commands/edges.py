@@ -181,14 +181,14 @@ def _list(
         session.out.list(
             islice(edges, limit),
             ("id", "source", "predicate", "target", "weight", "data", *state),
-            lambda found: (
-                found.id,
-                label(found.src),
-                found.predicate,
-                label(found.dst),
-                found.weight,
-                found.data or None,
-                *((_removal(found),) if tombstoned else ()),
+            lambda link: (
+                link.id,
+                label(link.src),
+                link.predicate,
+                label(link.dst),
+                link.weight,
+                link.data or None,
+                *((_removal(link),) if tombstoned else ()),
             ),
             wire,
             empty="No edges.",
@@ -270,6 +270,6 @@ def _by_id(view: GraphView, text: str) -> Proposition:
     return element
 
 
-def _removal(found: Proposition) -> str | None:
-    at = found.tombstoned_at
-    return None if at is None else f"{when(at)} by {found.tombstoned_by}"
+def _removal(link: Proposition) -> str | None:
+    at = link.tombstoned_at
+    return None if at is None else f"{when(at)} by {link.tombstoned_by}"

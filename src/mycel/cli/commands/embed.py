@@ -54,17 +54,17 @@ def rebuild(session: Invocation) -> None:
         _show(session.out, db.embeddings.rebuild(report=report))
 
 
-def _show(out: Output, found: EmbeddingStatus) -> None:
-    dimensions = found.dimensions
+def _show(out: Output, embedding: EmbeddingStatus) -> None:
+    dimensions = embedding.dimensions
     out.fields(
         (
-            ("embedder", found.embedder),
-            ("model", found.model),
+            ("embedder", embedding.embedder),
+            ("model", embedding.model),
             ("dimensions", dimensions),
-            ("embedded", count(found.embedded, "concept")),
-            ("pending", count(found.pending, "concept")),
-            ("size", f"{found.bytes:,} bytes"),
-            ("error", found.error),
+            ("embedded", count(embedding.embedded, "concept")),
+            ("pending", count(embedding.pending, "concept")),
+            ("size", f"{embedding.bytes:,} bytes"),
+            ("error", embedding.error),
         ),
-        found._asdict(),
+        embedding._asdict(),
     )

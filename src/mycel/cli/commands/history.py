@@ -44,12 +44,12 @@ def log(session: Invocation, /, limit: int, **conditions: Any) -> None:
     session.out.list(
         entries[:limit],
         ("commit", "time", "actor", "changes", "message"),
-        lambda each: (
-            short(each.commit),
-            each.time,
-            each.actor,
-            each.changes,
-            with_short_hashes(each.message),
+        lambda transaction: (
+            short(transaction.commit),
+            transaction.time,
+            transaction.actor,
+            transaction.changes,
+            with_short_hashes(transaction.message),
         ),
         empty="No transactions.",
     )
@@ -74,16 +74,18 @@ def tag(session: Invocation, name: str | None, commit: int | str | None, *, dele
             session.out.list(
                 db.history.tags().items(),
                 ("tag", "commit"),
-                lambda each: (each[0], short(each[1])),
-                lambda each: {"tag": each[0], "commit": each[1]},
+                lambda pair: (pair[0], short(pair[1])),
+                lambda pair: {"tag": pair[0], "commit": pair[1]},
                 empty="No tags.",
             )
         elif delete:
             db.history.untag(name)
             session.out.say(f"{name} is no tag any more.", {"tag": name, "commit": None})
         else:
-            found = db.history.tag(name, commit)
-            session.out.say(f"{name} is {short(found)}.", {"tag": name, "commit": found})
+            commit_hash = db.history.tag(name, commit)
+            session.out.say(
+                f"{name} is {short(commit_hash)}.", {"tag": name, "commit": commit_hash}
+            )
 
 
 @click.command(cls=Command)

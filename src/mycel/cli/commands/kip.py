@@ -76,13 +76,13 @@ def kip(
         return
     is_typed = bool(command) and command != ("-",)
     text = " ".join(command) if is_typed else read_text(file or "-", CAPSULE_BYTES_MAX)
-    each = _separated(text)
-    asks = readonly or all(first_word(one) in (*READING, EXPLAIN) for one in each)
-    if timeout is None and all(first_word(one) == "SEARCH" for one in each):
+    statements = _separated(text)
+    asks = readonly or all(first_word(one) in (*READING, EXPLAIN) for one in statements)
+    if timeout is None and all(first_word(one) == "SEARCH" for one in statements):
         how["timeout_s"] = inf  # As in `mycel search`.
     in_short = False
     with session.open(reading=asks, **how) as db:
-        for one in each:
+        for one in statements:
             with parameters_by("--param"), _as_typed_here(text if is_typed else ""):
                 done = execute(db, one, values, readonly=readonly, dry_run=dry_run)
             in_short |= answer(session.out, one, done.result, labels(db), changed=done.changed)

@@ -118,11 +118,11 @@ def _open_merge(db: Graph, merge_id: str | None) -> Merge | None:
 
 def _policy(words: tuple[str, ...]) -> dict[str, str] | None:
     """The policies of the options: one for all values, others for single properties."""
-    found: dict[str, str] = {}
-    for each in words:
-        key, equals, word = each.rpartition("=")
-        found[key if equals else "*"] = word
-    return found or None
+    policies: dict[str, str] = {}
+    for argument in words:
+        key, equals, word = argument.rpartition("=")
+        policies[key if equals else "*"] = word
+    return policies or None
 
 
 def _report(session: Invocation, done: Merge, *, dry_run: bool = False) -> int:
@@ -162,21 +162,21 @@ def conflicts(session: Invocation, *, conflict: str | None, element: str | None)
     """
     with session.open(reading=True) as db:
         merges = {merge.id: merge for merge in db.merges}
-        found = (
+        matches = (
             db.merges.conflicts()
             if element is None
             else db.merges.conflicts(resolve_element(db, element))
         )
     if conflict is not None:
-        found = [each for each in found if each.id.startswith(conflict)]
-    left = [conflict for conflict in found if conflict.resolution is None]
+        matches = [match for match in matches if match.id.startswith(conflict)]
+    left = [conflict for conflict in matches if conflict.resolution is None]
     if session.as_json:
-        for each in found:
-            session.out.object(each.to_dict())
+        for match in matches:
+            session.out.object(match.to_dict())
         return CONFLICTS if left else 0
-    for each in found:
-        _show_conflict(session.out, each, merges[each.merge])
-    if not found:
+    for match in matches:
+        _show_conflict(session.out, match, merges[match.merge])
+    if not matches:
         session.out.note("There are no conflicts.")
     elif left:
         session.out.note(f"{count(len(left), 'conflict')} to decide: `mycel resolve ID ours`.")
@@ -249,7 +249,9 @@ def _edited(session: Invocation, db: Graph, conflict: str) -> tuple[str, str, An
     """The conflict, the word and the value of an edited file; None if nothing is to be done."""
     from mycel.cli.console.conflict_editor import NothingEdited, edited_value
 
-    conflicts = [each for each in db.merges.conflicts() if each.id.startswith(conflict)]
+    conflicts = [
+        candidate for candidate in db.merges.conflicts() if candidate.id.startswith(conflict)
+    ]
     if len(conflicts) != 1:
         raise click.UsageError(f"{conflict!r} names {len(conflicts)} conflicts: `mycel conflicts`.")
     try:
@@ -275,11 +277,11 @@ def choices(session: Invocation, *, commit: int | str | None, undo: str | None) 
             made = db.merges.undo_choice(undo)
             session.out.say(f"Took the other value, in {made}.", {"commit": made})
             return
-        found = db.merges.choices(commit)
+        rows = db.merges.choices(commit)
     session.out.list(
-        found,
+        rows,
         ("id", "element", "value", "rule", "reason"),
-        lambda each: (each.id, each.label, _where(each), each.rule, each.reason),
+        lambda choice: (choice.id, choice.label, _where(choice), choice.rule, choice.reason),
     )
 
 

@@ -168,9 +168,13 @@ def status(session: Invocation) -> int:
     from mycel.mirror.mirror import Mirror
 
     with session.open(reading=True) as db:
-        found = Mirror(db).status()
-    _tell(session, found, f"{found.folder}, branch {found.branch}, at entry {found.seq}.")
-    return 1 if found.problem else 0
+        mirror_status = Mirror(db).status()
+    _tell(
+        session,
+        mirror_status,
+        f"{mirror_status.folder}, branch {mirror_status.branch}, at entry {mirror_status.seq}.",
+    )
+    return 1 if mirror_status.problem else 0
 
 
 @mirror.command("push", cls=Command)
@@ -280,13 +284,13 @@ def _describe_import(imported: Imported) -> str:
     if merge is None:
         return f"{files}: no node or relation changes."
     if merge.status == "conflicts":
-        found = [f"  {conflict.label}: {conflict.reason}" for conflict in merge.conflicts]
-        title = f"{files}; {count(len(found), 'conflict')} in the merge {merge.id}:"
+        lines = [f"  {conflict.label}: {conflict.reason}" for conflict in merge.conflicts]
+        title = f"{files}; {count(len(lines), 'conflict')} in the merge {merge.id}:"
         after = (
             "`mycel resolve ID ours|theirs|base` decides one (`mycel conflicts` shows the ids), "
             "`mycel merge --continue` commits; then `mycel mirror push` goes on."
         )
-        return "\n".join([title.replace("  ", " "), *found, after])
+        return "\n".join([title.replace("  ", " "), *lines, after])
     changes = ", ".join(f"{number} {kind}" for kind, number in imported.counts.items() if number)
     return f"{files}: {changes or 'nothing to change in the graph'}."
 

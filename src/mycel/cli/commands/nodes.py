@@ -155,7 +155,12 @@ def ls(session: Invocation, path: str) -> None:
     session.out.list(
         childs[:CHILDREN_SHOWN],
         ("path", "type", "below", "name"),
-        lambda each: (each.path + "/" * bool(each.below), each.type, each.below or None, each.name),
+        lambda child: (
+            child.path + "/" * bool(child.below),
+            child.type,
+            child.below or None,
+            child.name,
+        ),
         empty=f"Nothing is below {path}." if path else "The workspace is empty.",
     )
     if len(childs) > CHILDREN_SHOWN and not session.as_json:

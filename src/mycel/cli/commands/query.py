@@ -78,8 +78,8 @@ def show(session: Invocation, *, name: str) -> None:
     from mycel.queries.descriptor import descriptor
 
     with session.open(reading=True) as db:
-        found, catalog = db.queries.get(name), db.schema.catalog
-    session.out.say(found.text, descriptor(found, catalog))
+        named_query, catalog = db.queries.get(name), db.schema.catalog
+    session.out.say(named_query.text, descriptor(named_query, catalog))
 
 
 @query.command()

@@ -199,11 +199,11 @@ def hidden(session: Invocation) -> None:
     They come back when they are declared again, by `schema apply` or `schema restore`.
     """
     with session.open(reading=True) as db:
-        found = db.schema.hidden()
+        parts = db.schema.hidden()
     session.out.list(
-        found,
+        parts,
         ("name", "rows", "last seen at", "declaration"),
-        lambda each: (each.name, each.rows, each.seq, " ".join(each.declaration.split())),
+        lambda part: (part.name, part.rows, part.seq, " ".join(part.declaration.split())),
         empty="Nothing is hidden.",
     )
 
@@ -236,7 +236,7 @@ def discard(session: Invocation, names: tuple[str, ...], yes: bool) -> int:
     session.out.list(
         gone,
         ("discarded", "rows"),
-        lambda each: (each.name, each.rows),
+        lambda part: (part.name, part.rows),
     )
     return 0
 
@@ -273,7 +273,13 @@ def history(session: Invocation) -> None:
     session.out.list(
         versions,
         ("seq", "time", "actor", "changes", "schema"),
-        lambda each: (each.seq, each.time, each.actor, len(each.steps), each.ir_hash),
+        lambda version: (
+            version.seq,
+            version.time,
+            version.actor,
+            len(version.steps),
+            version.ir_hash,
+        ),
         empty="No schema was ever applied.",
     )
 

@@ -329,8 +329,8 @@ def serve(
                 on_stop=lambda: tell(session, "Stopping.", "stopping"),
             )
     finally:
-        for each in sockets:
-            each.close()
+        for listener in sockets:
+            listener.close()
     say_stopped(session)
 
 

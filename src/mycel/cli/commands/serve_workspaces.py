@@ -135,8 +135,8 @@ class TeamServer:
                     on_stop=lambda: tell(session, "Stopping.", "stopping"),
                 )
         finally:
-            for each in sockets:
-                each.close()
+            for listener in sockets:
+                listener.close()
         say_stopped(session)
 
     def _issuers(self) -> TrustedIssuers | None:

@@ -83,16 +83,16 @@ def _tell(out: Output, loaded: Loaded) -> None:
         loaded.types,
         ("type", "rows", "created", "updated", "unchanged", "removed"),
         _row,
-        lambda each: each._asdict(),
+        lambda loaded_type: loaded_type._asdict(),
         empty="There were no rows.",
     )
     out.warn(loaded.warnings)
 
 
-def _row(each: LoadedType) -> tuple[object, ...]:
+def _row(loaded_type: LoadedType) -> tuple[object, ...]:
     # Where nothing happened, nothing is said.
-    done = (each.created, each.updated, each.unchanged, each.removed)
-    return each.name, each.rows, *(number or None for number in done)
+    done = (loaded_type.created, loaded_type.updated, loaded_type.unchanged, loaded_type.removed)
+    return loaded_type.name, loaded_type.rows, *(number or None for number in done)
 
 
 @contextmanager

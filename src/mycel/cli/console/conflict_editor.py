@@ -91,7 +91,7 @@ def _body(told: Mapping[str, Any]) -> str:
     if is_text(told):
         return text_of(value) + "\n"
     if told["kind"] == "constraint":
-        value = {each["label"]: "ours" for each in told.get("rows", ())}
+        value = {row["label"]: "ours" for row in told.get("rows", ())}
     elif isinstance(value, dict) and "attributes" in value and not told.get("field"):
         value = {key: value[key] for key in ("attributes", "metadata", "weight") if key in value}
     return json.dumps(value, ensure_ascii=False, indent=2) + "\n"

@@ -18,9 +18,9 @@ def warn_conflicts(session: Invocation, db: Graph, elements: Iterable[str]) -> N
     from mycel.store.query.merges import open_conflicts
 
     with db.reading() as reader:
-        found = open_conflicts(reader, {ids.parse_id(element) for element in elements})
+        by_element = open_conflicts(reader, {ids.parse_id(element) for element in elements})
     session.out.warn(
         f"In conflict: {place(conflict)}. `mycel conflicts {conflict['id']}` shows the versions."
-        for conflicts in found.values()
+        for conflicts in by_element.values()
         for conflict in conflicts
     )

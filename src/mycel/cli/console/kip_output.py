@@ -94,7 +94,7 @@ def _show(
         case "EXPLAIN", {"command": _}:
             _explain(out, value)
         case "DESCRIBE", _:
-            names = isinstance(value, list) and all(isinstance(each, str) for each in value)
+            names = isinstance(value, list) and all(isinstance(name, str) for name in value)
             for line in map(text, value) if names else outline(value):
                 out.line(line)
         case _, {"valid": True, "would": would}:
@@ -111,18 +111,25 @@ def _find(out: Output, result: Result, label: Callable[[str], str]) -> None:
         out.note("No rows.")
 
 
-def _search(out: Output, found: Sequence[Mapping[str, Any]], label: Callable[[str], str]) -> None:
-    rows = [[f"{each['metadata']['_score']:.2f}", text(each, label)] for each in found]
+def _search(out: Output, hits: Sequence[Mapping[str, Any]], label: Callable[[str], str]) -> None:
+    rows = [[f"{hit['metadata']['_score']:.2f}", text(hit, label)] for hit in hits]
     if rows:
         out.table(["score", "element"], rows)
     else:
         out.note("Nothing was found.")
 
 
-def _traverse(out: Output, found: Sequence[Mapping[str, Any]], label: Callable[[str], str]) -> None:
+def _traverse(
+    out: Output, visits: Sequence[Mapping[str, Any]], label: Callable[[str], str]
+) -> None:
     rows = [
-        [f"{each['cost']:g}", str(each["hops"]), text(each["node"], label), visible(each["reason"])]
-        for each in found
+        [
+            f"{visit['cost']:g}",
+            str(visit["hops"]),
+            text(visit["node"], label),
+            visible(visit["reason"]),
+        ]
+        for visit in visits
     ]
     out.table(["cost", "hops", "element", "why"], rows)
 
@@ -171,9 +178,9 @@ def statement_lines(sql: str) -> list[str]:
     """
     depth = 0
 
-    def part(found: re.Match[str]) -> str:
+    def part(match: re.Match[str]) -> str:
         nonlocal depth
-        piece = found[0]
+        piece = match[0]
         depth += (piece == "(") - (piece == ")")
         return "\n" if piece == " " and depth == 0 else piece
 
@@ -191,7 +198,9 @@ def format_write_effect(value: Any, *, changed: bool = True) -> str:
     if not isinstance(value, Mapping):
         return text(value)
     if "blocks" not in value:
-        return ", ".join(f"{key.replace('_', ' ')}: {text(each)}" for key, each in value.items())
+        return ", ".join(
+            f"{key.replace('_', ' ')}: {text(effect)}" for key, effect in value.items()
+        )
     concepts, links = value["upsert_concept_nodes"], value["upsert_proposition_links"]
     ids = [*concepts, *links]
     message = f"{count(value['blocks'], 'block')}: {name_few(ids, _IDS_SHOWN)}"
@@ -232,18 +241,18 @@ def outline(value: Any) -> Iterator[str]:
     if flat is not None:
         yield from flat.split("\n")
     elif isinstance(value, Mapping):
-        for key, each in value.items():
-            inner = _flat(each)
+        for key, member in value.items():
+            inner = _flat(member)
             if inner is None:
                 yield f"{visible(key)}:"
-                yield from (f"{_INDENT}{line}" for line in outline(each))
+                yield from (f"{_INDENT}{line}" for line in outline(member))
             else:
                 first, *rest = inner.split("\n")
                 yield f"{visible(key)}: {first}"
                 yield from (f"{_INDENT}{line}" for line in rest)
     else:
-        for each in value:
-            first, *rest = outline(each)
+        for member in value:
+            first, *rest = outline(member)
             yield f"- {first}"
             yield from (f"{_INDENT}{line}" for line in rest)
 
@@ -252,7 +261,7 @@ def _flat(value: Any) -> str | None:
     """The value on one line; None if it needs several."""
     if not value or not isinstance(value, (Mapping, list)):
         return text(value)
-    if isinstance(value, list) and not any(isinstance(each, (Mapping, list)) for each in value):
+    if isinstance(value, list) and not any(isinstance(member, (Mapping, list)) for member in value):
         joined = ", ".join(map(text, value))
         return joined if len(joined) <= _INLINE_CHARACTERS and "\n" not in joined else None
     return None

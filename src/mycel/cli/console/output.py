@@ -208,7 +208,7 @@ def wire(element: Element) -> dict[str, Any]:
 
 def visible(text: str) -> str:
     """Text whose control characters are written out; line feeds and tabs stay."""
-    return _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+    return _CONTROL.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
 
 
 def json_line(wire: Mapping[str, Any], encoding: str | None) -> str:

@@ -51,8 +51,12 @@ def impossible_step(step: SchemaStep) -> Conflict:
     payload = step.to_dict()
     message = f"{payload.get('entity', '')}: {payload.get('reason', '')}"
     rows = [
-        {"element": each.get("id"), "label": each["instance"], "message": each["message"]}
-        for each in payload.get("violations", ())
+        {
+            "element": violation.get("id"),
+            "label": violation["instance"],
+            "message": violation["message"],
+        }
+        for violation in payload.get("violations", ())
     ]
     return constraint_conflict(str(payload.get("entity", "schema")), message, rows)
 
@@ -76,7 +80,7 @@ def violation_conflict(
     here = {made: number for number, made in reached.numbers.items() if made != GONE}
     data = error.data
     outer = [*data.get("elements", ()), *([data["id"]] if "id" in data else ())]
-    numbers = [ids.parse_id(each) for each in dict.fromkeys(outer)]
+    numbers = [ids.parse_id(id_) for id_ in dict.fromkeys(outer)]
     about = {"message": error.message, "code": error.code}
     rows = []
     for number in numbers:
@@ -129,11 +133,11 @@ def _links_from(
         and (element.predicate, element.ends[0]) == (predicate, number)
     ]
     names = _with_ends(tx, plan, links)
-    found: dict[str, str | None] = {}
+    by_label: dict[str, str | None] = {}
     for link in links:
         label = label_of(identity_of(link, names))
-        found.setdefault(label, link.id if link.number < NEW else None)
-    return found
+        by_label.setdefault(label, link.id if link.number < NEW else None)
+    return by_label
 
 
 def _with_ends(tx: Transaction, plan: MergePlan, elements: Iterable[Element]) -> dict[int, Element]:

@@ -81,7 +81,7 @@ def _with(value: Any, path: list[str], new: Any) -> Any:
         return new
     key, *rest = path
     changed = {**value, key: _with(value.get(key, ABSENT), rest, new)}
-    return {each: item for each, item in changed.items() if item is not ABSENT}
+    return {name: item for name, item in changed.items() if item is not ABSENT}
 
 
 def _choice(told: Mapping[str, Any], commit: str) -> Choice:

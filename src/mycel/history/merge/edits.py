@@ -116,8 +116,8 @@ class EditSides(MergeTarget):
     # The states.
 
     def base(self, numbers: Iterable[int]) -> Mapping[int, Base]:
-        found = self._before.elements(number for number in numbers if number < NEW)
-        return {number: Base(each) for number, each in found.items()}
+        elements = self._before.elements(number for number in numbers if number < NEW)
+        return {number: Base(element) for number, element in elements.items()}
 
     def schemas(self) -> tuple[Catalog, Catalog, Catalog]:
         before = schema_at(self._before)
@@ -131,7 +131,7 @@ class EditSides(MergeTarget):
             and element.type in META_TYPES
             and (declared := declaration(element.attributes)) is not None
         ]
-        gone = {number for number, each in self._edited.items() if each is None}
+        gone = {number for number, version in self._edited.items() if version is None}
         kept = {type_name.identity: type_name for type_name in before.types}
         for element in self._before.elements(gone).values():
             was = declaration(element.attributes) if element.type in META_TYPES else None
@@ -142,16 +142,14 @@ class EditSides(MergeTarget):
 
     def theirs(self, numbers: Iterable[int]) -> Mapping[int, Element]:
         wanted = {*numbers}
-        found = dict(
-            self._before.elements(
-                each for each in wanted if each < NEW and each not in self._edited
-            )
+        elements = dict(
+            self._before.elements(n for n in wanted if n < NEW and n not in self._edited)
         )
         for number in wanted & self._edited.keys():
             edited = self._edited[number]
             if edited is not None:
-                found[number] = edited
-        return found
+                elements[number] = edited
+        return elements
 
     def definition(self, meta_type: str, name: str) -> Concept | None:
         edited = self._edited.get(self._numbers.get((meta_type, name), 0))
@@ -164,7 +162,7 @@ class EditSides(MergeTarget):
             for element in self._edited.values()
             if isinstance(element, Proposition) and number in element.ends
         ]
-        gone = {each for each, element in self._edited.items() if element is None}
+        gone = {n for n, element in self._edited.items() if element is None}
         return sorted({*stored, *made} - gone)
 
     def origin(self, side: str, number: int, place: Place) -> Origin:
@@ -269,10 +267,10 @@ class EditSides(MergeTarget):
     def _end(self, key: Any, *, make: bool) -> int | None:
         if isinstance(key, Mapping) and "predicate" in key:
             ends = self._ends(key, make=make)
-            found = None if ends is None else self._link_number(*ends)
-            if found is None and make:
+            number = None if ends is None else self._link_number(*ends)
+            if number is None and make:
                 raise NotFound("An end of a link is itself a link that was not there.")
-            return found
+            return number
         type_, name = _concept_key(key)
         known = self._numbers.get((type_, name))
         if known is not None:
@@ -399,8 +397,8 @@ def _new_concept(type_: str, name: str) -> Concept:
 
 def _new_link(subject: int, predicate: str, object_: int) -> Proposition:
     ends = (
-        ids.concept_id(each) if ids.is_concept(each) else ids.proposition_id(each, "link")
-        for each in (subject, object_)
+        ids.concept_id(number) if ids.is_concept(number) else ids.proposition_id(number, "link")
+        for number in (subject, object_)
     )
     return Proposition(
         NEW + 1, next(ends), predicate, next(ends), 1.0, "{}", "{}", 0, 0, 0, "", 0, 0

@@ -168,7 +168,7 @@ class ElementMerge:
                 merged[place] = settle(*sides, ask)
         for key in sorted(keys_of(base | ours | theirs, "attributes")):
             place = ("attributes", key)
-            sides = tuple(each.get(place, ABSENT) for each in (base, ours, theirs))
+            sides = tuple(side.get(place, ABSENT) for side in (base, ours, theirs))
             word = self._context.rules.word(type_, key)
             merged[place] = self._attribute(key, *sides, word or declared.get(key), word is None)
         if WEIGHT in ours:
@@ -176,7 +176,7 @@ class ElementMerge:
             merged[WEIGHT] = settle(*sides, partial(self._weight, Contest("value", (), *sides)))
         for key in sorted(keys_of(base | ours | theirs, "metadata")):
             place = ("metadata", key)
-            sides = tuple(each.get(place, ABSENT) for each in (base, ours, theirs))
+            sides = tuple(side.get(place, ABSENT) for side in (base, ours, theirs))
             contest = Contest("value", (key,), *sides)
             merged[place] = settle(*sides, partial(self._metadata, key, contest))
         return merged
@@ -239,9 +239,9 @@ class ElementMerge:
             metadata = {} if element is None else element.metadata
             before = {} if base is None else base.values
             news = frozenset(
-                each
-                for each, value in metadata.items()
-                if not equal_values(before.get(("metadata", each), ABSENT), value)
+                name
+                for name, value in metadata.items()
+                if not equal_values(before.get(("metadata", name), ABSENT), value)
             )
             origin = partial(self._context.origin, side, number, place)
             return Evidence(metadata, news, commit, origin)
@@ -347,8 +347,8 @@ def edited(element: Element, value: Mapping[str, Any], number: int) -> Element:
     values = values_of(element)
     for field in ("attributes", "metadata"):
         if field in value:
-            values = {place: each for place, each in values.items() if place[0] != field}
-            values |= {(field, key): each for key, each in value[field].items()}
+            values = {place: content for place, content in values.items() if place[0] != field}
+            values |= {(field, key): content for key, content in value[field].items()}
     for field in ("type", "name", "predicate", "weight"):
         if field in value and (field, "") in values:
             values[field, ""] = value[field]
@@ -356,15 +356,15 @@ def edited(element: Element, value: Mapping[str, Any], number: int) -> Element:
 
 
 def _without_metadata(values: Mapping[Place, Any]) -> Values:
-    return {place: each for place, each in values.items() if place[0] != "metadata"}
+    return {place: value for place, value in values.items() if place[0] != "metadata"}
 
 
 def _united(base: Any, ours: Any, theirs: Any) -> Any:
     """The items of either side that neither has dropped; a single one as the sides have it."""
-    united = merge_sets(*(_value_list(each) for each in (base, ours, theirs)))
+    united = merge_sets(*(_value_list(side) for side in (base, ours, theirs)))
     if not united and ABSENT in (ours, theirs):
         return ABSENT
-    has_list = any(isinstance(each, list) for each in (ours, theirs))
+    has_list = any(isinstance(side, list) for side in (ours, theirs))
     return united if has_list or len(united) > 1 else united[0]
 
 

@@ -142,7 +142,9 @@ def apply_draft(tx: Transaction, draft: MergeDraft) -> ReachedState:
         try:
             tx.check()
         except MycelError as error:
-            errors = [each for each in apart(error) if not broken or not is_too_few(each)]
+            errors = [
+                violation for violation in apart(error) if not broken or not is_too_few(violation)
+            ]
             broken += [violation_conflict(tx, draft.plan, reached, error) for error in errors]
     if broken:
         raise BrokenError(tuple({conflict.id: conflict for conflict in broken}.values()))
@@ -214,10 +216,10 @@ def _matches(tx: Transaction, draft: MergeDraft, reached: ReachedState) -> Mappi
 
     Those of purged elements are kept too: the source, or what merges it, may still have them.
     """
-    found = {there: reached.numbers.get(here, here) for there, here in draft.matches.items()}
-    alive = tx.reader.elements(each for each in found.values() if 0 < each < NEW)
+    matches = {there: reached.numbers.get(here, here) for there, here in draft.matches.items()}
+    alive = tx.reader.elements(here for here in matches.values() if 0 < here < NEW)
     known = alive.keys() | {number for _, number in purged_after(tx.reader, 0)}
-    return {there: here for there, here in found.items() if here in known}
+    return {there: here for there, here in matches.items() if here in known}
 
 
 def keep_draft(tx: Transaction, seq: int, draft: MergeDraft, reached: ReachedState) -> None:
@@ -239,7 +241,7 @@ def keep_draft(tx: Transaction, seq: int, draft: MergeDraft, reached: ReachedSta
     keep_origins(tx, seq, origins)
 
 
-def merge_row(each: Conflict | Choice) -> merges.MergeRow:
+def merge_row(about: Conflict | Choice) -> merges.MergeRow:
     """A conflict or a choice as it is stored."""
-    number = None if each.element is None else ids.parse_id(each.element)
-    return merges.MergeRow(each.id, number, each.to_dict())
+    number = None if about.element is None else ids.parse_id(about.element)
+    return merges.MergeRow(about.id, number, about.to_dict())

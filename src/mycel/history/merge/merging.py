@@ -109,7 +109,9 @@ class Merging:
         self._store.check_idle("Merge after the transaction.")
 
         def work() -> Merge:
-            known = next((each for each in self._requests() if each.source == request.source), None)
+            known = next(
+                (other for other in self._requests() if other.source == request.source), None
+            )
             if known is None:
                 return self._run(request, dry_run=False, by=by)
             again = request._replace(
@@ -321,7 +323,7 @@ class Merging:
     def _requests(self) -> list[Request]:
         with self._store.reading() as reader:
             stored = opened(reader)
-        return [Request.from_dict(each) for each in stored if each["into"] == self._into]
+        return [Request.from_dict(payload) for payload in stored if payload["into"] == self._into]
 
     def _keep(self, draft: MergeDraft) -> None:
         request = draft.request._replace(ours=draft.commits[0])
@@ -346,7 +348,7 @@ class Merging:
     def _as_stored(self, request: Request, error: MycelError) -> Merge:
         """An open merge whose states cannot be read any more, as it was computed last."""
         with self._store.reading() as reader:
-            found = stored_conflicts(reader, request.id)
+            conflicts = stored_conflicts(reader, request.id)
         message = f"{error.message} The merge can only be given up (`mycel merge --abort`)."
         return Merge(
             "conflicts",
@@ -356,7 +358,7 @@ class Merging:
             request.theirs,
             (),
             Diff(LIVE, LIVE, ()),
-            tuple(map(Conflict.from_dict, found)),
+            tuple(map(Conflict.from_dict, conflicts)),
             warnings=(message,),
             id=request.id,
         )
@@ -447,7 +449,7 @@ class Merging:
                 + "\n  ".join(listed),
                 hint="Decide with db.merges.resolve (`mycel resolve`), or give up with"
                 " db.merges.abort() (`mycel merge --abort`).",
-                data={"merge": request.id, "conflicts": [each.to_dict() for each in left]},
+                data={"merge": request.id, "conflicts": [conflict.to_dict() for conflict in left]},
             )
         if done.status == "up_to_date":
             self._store.maintain(merges.remove, request.id)

@@ -31,13 +31,13 @@ def merged_origins(sides: BranchSides | EditSides, plan: MergePlan) -> Mapping[i
     }
     sources = {number: plan.source_of(number) for number in goals}
     once = sides.written_once(sources.values())
-    found: dict[int, OriginsByPlace] = {}
+    origins: dict[int, OriginsByPlace] = {}
     for number, goal in goals.items():
         origin = once.get(sources[number])
         places = _places(sides, plan, goal, number, origin)
         if places:
-            found[number] = places
-    return found
+            origins[number] = places
+    return origins
 
 
 def _places(
@@ -57,7 +57,7 @@ def _places(
     changed = [
         place for place, value in new.items() if not equal_values(value, old.get(place, ABSENT))
     ]
-    found: dict[str, Origin] = {}
+    origins: dict[str, Origin] = {}
     for place in changed:
         there = others.get(place, ABSENT)
         is_theirs = equal_values(new[place], there)
@@ -67,10 +67,10 @@ def _places(
         origin = once if once and is_news else sides.origin("theirs", source, place)
         if not is_theirs:
             origin = max(origin, sides.origin("ours", number, place))
-        found[".".join(place)] = origin
-    if len(found) == len(changed) and len({*found.values()}) == 1:
-        return {EVERYWHERE: next(iter(found.values()))}
-    return found
+        origins[".".join(place)] = origin
+    if len(origins) == len(changed) and len({*origins.values()}) == 1:
+        return {EVERYWHERE: next(iter(origins.values()))}
+    return origins
 
 
 def _contents(values: Values) -> dict[Place, object]:

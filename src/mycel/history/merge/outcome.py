@@ -82,7 +82,7 @@ class Conflict(NamedTuple):
         missing |= set() if self.parts else {"lines"}
         if self.kind == "definition":
             missing |= {"value"} if self.base is not ABSENT else {"value", "base"}
-        return tuple(each for each in CHOICES if each not in missing)
+        return tuple(option for option in CHOICES if option not in missing)
 
     @property
     def parts(self) -> int:
@@ -218,7 +218,9 @@ def _value_list(value: Any) -> Any:
 
 def _values(about: Conflict | Choice) -> dict[str, Any]:
     values = {"base": about.base, "ours": about.ours, "theirs": about.theirs}
-    return {key: each for key, each in values.items() if each is not ABSENT and each is not UNKNOWN}
+    return {
+        key: value for key, value in values.items() if value is not ABSENT and value is not UNKNOWN
+    }
 
 
 def _hunk(region: Region) -> dict[str, list[str]]:

@@ -172,9 +172,9 @@ class Planner:
             return
         self._read.update(wanted)
         self._base.update(self._sides.base(wanted))
-        for read, found in ((self._sides.theirs, self._theirs), (self._sides.ours, self._ours)):
+        for read, side in ((self._sides.theirs, self._theirs), (self._sides.ours, self._ours)):
             fresh = read(wanted)
-            found.update(fresh)
+            side.update(fresh)
             self._names.update(with_ends(read, fresh))
         self._leave_out_purged(wanted - self._sides.touched)
         self._name_ends_of_base(wanted)
@@ -196,7 +196,7 @@ class Planner:
     def _name_ends_of_base(self, numbers: Iterable[int]) -> None:
         """Read the elements to which links lead in the base alone, for their names."""
         known = (self._base[number].values for number in numbers if number in self._base)
-        ends = {each for values in known for each in (values.get(SUBJECT), values.get(OBJECT))}
+        ends = {end for values in known for end in (values.get(SUBJECT), values.get(OBJECT))}
         missing = {end for end in ends if isinstance(end, int)} - self._names.keys()
         for number, base in self._sides.base(missing).items() if missing else ():
             if base.element is not None:
@@ -223,7 +223,7 @@ class Planner:
 
     def _merge_schemas(self, touched: Iterable[int]) -> set[int]:
         """Merge the schemas, if they have changed. Returns the definitions that they declare."""
-        before = {number: each.element for number, each in self._base.items()}
+        before = {number: base.element for number, base in self._base.items()}
         sides = self._ours, self._theirs, before
         declared = {
             number for number in touched if any(is_declared(side.get(number)) for side in sides)
@@ -263,17 +263,17 @@ class Planner:
             was = self._base.get(number)
             if base and was is not None and was.element is not None:
                 self._base[number] = Base(base.in_merged_names(was.element))
-            for renames, found in ((ours, self._ours), (theirs, self._theirs)):
-                if renames and number in found:
-                    element = found[number]
+            for renames, side in ((ours, self._ours), (theirs, self._theirs)):
+                if renames and number in side:
+                    element = side[number]
                     old = self._base.get(number)
                     dropped: Mapping[str, Any] = {}
                     if old is not None and old.element is not None:
                         dropped = renames.dropped_values(element, old.element)
                     is_lost = bool(dropped) or renames.has_replaced(element)
-                    if is_lost and found is self._ours:
+                    if is_lost and side is self._ours:
                         self._restored.add(number)
-                    found[number] = renames.in_merged_names(element, dropped)
+                    side[number] = renames.in_merged_names(element, dropped)
 
     def _warn_of_lost_values(self) -> None:
         for type_, name in self._tell[-1].lost if self._tell else ():
@@ -358,16 +358,16 @@ class Planner:
 
     def _doom(self, purged: Iterable[int]) -> set[int]:
         """Let go what the source has purged, with all that refers to it. Returns all of it."""
-        found = [*purged]
-        about = all_about(found, self._sides.ever_on)
-        self._load((*found, *about))
+        numbers = [*purged]
+        about = all_about(numbers, self._sides.ever_on)
+        self._load((*numbers, *about))
         for number in about:
             self._warnings.append(
                 f"{self._label(number)} goes with what it refers to, which the source has purged."
             )
-        self._results.update(dict.fromkeys((*found, *about)))
-        self._purged.update(found, about)
-        return {*found, *about}
+        self._results.update(dict.fromkeys((*numbers, *about)))
+        self._purged.update(numbers, about)
+        return {*numbers, *about}
 
     def _keep_links(self) -> None:
         """Let links stay that one side removed only with an element, which stays."""
@@ -376,12 +376,12 @@ class Planner:
             if result is None or versions.base is None:
                 continue
             if versions.theirs is None:
-                found, kept = self._sides.on(number), self._ours
+                links, kept = self._sides.on(number), self._ours
             elif versions.ours is None:
-                found, kept = self._sides.on_theirs(number), self._theirs
+                links, kept = self._sides.on_theirs(number), self._theirs
             else:
                 continue
-            for link in found:
+            for link in links:
                 # Somebody decides about the link itself, or it was purged.
                 is_settled = link in self._asked or link in self._purged
                 is_gone = self._results.get(link) is None
@@ -436,7 +436,11 @@ class Planner:
         self._note(kept, merging)
         self._results[joined] = None
         self._joined[joined] = kept
-        about = {number for number, each in self._results.items() if each and joined in each.ends}
+        about = {
+            number
+            for number, element in self._results.items()
+            if element and joined in element.ends
+        }
         for number in sorted({*about, *self._sides.on(joined)}):
             link = self._result(number)
             if isinstance(link, Proposition) and joined in link.ends:
@@ -559,8 +563,8 @@ class Planner:
             self._results[number] = None if named is None else edited(result, named, number)
             return True
         side = self._theirs if choice == "theirs" else self._ours
-        for each, concept in ((number, result), (there, other)):
-            self._results[each] = _named_like(concept, side.get(each))
+        for n, concept in ((number, result), (there, other)):
+            self._results[n] = _named_like(concept, side.get(n))
         return True
 
     def _holder(self, number: int, result: Concept) -> int:
@@ -581,13 +585,13 @@ class Planner:
 
     def _settle_links(self) -> None:
         waiting = [
-            number for number, each in self._results.items() if isinstance(each, Proposition)
+            number for number, element in self._results.items() if isinstance(element, Proposition)
         ]
-        gone = [number for number, each in self._results.items() if each is None]
+        gone = [number for number, element in self._results.items() if element is None]
         while waiting or gone:
             for number in gone:
                 if number < NEW:
-                    waiting += [each for each in self._sides.on(number) if each not in waiting]
+                    waiting += [n for n in self._sides.on(number) if n not in waiting]
             gone = []
             for number in waiting:
                 link = self._result(number)
@@ -687,7 +691,7 @@ class Planner:
                 if concept is not None:
                     self._names[concept.number] = self._results[concept.number] = concept
                     self._warn_of_use(concept.number, number)
-        gone = [number for number, each in self._results.items() if each is None]
+        gone = [number for number, element in self._results.items() if element is None]
         for number in gone:
             definition = self._ours.get(number)
             if isinstance(definition, Concept) and definition.type in META_TYPES:
@@ -730,11 +734,11 @@ class Planner:
 
     def _let_go_of_links(self, number: int) -> None:
         """Let all links go that refer to an element which goes by decision."""
-        made = [each for each, result in self._results.items() if isinstance(result, Proposition)]
+        made = [n for n, result in self._results.items() if isinstance(result, Proposition)]
 
         def on(end: int) -> Iterable[int]:
-            led = [each for each in made if end in getattr(self._results[each], "ends", ())]
-            return [*led, *(each for each in self._sides.on(end) if each not in self._results)]
+            led = [n for n in made if end in getattr(self._results[n], "ends", ())]
+            return [*led, *(n for n in self._sides.on(end) if n not in self._results)]
 
         about = all_about([number], on)
         self._load(about)
@@ -749,9 +753,9 @@ class Planner:
             elif self._result(end) is None:
                 was = self._versions(end)
                 kept = was.theirs if choice == "theirs" else was.ours
-                self._results[end] = found = kept or was.theirs or was.ours
-                if found is not None:
-                    self._bring_ends(found, choice)
+                self._results[end] = end_element = kept or was.theirs or was.ours
+                if end_element is not None:
+                    self._bring_ends(end_element, choice)
 
 
 def _uses(element: Element | None, name: str) -> bool:

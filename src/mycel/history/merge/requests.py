@@ -52,16 +52,18 @@ class Request(NamedTuple):
 
         Others are left out: whether they are still broken shows when the merge is tried.
         """
-        found = {
+        by_id = {
             constraint.id: constraint
             for constraint in self.constraints
             if constraint.resolution is not None
         }
-        return self._replace(constraints=tuple((found | {e.id: e for e in broken}).values()))
+        return self._replace(constraints=tuple((by_id | {e.id: e for e in broken}).values()))
 
     def to_dict(self) -> dict[str, Any]:
         payload = self._asdict()
-        payload["resolutions"] = {key: each.to_dict() for key, each in self.resolutions.items()}
+        payload["resolutions"] = {
+            key: resolution.to_dict() for key, resolution in self.resolutions.items()
+        }
         payload["constraints"] = [constraint.to_dict() for constraint in self.constraints]
         return payload | {"policy": dict(self.policy), "trust": list(self.trust)}
 
@@ -70,10 +72,12 @@ class Request(NamedTuple):
         request = cls(**{key: told[key] for key in cls._fields if key in told})
         return request._replace(
             resolutions={
-                key: Resolution(each["choice"], each.get("value"))
-                for key, each in told["resolutions"].items()
+                key: Resolution(resolution["choice"], resolution.get("value"))
+                for key, resolution in told["resolutions"].items()
             },
-            constraints=tuple(Conflict.from_dict(each) for each in told.get("constraints", ())),
+            constraints=tuple(
+                Conflict.from_dict(constraint) for constraint in told.get("constraints", ())
+            ),
         )
 
 
@@ -111,11 +115,11 @@ def decisions(
     if isinstance(conflict, str):
         return {conflict: _decision(choice or "", value)}
     if isinstance(conflict, Mapping):
-        return {str(id_): _decision(str(each)) for id_, each in conflict.items()}
+        return {str(id_): _decision(str(word)) for id_, word in conflict.items()}
     try:
         return {
-            str(each["conflict"]): _decision(each["choice"], each.get("value", ABSENT))
-            for each in conflict
+            str(row["conflict"]): _decision(row["choice"], row.get("value", ABSENT))
+            for row in conflict
         }
     except (KeyError, TypeError, AttributeError):
         raise ConstraintViolation(
@@ -141,14 +145,14 @@ def full_id(given: str, known: Sequence[str]) -> str:
     Raises:
         NotFound: there is none, or there are several.
     """
-    found = [each for each in known if each.startswith(given)] if len(given) >= 4 else []
-    if len(found) != 1:
+    matches = [id_ for id_ in known if id_.startswith(given)] if len(given) >= 4 else []
+    if len(matches) != 1:
         raise NotFound(
             f"There is no conflict {given!r} in this merge.",
             hint="db.merges.conflicts() (`mycel conflicts`) lists them; four characters of an id or"
             " more are enough.",
         )
-    return found[0]
+    return matches[0]
 
 
 def check(resolution: Resolution, about: Conflict | Choice) -> None:
@@ -213,8 +217,8 @@ def _fits(value: Any, about: Conflict | Choice) -> bool:
             isinstance(value, Mapping)
             and value.keys() <= known
             and all(
-                each in ("ours", "theirs", "base", None) or _is_version(each)
-                for each in value.values()
+                choice in ("ours", "theirs", "base", None) or _is_version(choice)
+                for choice in value.values()
             )
         )
     if isinstance(about, Conflict) and not about.field:
@@ -269,7 +273,7 @@ class Override(NamedTuple):
 
 def overrides(constraints: Sequence[Conflict]) -> dict[str, Override]:
     """The choices for elements that break constraints, by label."""
-    found: dict[str, Override] = {}
+    by_label: dict[str, Override] = {}
     for constraint in constraints:
         if constraint.resolution is None:
             continue
@@ -281,5 +285,5 @@ def overrides(constraints: Sequence[Conflict]) -> dict[str, Override]:
             element = row.get("element")
             chosen = choice if choice != "value" else given.get(row["label"], given.get(element))
             number = None if element is None else parse_id(element)
-            found[row["label"]] = Override(chosen, number)
-    return {label: each for label, each in found.items() if each.choice is not None}
+            by_label[row["label"]] = Override(chosen, number)
+    return {label: override for label, override in by_label.items() if override.choice is not None}

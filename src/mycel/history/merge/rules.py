@@ -68,16 +68,16 @@ class Rules(NamedTuple):
         """The choice for a value that no policy has decided about; None to ask somebody."""
         if contest.kind == "value" and ABSENT not in (contest.ours, contest.theirs):
             for decide in (_superseding, self._trusted, _confident, _observed):
-                found = decide(contest, evidence)
-                if found is not None:
-                    return found
+                verdict = decide(contest, evidence)
+                if verdict is not None:
+                    return verdict
         last = self.policy.get(ALL)
         return None if last is None else by_policy(contest, last, f"policy {last}", evidence)
 
     def _trusted(self, contest: Contest, evidence: tuple[Evidence, Evidence]) -> Verdict | None:
         if not self.trust:
             return None
-        actors = [each.origin().actor for each in evidence]
+        actors = [side.origin().actor for side in evidence]
         ranks = [
             self.trust.index(actor) if actor in self.trust else len(self.trust) for actor in actors
         ]
@@ -143,7 +143,7 @@ def by_policy(
 
 def newest(contest: Contest, rule: str, evidence: tuple[Evidence, Evidence]) -> Verdict:
     """The value that was written last; of two at one time, the one that sorts last."""
-    origins = [each.origin() for each in evidence]
+    origins = [side.origin() for side in evidence]
     order = [
         (origin.time_us, repr(value))
         for origin, value in zip(origins, (contest.ours, contest.theirs), strict=True)
@@ -165,12 +165,12 @@ def earliest(contest: Contest) -> Verdict | None:
 def _superseding(contest: Contest, evidence: tuple[Evidence, Evidence]) -> Verdict | None:
     """The side whose metadata says, since the base, that it supersedes the other's value."""
     values = contest.ours, contest.theirs
-    found = [
+    flags = [
         _names(evidence[at], values[1 - at], evidence[1 - at].commit) for at in range(len(values))
     ]
-    if found[0] == found[1]:
+    if flags[0] == flags[1]:
         return None
-    at = found.index(True)
+    at = flags.index(True)
     return _of_side(contest, at, "supersedes", "Its metadata says that it supersedes the other.")
 
 
@@ -179,16 +179,16 @@ def _names(evidence: Evidence, other: Any, commit: str) -> bool:
         return False
     said = evidence.metadata["supersedes"]
     listed = said if isinstance(said, list) else [said]
-    return any(equal_values(other, each) for each in listed) or (
+    return any(equal_values(other, name) for name in listed) or (
         bool(commit)
         and any(
-            isinstance(each, str) and len(each) > 8 and commit.startswith(each) for each in listed
+            isinstance(name, str) and len(name) > 8 and commit.startswith(name) for name in listed
         )
     )
 
 
 def _confident(contest: Contest, evidence: tuple[Evidence, Evidence]) -> Verdict | None:
-    ours, theirs = (each.metadata.get("confidence", "") for each in evidence)
+    ours, theirs = (side.metadata.get("confidence", "") for side in evidence)
     if not _are_numbers(ours, theirs) or abs(ours - theirs) < CONFIDENCE_GAP - 1e-9:
         return None
     reason = f"Its confidence is {max(ours, theirs)}, that of the other {min(ours, theirs)}."
@@ -196,7 +196,7 @@ def _confident(contest: Contest, evidence: tuple[Evidence, Evidence]) -> Verdict
 
 
 def _observed(contest: Contest, evidence: tuple[Evidence, Evidence]) -> Verdict | None:
-    seen = [_time(each.metadata.get("observed_at")) for each in evidence]
+    seen = [_time(side.metadata.get("observed_at")) for side in evidence]
     if None in seen or seen[0] == seen[1]:
         return None
     at = int((seen[1] or 0) > (seen[0] or 0))

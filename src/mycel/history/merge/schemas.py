@@ -46,7 +46,7 @@ class SchemaContest(NamedTuple):
 
     @property
     def declared(self) -> SchemaType:
-        return next(each for each in (self.ours, self.theirs, self.base) if each is not None)
+        return next(side for side in (self.ours, self.theirs, self.base) if side is not None)
 
 
 SchemaJudge = Callable[[SchemaContest], SchemaType | None]
@@ -54,7 +54,9 @@ SchemaJudge = Callable[[SchemaContest], SchemaType | None]
 
 def merge_schemas(base: Catalog, ours: Catalog, theirs: Catalog, judge: SchemaJudge) -> Catalog:
     """The merged schema."""
-    states = [{each.identity: each for each in state.types} for state in (base, ours, theirs)]
+    states = [
+        {declared.identity: declared for declared in state.types} for state in (base, ours, theirs)
+    ]
     order = dict.fromkeys(identity for state in states[1:] for identity in state)
     merged = []
     for identity in order:
@@ -69,25 +71,25 @@ def merge_schemas(base: Catalog, ours: Catalog, theirs: Catalog, judge: SchemaJu
 def _still_named(merged: list[SchemaType], states: list[dict[str, SchemaType]]) -> list[SchemaType]:
     """The types that one side has dropped, and that a declaration of the other side names."""
     known = {
-        each.name: identity
+        declared.name: identity
         for state in states
-        for identity, each in state.items()
-        if not isinstance(each, EdgeType)
+        for identity, declared in state.items()
+        if not isinstance(declared, EdgeType)
     }
-    have = {each.identity for each in merged}
-    found: list[SchemaType] = []
+    have = {declared.identity for declared in merged}
+    types: list[SchemaType] = []
     waiting = list(merged)
     while waiting:
-        each = waiting.pop()
-        names = each.implements if isinstance(each, NodeType) else ()
-        ends = (each.from_type, each.to_type) if isinstance(each, EdgeType) else names
+        declared = waiting.pop()
+        names = declared.implements if isinstance(declared, NodeType) else ()
+        ends = (declared.from_type, declared.to_type) if isinstance(declared, EdgeType) else names
         for identity in (known[name] for name in ends if name in known):
             if identity not in have:
                 have.add(identity)
                 kept = next(state[identity] for state in states if identity in state)
-                found.append(kept)
+                types.append(kept)
                 waiting.append(kept)
-    return found
+    return types
 
 
 def _merged(
@@ -114,20 +116,20 @@ def _same_properties(ours: SchemaType, theirs: SchemaType) -> Mapping[int, int]:
 
     A property that took the place of one of another type has got an id of its own there.
     """
-    mine = {each.prop_id for each in ours.properties}
-    others = {each.prop_id for each in theirs.properties}
-    free = {_place(each): each for each in ours.properties if each.prop_id not in others}
-    found = {
-        each.prop_id: free.get(_place(each))
-        for each in theirs.properties
-        if each.prop_id not in mine
+    mine = {prop.prop_id for prop in ours.properties}
+    others = {prop.prop_id for prop in theirs.properties}
+    free = {_place(prop): prop for prop in ours.properties if prop.prop_id not in others}
+    twins = {
+        prop.prop_id: free.get(_place(prop))
+        for prop in theirs.properties
+        if prop.prop_id not in mine
     }
-    return {number: same.prop_id for number, same in found.items() if same is not None}
+    return {number: same.prop_id for number, same in twins.items() if same is not None}
 
 
-def _place(each: Property) -> tuple[Any, ...]:
+def _place(prop: Property) -> tuple[Any, ...]:
     """The name of a property, and its type apart from null."""
-    return each.name, replace(each.type, is_nullable=True)
+    return prop.name, replace(prop.type, is_nullable=True)
 
 
 def _with_numbers(declared: SchemaType, numbers: Mapping[int, int]) -> SchemaType:
@@ -135,8 +137,8 @@ def _with_numbers(declared: SchemaType, numbers: Mapping[int, int]) -> SchemaTyp
     if not numbers:
         return declared
     properties = (
-        replace(each, prop_id=numbers.get(each.prop_id, each.prop_id))
-        for each in declared.properties
+        replace(prop, prop_id=numbers.get(prop.prop_id, prop.prop_id))
+        for prop in declared.properties
     )
     return replace(declared, properties=tuple(properties))
 
@@ -172,34 +174,40 @@ def _property_names(
 ) -> Mapping[int, str]:
     """The merged names of properties, by id."""
     states = [
-        {each.prop_id: each.name for each in (() if state is None else state.properties)}
+        {prop.prop_id: prop.name for prop in (() if state is None else state.properties)}
         for state in (base, ours, theirs)
     ]
     return {
         number: _one(*(state.get(number, names[0]) for state in states))
-        for number in dict.fromkeys(each for state in states for each in state)
+        for number in dict.fromkeys(prop for state in states for prop in state)
         if (names := [state[number] for state in states if number in state])
     }
 
 
 def _in_names(declared: SchemaType, names: Mapping[int, str]) -> SchemaType:
     """A declaration whose properties have other names, also where constraints name them."""
-    now = {each.name: names[each.prop_id] for each in declared.properties}
+    now = {prop.name: names[prop.prop_id] for prop in declared.properties}
     if all(name == old for old, name in now.items()):
         return declared
 
-    def annotation(each: Annotation) -> Annotation:
-        is_name = each.name == EMBED and each.value is not None
-        return replace(each, value=now.get(each.value or "", each.value)) if is_name else each
+    def annotation(original: Annotation) -> Annotation:
+        is_name = original.name == EMBED and original.value is not None
+        return (
+            replace(original, value=now.get(original.value or "", original.value))
+            if is_name
+            else original
+        )
 
-    def constraint(each: Constraint) -> Constraint:
-        if isinstance(each, ColumnConstraint):
-            return replace(each, columns=tuple(now.get(name, name) for name in each.columns))
-        return replace(each, property=now.get(each.property, each.property))
+    def constraint(original: Constraint) -> Constraint:
+        if isinstance(original, ColumnConstraint):
+            return replace(
+                original, columns=tuple(now.get(name, name) for name in original.columns)
+            )
+        return replace(original, property=now.get(original.property, original.property))
 
     properties = tuple(
-        replace(each, name=now[each.name], annotations=tuple(map(annotation, each.annotations)))
-        for each in declared.properties
+        replace(prop, name=now[prop.name], annotations=tuple(map(annotation, prop.annotations)))
+        for prop in declared.properties
     )
     constraints = tuple(map(constraint, declared.constraints))
     return replace(declared, properties=properties, constraints=constraints)
@@ -207,12 +215,14 @@ def _in_names(declared: SchemaType, names: Mapping[int, str]) -> SchemaType:
 
 def _holds_together(declared: SchemaType) -> bool:
     """True if a merged declaration can be written as a schema."""
-    names = {each.name for each in declared.properties}
+    names = {prop.name for prop in declared.properties}
     columns = names | {*ENDS} if isinstance(declared, EdgeType) else names
-    named = [name for each in declared.constraints for name in columns_of(each)]
-    embedded = [each.embed_source for each in declared.properties if each.embed_source]
-    keys = [each for each in declared.constraints if isinstance(each, Key)]
-    ranges = [each.property for each in declared.constraints if isinstance(each, Range)]
+    named = [name for constraint in declared.constraints for name in columns_of(constraint)]
+    embedded = [prop.embed_source for prop in declared.properties if prop.embed_source]
+    keys = [constraint for constraint in declared.constraints if isinstance(constraint, Key)]
+    ranges = [
+        constraint.property for constraint in declared.constraints if isinstance(constraint, Range)
+    ]
     return (
         columns.issuperset(named)
         and names.issuperset(embedded)
@@ -228,13 +238,13 @@ def taking_theirs(ours: SchemaType | None, theirs: SchemaType | None) -> SchemaT
     """
     if ours is None or theirs is None:
         return theirs
-    mine = {each.prop_id: each.type for each in ours.properties}
-    taken = {*mine, *(each.prop_id for each in theirs.properties)}
+    mine = {prop.prop_id: prop.type for prop in ours.properties}
+    taken = {*mine, *(prop.prop_id for prop in theirs.properties)}
     properties = []
-    for each in theirs.properties:
-        was = mine.get(each.prop_id, each.type)
-        number = each.prop_id if can_become(was, each.type) else free_id(each.prop_id, taken)
-        properties.append(replace(each, prop_id=number))
+    for prop in theirs.properties:
+        was = mine.get(prop.prop_id, prop.type)
+        number = prop.prop_id if can_become(was, prop.type) else free_id(prop.prop_id, taken)
+        properties.append(replace(prop, prop_id=number))
     return replace(theirs, properties=tuple(properties))
 
 
@@ -243,29 +253,31 @@ def without_exchanged(ours: Catalog, merged: Catalog) -> Catalog:
 
     A property that has another name there has it here as well, or one of its own for the moment.
     """
-    later = {each.identity: each for each in merged.types}
+    later = {declared.identity: declared for declared in merged.types}
 
     def restore_names(declared: SchemaType) -> SchemaType:
         now = later.get(declared.identity)
-        others = {} if now is None else {each.name: each.prop_id for each in now.properties}
+        others = {} if now is None else {prop.name: prop.prop_id for prop in now.properties}
         names_then = {prop_id: name for name, prop_id in others.items()}
-        used = {each.name for each in declared.properties}
+        used = {prop.name for prop in declared.properties}
         names: dict[int, str] = {}
-        for each in declared.properties:
-            if others.get(each.name, each.prop_id) == each.prop_id:
-                names[each.prop_id] = each.name
-            elif each.prop_id in names_then:
-                name = names_then[each.prop_id]
-                names[each.prop_id] = name if name not in used else f"{name}_{each.prop_id}"
-        stays = tuple(each for each in declared.properties if each.prop_id in names)
-        columns = {each.name for each in stays} | {*ENDS}
+        for prop in declared.properties:
+            if others.get(prop.name, prop.prop_id) == prop.prop_id:
+                names[prop.prop_id] = prop.name
+            elif prop.prop_id in names_then:
+                name = names_then[prop.prop_id]
+                names[prop.prop_id] = name if name not in used else f"{name}_{prop.prop_id}"
+        stays = tuple(prop for prop in declared.properties if prop.prop_id in names)
+        columns = {prop.name for prop in stays} | {*ENDS}
         constraints = tuple(
-            each for each in declared.constraints if columns.issuperset(columns_of(each))
+            constraint
+            for constraint in declared.constraints
+            if columns.issuperset(columns_of(constraint))
         )
         return _in_names(replace(declared, properties=stays, constraints=constraints), names)
 
-    found = [restore_names(each) for each in ours.types]
-    return ours if found == list(ours.types) else Catalog.of(found)
+    types = [restore_names(declared) for declared in ours.types]
+    return ours if types == list(ours.types) else Catalog.of(types)
 
 
 def _one(base: Any, ours: Any, theirs: Any) -> Any:
@@ -278,22 +290,22 @@ def _one(base: Any, ours: Any, theirs: Any) -> Any:
 
 def _set(base: tuple[Any, ...], ours: tuple[Any, ...], theirs: tuple[Any, ...]) -> tuple[Any, ...]:
     """Items that either side added, without those that either side removed."""
-    gone = [each for each in base if each not in ours or each not in theirs]
-    found: list[Any] = []
-    for each in (*ours, *theirs):
-        if each not in gone and each not in found:
-            found.append(each)
-    return tuple(found)
+    gone = [value for value in base if value not in ours or value not in theirs]
+    values: list[Any] = []
+    for value in (*ours, *theirs):
+        if value not in gone and value not in values:
+            values.append(value)
+    return tuple(values)
 
 
 def _properties(
     base: SchemaType | None, ours: SchemaType, theirs: SchemaType
 ) -> tuple[Property, ...]:
     before, mine, others = (
-        {each.prop_id: each for each in (() if state is None else state.properties)}
+        {prop.prop_id: prop for prop in (() if state is None else state.properties)}
         for state in (base, ours, theirs)
     )
-    found = []
+    properties = []
     for number in dict.fromkeys([*mine, *others]):
         old, one, other = before.get(number), mine.get(number), others.get(number)
         if one is not None and other is not None and one != other and old is not None:
@@ -302,36 +314,38 @@ def _properties(
                 name: _one(getattr(old, name), getattr(one, name), getattr(other, name))
                 for name in parts
             }
-            found.append(replace(one, **kept))
+            properties.append(replace(one, **kept))
             continue
         declared = _one(old, one, other)
         if declared is not None:
-            found.append(declared)
-    names = [each.name for each in found]
+            properties.append(declared)
+    names = [prop.name for prop in properties]
     if len(set(names)) != len(names):
         raise _ContestedError
-    return tuple(found)
+    return tuple(properties)
 
 
 def _with_ends(
     merged: list[SchemaType], states: list[dict[str, SchemaType]]
 ) -> Iterable[SchemaType]:
     """Declarations in which ends and interfaces have the names of the merged schema."""
-    names = {each.identity: each.name for each in merged}
+    names = {declared.identity: declared.name for declared in merged}
     now = {
-        each.name: names[identity]
+        declared.name: names[identity]
         for state in states
-        for identity, each in state.items()
-        if identity in names and not isinstance(each, EdgeType)
-    } | {each.name: each.name for each in merged}
-    for each in merged:
-        if isinstance(each, EdgeType):
-            ends = (now.get(name, name) for name in (each.from_type, each.to_type))
-            yield replace(each, from_type=next(ends), to_type=next(ends))
-        elif isinstance(each, Interface):
-            yield each
+        for identity, declared in state.items()
+        if identity in names and not isinstance(declared, EdgeType)
+    } | {declared.name: declared.name for declared in merged}
+    for declared in merged:
+        if isinstance(declared, EdgeType):
+            ends = (now.get(name, name) for name in (declared.from_type, declared.to_type))
+            yield replace(declared, from_type=next(ends), to_type=next(ends))
+        elif isinstance(declared, Interface):
+            yield declared
         else:
-            yield replace(each, implements=tuple(now.get(name, name) for name in each.implements))
+            yield replace(
+                declared, implements=tuple(now.get(name, name) for name in declared.implements)
+            )
 
 
 # Definitions.
@@ -388,19 +402,19 @@ class Renames:
     """
 
     def __init__(self, state: Catalog, merged: Catalog) -> None:
-        later = {each.identity: each for each in merged.types}
+        later = {declared.identity: declared for declared in merged.types}
         self._types: dict[tuple[bool, str], _RowNames] = {}
         self.lost: Final[dict[tuple[str, str], None]] = {}
         """Types and properties of which rows that were told have lost values."""
-        for each in state.types:
-            now = later.get(each.identity)
+        for declared in state.types:
+            now = later.get(declared.identity)
             if now is None:
                 continue
             by_id = {prop.prop_id: prop for prop in now.properties}
             by_name = {prop.name: prop for prop in now.properties}
             targets = {
                 prop.name: by_id.get(prop.prop_id) or by_name.get(prop.name)
-                for prop in each.properties
+                for prop in declared.properties
             }
             changed = {
                 name: target.name
@@ -409,7 +423,7 @@ class Renames:
             }
             gone = frozenset(
                 prop.name
-                for prop in each.properties
+                for prop in declared.properties
                 if not _keeps_values(prop, targets[prop.name], is_open=now.is_open)
             )
             defaults = {
@@ -421,11 +435,11 @@ class Renames:
             new = frozenset(by_name.keys() - known)
             replaced = frozenset(
                 prop.name
-                for prop in each.properties
+                for prop in declared.properties
                 if (target := targets[prop.name]) is not None and target.prop_id != prop.prop_id
             )
-            if changed or gone or defaults or new or now.kip_name != each.kip_name or replaced:
-                place = isinstance(each, EdgeType), each.kip_name
+            if changed or gone or defaults or new or now.kip_name != declared.kip_name or replaced:
+                place = isinstance(declared, EdgeType), declared.kip_name
                 names = _RowNames(now.kip_name, changed, gone, defaults, new, replaced)
                 self._types[place] = names
 
@@ -439,15 +453,15 @@ class Renames:
         merged schema.
         """
         kind = element.predicate if isinstance(element, Proposition) else element.type
-        found = self._types.get((isinstance(element, Proposition), kind))
-        new = frozenset() if found is None else found.new
+        renames = self._types.get((isinstance(element, Proposition), kind))
+        new = frozenset() if renames is None else renames.new
         return {key: value for key, value in base.attributes.items() if key in new}
 
     def has_replaced(self, element: Element) -> bool:
         """True if an element has a value of a property that gives its name to another one."""
         kind = element.predicate if isinstance(element, Proposition) else element.type
-        found = self._types.get((isinstance(element, Proposition), kind))
-        return found is not None and not found.replaced.isdisjoint(element.attributes)
+        renames = self._types.get((isinstance(element, Proposition), kind))
+        return renames is not None and not renames.replaced.isdisjoint(element.attributes)
 
     def in_merged_names(
         self, element: Element, dropped: Mapping[str, Any] | None = None
@@ -455,18 +469,18 @@ class Renames:
         """An element in the names of the merged schema, with values that it gets back."""
         is_link = isinstance(element, Proposition)
         kind = element.predicate if isinstance(element, Proposition) else element.type
-        found = self._types.get((is_link, kind))
-        if found is None:
+        renames = self._types.get((is_link, kind))
+        if renames is None:
             return element
-        name = found.type
+        name = renames.type
         before = element.attributes
-        self.lost.update(dict.fromkeys((kind, key) for key in before.keys() & found.gone))
+        self.lost.update(dict.fromkeys((kind, key) for key in before.keys() & renames.gone))
         attributes = {
-            found.properties.get(key, key): value
+            renames.properties.get(key, key): value
             for key, value in before.items()
-            if key not in found.gone
+            if key not in renames.gone
         }
-        for values in (dropped or {}, found.defaults):
+        for values in (dropped or {}, renames.defaults):
             attributes |= {
                 key: value for key, value in values.items() if attributes.get(key) is None
             }

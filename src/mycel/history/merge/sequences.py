@@ -86,15 +86,15 @@ def _matches(base: tuple[str, ...], side: tuple[str, ...]) -> dict[int, int]:
     not too much work; otherwise items that occur once on both sides divide it into smaller parts.
     Where all items repeat, a large part stays unmatched, so a change in it is one region.
     """
-    found: dict[int, int] = {}
+    matches: dict[int, int] = {}
     work = 0
     waiting = [_Part(0, len(base), 0, len(side))]
     while waiting:
         allowance.check()
-        part = _without_ends(base, side, waiting.pop(), found)
+        part = _without_ends(base, side, waiting.pop(), matches)
         old, new = base[part.base : part.base_end], side[part.side : part.side_end]
         counts = Counter(new)
-        pairs = sum(counts[each] for each in old)
+        pairs = sum(counts[line] for line in old)
         cost = pairs * min(len(old), len(new))
         if not pairs:
             continue
@@ -102,13 +102,13 @@ def _matches(base: tuple[str, ...], side: tuple[str, ...]) -> dict[int, int]:
             work += cost
             blocks = SequenceMatcher(None, old, new, autojunk=False).get_matching_blocks()
             for a, b, size in blocks:
-                found |= {part.base + a + i: part.side + b + i for i in range(size)}
+                matches |= {part.base + a + i: part.side + b + i for i in range(size)}
             continue
         anchors = _anchors(old, counts, new)
-        found |= {part.base + a: part.side + b for a, b in anchors}
+        matches |= {part.base + a: part.side + b for a, b in anchors}
         if anchors:
             waiting += part.divided(anchors)
-    return found
+    return matches
 
 
 class _Part(NamedTuple):
@@ -129,16 +129,16 @@ class _Part(NamedTuple):
 
 
 def _without_ends(
-    base: tuple[str, ...], side: tuple[str, ...], part: _Part, found: dict[int, int]
+    base: tuple[str, ...], side: tuple[str, ...], part: _Part, matches: dict[int, int]
 ) -> _Part:
     """A part without the equal items at its ends, which are added to those that are matched."""
     low, high, start, end = part
     while low < high and start < end and base[low] == side[start]:
-        found[low] = start
+        matches[low] = start
         low, start = low + 1, start + 1
     while low < high and start < end and base[high - 1] == side[end - 1]:
         high, end = high - 1, end - 1
-        found[high] = end
+        matches[high] = end
     return _Part(low, high, start, end)
 
 
@@ -147,21 +147,21 @@ def _anchors(
 ) -> list[tuple[int, int]]:
     """The longest row of items that occur once in both, in the same order; as positions."""
     before = Counter(old)
-    places = {each: at for at, each in enumerate(new) if counts[each] == before[each] == 1}
+    places = {line: at for at, line in enumerate(new) if counts[line] == before[line] == 1}
     ends: list[int] = []
     rows: list[tuple[int, int, int]] = []  # Position in old, position in new, the row before it.
     last: list[int] = []
-    for at, each in enumerate(old):
-        there = places.get(each)
+    for at, line in enumerate(old):
+        there = places.get(line)
         if there is None:
             continue
         length = bisect_left(ends, there)
         rows.append((at, there, last[length - 1] if length else -1))
         ends[length : length + 1] = [there]
         last[length : length + 1] = [len(rows) - 1]
-    found = []
+    anchors = []
     index = last[-1] if last else -1
     while index >= 0:
         at, there, index = rows[index]
-        found.append((at, there))
-    return found[::-1]
+        anchors.append((at, there))
+    return anchors[::-1]

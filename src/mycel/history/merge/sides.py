@@ -54,8 +54,8 @@ class MergeTarget:
 
     def holder(self, concept: Concept) -> int | None:
         """The concept of the target with a type and name."""
-        found = self.reader.find_concept(concept.type, concept.name)
-        return None if found is None else found.number
+        holder = self.reader.find_concept(concept.type, concept.name)
+        return None if holder is None else holder.number
 
     def namesakes(self, concept: Concept) -> Iterable[int]:
         """The concepts of the target with a name, of any type, oldest first."""
@@ -66,8 +66,8 @@ class MergeTarget:
         subject, object_ = link.ends
         if max(subject, object_) >= NEW:
             return None
-        found = self.reader.find_link(subject, link.predicate, object_)
-        return None if found is None else found.number
+        twin = self.reader.find_link(subject, link.predicate, object_)
+        return None if twin is None else twin.number
 
     def users(self, number: int) -> Iterable[int]:
         """The elements of the target that use what a concept defines."""
@@ -179,16 +179,16 @@ class BranchSides(MergeTarget):
 
         def read(numbers: Iterable[int]) -> Mapping[int, Element]:
             wanted = list(numbers)
-            found = mine.elements(before, (each for each in wanted if each < NEW))
+            elements = mine.elements(before, (n for n in wanted if n < NEW))
             # What the target never had, or not any more, is known by its number in the source.
-            there = others.stored(before, (each - NEW for each in wanted if each >= NEW))
-            for number, each in there.items():
-                if mine.number(each.number) not in purged:
+            there = others.stored(before, (n - NEW for n in wanted if n >= NEW))
+            for number, other in there.items():
+                if mine.number(other.number) not in purged:
                     element = self._alignment.translate(
-                        others.translate(each)._replace(number=number)
+                        others.translate(other)._replace(number=number)
                     )
-                    found[number + NEW] = element._replace(number=number + NEW)
-            return found
+                    elements[number + NEW] = element._replace(number=number + NEW)
+            return elements
 
         return read, {number for number in mine.numbers(changed) if number < NEW}
 
@@ -205,11 +205,11 @@ class BranchSides(MergeTarget):
         """
         aligned = self._alignment
         known = aligned.matches().items()
-        found = {there: here for there, here in known if aligned.number_here(there) != here}
+        matches = {there: here for there, here in known if aligned.number_here(there) != here}
         new = aligned.stored(self._theirs, created)
         one = aligned.stored(self._theirs, joined)
-        found |= {each.number: here for here, each in new.items()}
-        return found | {each.number: joined[here] for here, each in one.items()}
+        matches |= {element.number: here for here, element in new.items()}
+        return matches | {element.number: joined[here] for here, element in one.items()}
 
     def creations(
         self, created: Iterable[int], joined: Mapping[int, int]
@@ -221,7 +221,7 @@ class BranchSides(MergeTarget):
         """
         mine, others = self._creations
         reached = {*created}
-        found: dict[int, set[bytes]] = {}
+        gains: dict[int, set[bytes]] = {}
         by_number = dict(others.by_number)
         matches = self._alignment.matches().items()
         # One from before the fork may get another number too, as it comes back under another key.
@@ -237,15 +237,15 @@ class BranchSides(MergeTarget):
             # One that was purged here, and is restored, gets another number.
             new = creations - (set() if here in reached else mine.by_number.get(here, set()))
             if new and (here < NEW or here in reached):
-                found.setdefault(here, set()).update(new)
+                gains.setdefault(here, set()).update(new)
         passed_on = others.purged - mine.purged
-        return found, passed_on.difference(*found.values())
+        return gains, passed_on.difference(*gains.values())
 
     def marks(self, source: str) -> Sequence[Mark]:
         """The parents in other copies that the commit gets: the source, and all that it has."""
         known = {mark.commit for _, mark in parents(self.reader)}
-        found = [Mark(MERGE, source, self.commits[1]), *(each for _, each in parents(self._theirs))]
-        return tuple(mark for mark in found if mark.commit not in known)
+        marks = [Mark(MERGE, source, self.commits[1]), *(mark for _, mark in parents(self._theirs))]
+        return tuple(mark for mark in marks if mark.commit not in known)
 
     @property
     def purged_keys(self) -> frozenset[bytes]:
@@ -271,8 +271,8 @@ class BranchSides(MergeTarget):
 
     def on_theirs(self, number: int) -> Iterable[int]:
         """The links of the source that stand on an element."""
-        found = self._alignment.numbers_there((number,)).get(number, ())
-        links = {link for each in found for link in self._theirs.touching(each)}
+        numbers = self._alignment.numbers_there((number,)).get(number, ())
+        links = {link for n in numbers for link in self._theirs.touching(n)}
         return map(self._alignment.number, sorted(links))
 
     def base(self, numbers: Iterable[int]) -> Mapping[int, Base]:
@@ -282,33 +282,33 @@ class BranchSides(MergeTarget):
         shared: Mapping[int, Element] = {}
         if len(states) > 1:
             fork = self.reader.at(State(self.lineage.shared))
-            shared = fork.elements(each for each in wanted if each < NEW)
-        found = {
+            shared = fork.elements(n for n in wanted if n < NEW)
+        bases = {
             number: base_of([state.get(number) for state in states], shared.get(number))
             for number in wanted
         }
         if self.lineage.third is not None:
-            self._add_third(found)
-        return {number: base for number, base in found.items() if base is not None}
+            self._add_third(bases)
+        return {number: base for number, base in bases.items() if base is not None}
 
-    def _add_third(self, found: dict[int, Base | None]) -> None:
+    def _add_third(self, bases: dict[int, Base | None]) -> None:
         """Let what both took over from a third copy count as known to both.
 
         That is what both had in the same way right after they had merged it.
         """
         mine, others = self.lineage.third or (State(0), State(0))
-        here = self.reader.at(mine).elements(each for each in found if each < NEW)
-        there = self._alignment.elements(self._theirs.at(others), found)
+        here = self.reader.at(mine).elements(n for n in bases if n < NEW)
+        there = self._alignment.elements(self._theirs.at(others), bases)
         for number in here.keys() & there.keys():
             one, other = values_of(here[number]), values_of(there[number])
-            base = found[number]
+            base = bases[number]
             values = {} if base is None else dict(base.values)
             values |= {
                 place: value
                 for place, value in one.items()
                 if equal_values(value, other.get(place, ABSENT))
             }
-            found[number] = Base(None, values)
+            bases[number] = Base(None, values)
 
     def schemas(self) -> tuple[Catalog, Catalog, Catalog]:
         """The schemas in force: of the base, the target and the source."""
@@ -328,9 +328,9 @@ class BranchSides(MergeTarget):
         there = self._alignment.numbers_there((number,)).get(number, [])
         return next(
             (
-                origin_of(self._theirs, each, place)
-                for each in there
-                if self._theirs.element(each) is not None
+                origin_of(self._theirs, n, place)
+                for n in there
+                if self._theirs.element(n) is not None
             ),
             UNKNOWN_ORIGIN,
         )
@@ -339,8 +339,12 @@ class BranchSides(MergeTarget):
         """The origins of elements of the source that it has written once since the base."""
         stored = self._alignment.stored(self._theirs, numbers)
         there = [element.number for element in stored.values()]
-        found = origins.written_once(self._theirs, there, self.lineage.seen)
-        return {here: found[each.number] for here, each in stored.items() if each.number in found}
+        by_number = origins.written_once(self._theirs, there, self.lineage.seen)
+        return {
+            here: by_number[element.number]
+            for here, element in stored.items()
+            if element.number in by_number
+        }
 
     def purged_here(self, numbers: Iterable[int]) -> frozenset[int]:
         """Those elements of the source that the target has purged."""
@@ -350,18 +354,18 @@ class BranchSides(MergeTarget):
             return self._alignment.keys_ever(number - NEW) if number >= NEW else set()
 
         elements = self.theirs(numbers)
-        found = purged_among(self._here, elements, keys)
+        purged_numbers = purged_among(self._here, elements, keys)
         mine, others = self._creations
         doomed = others.numbers(mine.unknown_purges(others))
-        found |= {self._alignment.number(each) for each in doomed}
+        purged_numbers |= {self._alignment.number(n) for n in doomed}
         # A link goes with what it referred to before it was relinked, as in a purge.
-        about = all_about(found | self._here.numbers, self._ever_on_theirs)
-        return frozenset((*found, *about)) & elements.keys()
+        about = all_about(purged_numbers | self._here.numbers, self._ever_on_theirs)
+        return frozenset((*purged_numbers, *about)) & elements.keys()
 
     def _ever_on_theirs(self, number: int) -> Iterable[int]:
         """The links of the source that refer to an element, or did so at any time."""
         there = self._alignment.numbers_there((number,)).get(number, ())
-        links = {link for each in there for link in ever_about(self._theirs, each)}
+        links = {link for n in there for link in ever_about(self._theirs, n)}
         return map(self._alignment.number, sorted(links))
 
     @property
@@ -375,11 +379,13 @@ class BranchSides(MergeTarget):
         known = {aligned.number(number) for number in self._there.numbers} | doomed
         # One that another merge has restored there is there again.
         known -= aligned.stored(self._theirs, known).keys()
-        found = known | {*self._purged_by_key()}
+        numbers = known | {*self._purged_by_key()}
         # An element that was removed before the fork, or here, has a past under both numbers.
         old = (number for number in self._there.numbers if number < self._made_from[number & 1])
-        found |= {each for each in old if self.reader.element(each) is None}
-        return [each for each in sorted(found) if each < NEW and self.reader.was_ever(each)]
+        numbers |= {number for number in old if self.reader.element(number) is None}
+        return [
+            number for number in sorted(numbers) if number < NEW and self.reader.was_ever(number)
+        ]
 
     def _purged_by_key(self) -> Iterable[int]:
         """The elements that only the target has, with keys that the source has purged."""
@@ -399,7 +405,9 @@ def _definitions(reader: Reader, numbers: Iterable[int]) -> set[int]:
     """Those of some elements that define a type or predicate: others use them by their names."""
     elements = reader.elements(numbers).values()
     return {
-        each.number for each in elements if isinstance(each, Concept) and each.type in META_TYPES
+        element.number
+        for element in elements
+        if isinstance(element, Concept) and element.type in META_TYPES
     }
 
 
@@ -479,17 +487,19 @@ def purged_among(
     """
     if not purges.numbers and not purges.keys:
         return frozenset()
-    found = {
+    purged_numbers = {
         number
         for number in elements
         if number in purges.numbers or not keys(number).isdisjoint(purges.keys)
     }
-    links = {number: each.ends for number, each in elements.items() if each.ends}
-    gone = found | purges.numbers
-    while more := {link for link, ends in links.items() if not gone.isdisjoint(ends)} - found:
-        found |= more
+    links = {number: element.ends for number, element in elements.items() if element.ends}
+    gone = purged_numbers | purges.numbers
+    while (
+        more := {link for link, ends in links.items() if not gone.isdisjoint(ends)} - purged_numbers
+    ):
+        purged_numbers |= more
         gone |= more
-    return frozenset(found)
+    return frozenset(purged_numbers)
 
 
 def _policies(reader: Reader, name: str) -> Mapping[str, str]:

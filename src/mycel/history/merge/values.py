@@ -121,8 +121,8 @@ def merge_lists(base: list[Any], ours: list[Any], theirs: list[Any]) -> list[Any
         merged += _united(region) if part is None else part
     if is_set:
         gone = {*texts[0]} - ({*texts[1]} & {*texts[2]})
-        merged = [each for each in dict.fromkeys(merged) if each not in gone]
-    return [values[each] for each in merged]
+        merged = [key for key in dict.fromkeys(merged) if key not in gone]
+    return [values[key] for key in merged]
 
 
 def merge_sets(base: list[Any], ours: list[Any], theirs: list[Any]) -> list[Any]:
@@ -130,17 +130,17 @@ def merge_sets(base: list[Any], ours: list[Any], theirs: list[Any]) -> list[Any]
     values = {_text(item): item for items in (base, ours, theirs) for item in items}
     texts = (tuple(map(_text, items)) for items in (base, ours, theirs))
     united = _united(Region(*texts))
-    return [values[each] for each in dict.fromkeys(united)]
+    return [values[key] for key in dict.fromkeys(united)]
 
 
 def _united(region: Region) -> list[str]:
     """Items of the base that both sides kept, in order; then additions, sorted if both added."""
     base, ours, theirs = map(set, region)
-    kept = [each for each in region.base if each in ours and each in theirs]
+    kept = [key for key in region.base if key in ours and key in theirs]
     added = [ours - base, theirs - base]
     if not all(added):  # One side alone has added something: its order counts.
         side = region.ours if added[0] else region.theirs
-        return [*kept, *(each for each in side if each not in base)]
+        return [*kept, *(key for key in side if key not in base)]
     return [*kept, *sorted(added[0] | added[1])]
 
 
@@ -156,10 +156,10 @@ def _texts(path: Path, base: Any, ours: str, theirs: str, judge: ValueJudge) -> 
     texts = [_lines(text) for text in (before, ours, theirs)]
     if base is UNKNOWN or max(len(text.lines) for text in texts) > LINES_MAX:
         return judge(Contest("text", path, base, ours, theirs))
-    found = regions(*(text.lines for text in texts))
-    parts = [region.merged for region in found]
+    text_regions = regions(*(text.lines for text in texts))
+    parts = [region.merged for region in text_regions]
     if None in parts:
-        return judge(Contest("text", path, base, ours, theirs, tuple(found)))
+        return judge(Contest("text", path, base, ours, theirs, tuple(text_regions)))
     merged = [line for part in parts if part is not None for line in part]
     return _ended("".join(merged), *texts)
 
@@ -169,9 +169,9 @@ def with_lines(contest: Contest, given: Sequence[str]) -> str:
     rest = iter(given)
     parts = (region.merged for region in contest.regions)
     merged = (next(rest) if part is None else "".join(part) for part in parts)
-    text = "".join(each if not each or _is_ended(each) else f"{each}\n" for each in merged)
+    text = "".join(part if not part or _is_ended(part) else f"{part}\n" for part in merged)
     before = contest.base if isinstance(contest.base, str) else ""
-    return _ended(text, *(_lines(each) for each in (before, contest.ours, contest.theirs)))
+    return _ended(text, *(_lines(version) for version in (before, contest.ours, contest.theirs)))
 
 
 def _ended(merged: str, base: Lines, ours: Lines, theirs: Lines) -> str:

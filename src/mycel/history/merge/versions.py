@@ -69,15 +69,15 @@ def content_of(element: Element | None) -> tuple[Any, ...] | None:
 
 def values_of(element: Element) -> Values:
     """All values of a version."""
-    found: Values
+    values: Values
     if isinstance(element, Concept):
-        found = {TYPE: element.type, NAME: element.name}
+        values = {TYPE: element.type, NAME: element.name}
     else:
         subject, object_ = element.ends
-        found = {SUBJECT: subject, PREDICATE: element.predicate, OBJECT: object_}
-        found[WEIGHT] = element.weight
-    found |= {("attributes", key): each for key, each in element.attributes.items()}
-    return found | {("metadata", key): each for key, each in element.metadata.items()}
+        values = {SUBJECT: subject, PREDICATE: element.predicate, OBJECT: object_}
+        values[WEIGHT] = element.weight
+    values |= {("attributes", key): value for key, value in element.attributes.items()}
+    return values | {("metadata", key): value for key, value in element.metadata.items()}
 
 
 def equal(one: Mapping[Place, Any], other: Mapping[Place, Any]) -> bool:
@@ -88,7 +88,7 @@ def equal(one: Mapping[Place, Any], other: Mapping[Place, Any]) -> bool:
 
 def keys_of(values: Mapping[Place, Any], field: str) -> set[str]:
     """The keys of a field in some values."""
-    return {key for each, key in values if each == field}
+    return {key for prefix, key in values if prefix == field}
 
 
 def with_values(element: Element, values: Mapping[Place, Any], number: int) -> Element:
@@ -97,8 +97,8 @@ def with_values(element: Element, values: Mapping[Place, Any], number: int) -> E
         field: object_text(
             {
                 key: value
-                for (each, key), value in values.items()
-                if each == field and value is not ABSENT
+                for (prefix, key), value in values.items()
+                if prefix == field and value is not ABSENT
             },
             field,
         )
@@ -155,8 +155,10 @@ def base_of(bases: Sequence[Element | None], shared: Element | None) -> Base | N
     return Base(
         None,
         {
-            place: _agreed([each.get(place, ABSENT) for each in present], before.get(place, ABSENT))
-            for place in {place for each in present for place in each}
+            place: _agreed(
+                [version.get(place, ABSENT) for version in present], before.get(place, ABSENT)
+            )
+            for place in {place for version in present for place in version}
         },
     )
 
@@ -165,4 +167,4 @@ def _agreed(values: Sequence[Any], before: Any) -> Any:
     changed = [value for value in values if not equal_values(value, before)]
     if not changed:
         return before
-    return changed[0] if all(equal_values(each, changed[0]) for each in changed) else UNKNOWN
+    return changed[0] if all(equal_values(value, changed[0]) for value in changed) else UNKNOWN

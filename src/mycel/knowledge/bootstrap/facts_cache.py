@@ -34,12 +34,12 @@ class FactsCache:
 
     def recall(self, hashes: Mapping[str, int]) -> dict[str, Facts]:
         """The cached facts of files with these hashes."""
-        found: dict[str, Facts] = {}
+        by_path: dict[str, Facts] = {}
         unknown: dict[str, int] = {}
         for path, hash_ in hashes.items():
             have = self._facts.get(path)
             if have is not None and have[0] == hash_:
-                found[path] = have[1]
+                by_path[path] = have[1]
             else:
                 unknown[path] = hash_
         for path, hash_, encoded in self._file.read(self._workspace, unknown) if self._file else ():
@@ -47,9 +47,9 @@ class FactsCache:
                 continue
             facts = decode(encoded) if encoded != _NONE else None
             if facts is not None or encoded == _NONE:
-                found[path] = facts
+                by_path[path] = facts
                 self._facts[path] = hash_, facts
-        return found
+        return by_path
 
     def keep(self, read: Mapping[str, tuple[int, Facts]], gone: Collection[str]) -> None:
         """Store the facts of read files, without texts; forget removed files."""
@@ -72,7 +72,7 @@ class FactsCache:
         """The bytes that were kept under a name that is no path."""
         if self._file is None:
             return self._blobs.get(name)
-        return next((each for _, _, each in self._file.read(self._workspace, {name})), None)
+        return next((blob for _, _, blob in self._file.read(self._workspace, {name})), None)
 
     def keep_blob(self, name: str, content: bytes) -> None:
         """Store bytes under a name that is no path."""

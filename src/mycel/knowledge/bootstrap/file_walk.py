@@ -76,13 +76,13 @@ def check_folder(path: Path) -> Path:
         DatabaseError: it cannot be listed.
     """
     try:
-        found = path.resolve()
-        status = found.stat()
+        folder = path.resolve()
+        status = folder.stat()
         if not stat.S_ISDIR(status.st_mode):
             raise ConstraintViolation(
                 f"{_format_path(path)} is no folder.", hint="Name the folder of a project."
             )
-        with os.scandir(found) as entries:
+        with os.scandir(folder) as entries:
             next(entries, None)
     except (FileNotFoundError, NotADirectoryError):
         raise NotFound(
@@ -94,7 +94,7 @@ def check_folder(path: Path) -> Path:
             f"{_format_path(path)} cannot be listed: {reason}.",
             hint="Check the path and its permissions.",
         ) from None
-    return found
+    return folder
 
 
 def walk(folder: Path, skip: Skip) -> FileList:
@@ -110,18 +110,18 @@ def walk(folder: Path, skip: Skip) -> FileList:
     names: Iterable[str] | None = _listed_by_git(folder, skip, left_out)
     if names is None:
         names = _walked(folder, skip, unreadable, left_out)
-    found: dict[str, Entry] = {}
+    files: dict[str, Entry] = {}
     above = str(folder)
     for name in names:
         entry = _look(above, name, skip)
         if entry is not None:
-            found[name] = entry
-            if len(found) > FILES_MAX:
+            files[name] = entry
+            if len(files) > FILES_MAX:
                 raise ResourceExhausted(
                     f"There are more than {FILES_MAX:,} files below {_format_path(folder)}.",
                     hint="Name the folder of one project, or leave more out with a .gitignore.",
                 )
-    return FileList(found, unreadable, left_out)
+    return FileList(files, unreadable, left_out)
 
 
 def _look(above: str, name: str, skip: Skip) -> Entry | None:
@@ -177,7 +177,7 @@ def _listed_by_git(folder: Path, skip: Skip, left_out: set[str]) -> list[str] | 
     # During a merge, a file is listed once for each side.
     listed = dict.fromkeys(os.fsdecode(output).split("\0")[:-1])
     kept: list[str] = []
-    for mark, name in ((each[0], each[2:]) for each in listed):
+    for mark, name in ((line[0], line[2:]) for line in listed):
         vendored = _vendored(name) if mark == _UNTRACKED else None
         if vendored is not None:
             left_out.add(vendored)
@@ -193,7 +193,7 @@ def _vendored(name: str) -> str | None:
     folders = name.split("/")[:-1]
     if IGNORED_FOLDERS.isdisjoint(folders):
         return None
-    end = next(at for at, each in enumerate(folders, 1) if each in IGNORED_FOLDERS)
+    end = next(at for at, folder in enumerate(folders, 1) if folder in IGNORED_FOLDERS)
     return "/".join(folders[:end])
 
 
@@ -226,7 +226,7 @@ def _walked(folder: Path, skip: Skip, unreadable: list[str], left_out: set[str])
             continue
         if any(entry.name == ".gitignore" for entry in entries):
             own = _rules(folder, path, patterns_left, skip)
-            patterns_left -= sum(len(each.spec) for each in own)
+            patterns_left -= sum(len(pattern.spec) for pattern in own)
             rules = (*rules, *own)
         below: list[tuple[str, int, tuple[_Rules, ...]]] = []
         for entry in entries:

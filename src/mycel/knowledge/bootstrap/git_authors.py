@@ -51,7 +51,7 @@ class AuthorTable:
     def authors_of(self, path: str) -> list[dict[str, Any]]:
         """The authors of a file, or of a folder (`src/`), with most commits first."""
         known = self.counts.get(path, {})
-        ranked = sorted(known.items(), key=lambda each: (-each[1][0], -each[1][1], each[0]))
+        ranked = sorted(known.items(), key=lambda author: (-author[1][0], -author[1][1], author[0]))
         most = FOLDER_AUTHORS_MAX if path.endswith("/") else FILE_AUTHORS_MAX
         return [
             {"name": name, "commits": commits, "last": _day(last)}
@@ -152,7 +152,7 @@ def _count_commits(lines: Iterable[bytes], counts: Counts, until: float) -> bool
 def _count(counts: Counts, name: str, moment: int, paths: list[str]) -> None:
     if not name or len(paths) > _PATHS_MAX:
         return
-    folders = {f"{each}/" for path in paths for each in outward(posixpath.dirname(path), "/")}
+    folders = {f"{folder}/" for path in paths for folder in outward(posixpath.dirname(path), "/")}
     for path in (*paths, *folders):
         known = counts.setdefault(path, {})
         commits, last = known.get(name, (0, 0))

@@ -240,8 +240,8 @@ class _Work:
         """Write a group of nodes. Returns those that existed."""
         tx = self._tx
         held: dict[str, Held] = {}
-        for each in prefixes.find_by_name(tx.reader, [node.uri for node in group]):
-            held.setdefault(each.name, each)
+        for existing in prefixes.find_by_name(tx.reader, [node.uri for node in group]):
+            held.setdefault(existing.name, existing)
         fresh = {node.uri: node for node in group if node.uri not in held}
         concepts = tx.put_concepts(
             ConceptRow(node.type, uri, ownership.new_attributes(node), AUTHOR)
@@ -268,36 +268,36 @@ class _Work:
 
     def put_files(self, files: Sequence[FileNodes]) -> None:
         """Write files with their symbols and sections, and remove those that they had before."""
-        for group in _grouped(files, lambda each: each.rows):
+        for group in _grouped(files, lambda file: file.rows):
             below = self._below(group)
-            wanted = {node.uri: each.path for each in group for node in each.inner}
-            gone = {each.number: each for each in below if each.name not in wanted}
+            wanted = {node.uri: file.path for file in group for node in file.inner}
+            gone = {existing.number: existing for existing in below if existing.name not in wanted}
             for number, node in self._renamed(group, below, wanted):
                 self._tx.move(ids.concept_id(number), name=node.uri)
                 del gone[number]
-            self._put_group([node for each in group for node in (each.file, *each.inner)])
+            self._put_group([node for file in group for node in (file.file, *file.inner)])
             self._discard(list(gone.values()))
-            self._count(sum(each.rows for each in group))
+            self._count(sum(file.rows for file in group))
 
     def _below(self, group: Sequence[FileNodes]) -> list[Held]:
         """The stored symbols and sections of those of these files that exist."""
         uris = {file_nodes.file.uri: file_nodes.path for file_nodes in group}
-        found = self._find(uris)
-        known = [self._namer.folder(path) for uri, path in uris.items() if uri in found]
+        numbers = self._find(uris)
+        known = [self._namer.folder(path) for uri, path in uris.items() if uri in numbers]
         return prefixes.below(self._tx.reader, known) if known else []
 
     def _renamed(
         self, group: Sequence[FileNodes], below: Sequence[Held], wanted: Mapping[str, str]
     ) -> Iterator[Renamed]:
         section = self._tx.reader.find_type(words.SECTION)
-        there = {each.name for each in below}
-        gone = [each for each in below if each.type == section and each.name not in wanted]
+        there = {node.name for node in below}
+        gone = [node for node in below if node.type == section and node.name not in wanted]
         if not gone:
             return iter(())
         paths = sorted((self._namer.folder(file_nodes.path) + "/" for file_nodes in group), key=len)
         places = (
-            (next(path for path in reversed(paths) if each.name.startswith(path)), each)
-            for each in gone
+            (next(path for path in reversed(paths) if node.name.startswith(path)), node)
+            for node in gone
         )
         new = (
             (self._namer.folder(file_nodes.path) + "/", node)
@@ -492,7 +492,7 @@ class _Work:
             return {}
         files = [number for number in old.values() if number is not None]
         below = prefixes.numbers_below(self._tx.reader, [self._namer.folder(path) for path in old])
-        leaving, reaching = (self._predicates(each) for each in (_LEAVING, _REACHING))
+        leaving, reaching = (self._predicates(names) for names in (_LEAVING, _REACHING))
         sources = [*files, *(number for _, number in below)]
         links = prefixes.links_at(self._tx.reader, "subject", sources, leaving)
         links += prefixes.links_at(self._tx.reader, "object", files, reaching)
@@ -515,8 +515,8 @@ class _Work:
     def _find(self, uris: Iterable[str]) -> dict[str, int]:
         unknown = [uri for uri in uris if uri not in self._numbers]
         if unknown:
-            found = lookup.find_by_name(self._tx.reader, unknown)
-            for number, _, name in sorted(found, reverse=True):  # The oldest of a name counts.
+            rows = lookup.find_by_name(self._tx.reader, unknown)
+            for number, _, name in sorted(rows, reverse=True):  # The oldest of a name counts.
                 self._numbers[name] = number
         return self._numbers
 

@@ -198,18 +198,18 @@ def wanted_file(
 def _note_attributes(facts: FileFacts) -> dict[str, Any]:
     """The properties that a note gives itself."""
     matter = orjson.loads(facts.front_matter) if facts.front_matter else {}
-    found = {"aliases": list(facts.aliases), "tags": list(facts.tags), "front_matter": matter}
-    return {key: value for key, value in found.items() if value}
+    attributes = {"aliases": list(facts.aliases), "tags": list(facts.tags), "front_matter": matter}
+    return {key: value for key, value in attributes.items() if value}
 
 
 def edge_attributes(edges: FileEdges, note: str) -> dict[str, Any]:
     """The modules and pages outside the project that a file refers to, and the note on it."""
-    found: dict[str, Any] = {
+    attributes: dict[str, Any] = {
         "external_imports": list(edges.external[:EXTERNAL_MAX]),
         "external_links": list(edges.external_links[:EXTERNAL_MAX]),
         "note": note or edges.note,
     }
-    return {key: value for key, value in found.items() if value}
+    return {key: value for key, value in attributes.items() if value}
 
 
 def _moment(mtime_ns: int) -> str:

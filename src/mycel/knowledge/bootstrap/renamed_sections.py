@@ -64,7 +64,7 @@ def _pairs(old: Sequence[tuple[int, str]], new: Sequence[Wanted]) -> Iterator[Re
             yield Renamed(numbers.pop(0), wanted)
         else:
             left.append(wanted)
-    rest = [each for each in old if each[0] not in taken]
+    rest = [section for section in old if section[0] not in taken]
     if rest and left and len(rest) * len(left) <= COMPARED_MAX:
         yield from _alike(rest, left)
 
@@ -72,11 +72,11 @@ def _pairs(old: Sequence[tuple[int, str]], new: Sequence[Wanted]) -> Iterator[Re
 def _alike(old: Sequence[tuple[int, str]], new: Sequence[Wanted]) -> Iterator[Renamed]:
     """The pairs that are most like each other, in both directions."""
     words = [Counter(_WORD.findall(text.casefold())) for _, text in old]
-    found = [Counter(_WORD.findall(_text(each.attributes).casefold())) for each in new]
-    likeness = [[_likeness(one, other) for other in found] for one in words]
+    new_words = [Counter(_WORD.findall(_text(section.attributes).casefold())) for section in new]
+    likeness = [[_likeness(one, other) for other in new_words] for one in words]
     for at, row in enumerate(likeness):
         best = max(range(len(row)), key=row.__getitem__)
-        is_mutual = row[best] == max(each[best] for each in likeness)
+        is_mutual = row[best] == max(scores[best] for scores in likeness)
         if row[best] >= LIKE_MIN and is_mutual and row.count(row[best]) == 1:
             yield Renamed(old[at][0], new[best])
 

@@ -166,7 +166,7 @@ class Bootstrap:
     def _walk(self, summary: Summary, known: Mapping[str, Stamp]) -> dict[str, Entry]:
         """The files on the disk; those known before, in folders that cannot be listed."""
         own = self._graph.name
-        found: dict[str, Entry] = {}
+        files: dict[str, Entry] = {}
         walked = file_walk.walk(
             self.folder, lambda path, why: summary.skip(self._prefix + path, why)
         )
@@ -174,7 +174,7 @@ class Bootstrap:
         closed = tuple(f"{self._prefix}{folder}/" for folder in walked.unreadable)
         for path, stamp in known.items() if closed else ():
             if path.startswith(closed):
-                found[path] = Entry(stamp.size, stamp.mtime_ns)
+                files[path] = Entry(stamp.size, stamp.mtime_ns)
         for name, entry in walked.files.items():
             if own in name and self._is_our_own(name, own):
                 continue
@@ -184,8 +184,8 @@ class Bootstrap:
             except MycelError:
                 summary.skip(path, "its name cannot be part of a URI")
                 continue
-            found[path] = entry
-        return found
+            files[path] = entry
+        return files
 
     def _removed_files(self, known: Mapping[str, Stamp], entries: dict[str, Entry]) -> list[str]:
         """The removed files; those hidden by permissions count as unchanged."""
@@ -266,7 +266,7 @@ class Bootstrap:
         written = step.authors.find_differences(
             [path for path in step.entries if path not in moved], below
         )
-        above = {each for path in moved for each in outward(posixpath.dirname(path), "/")}
+        above = {folder for path in moved for folder in outward(posixpath.dirname(path), "/")}
         folders = below.keys() if not step.is_complete else above | written.folders
         plan.folders = [self._folder(f, below, step) for f in sorted(folders & below.keys()) if f]
         plan.renamed = self._renamed_files(step)
@@ -381,17 +381,17 @@ class Bootstrap:
         else:
             paths = frozenset(facts)
         project = Project(facts, step.entries)
-        found = {}
+        edges = {}
         for path in _counted(sorted(paths), "relating", len(paths), report):
-            found[path] = project.edges(path)
-        step.edges = {p: e for p, e in (before | found).items() if p not in step.gone}
-        found = {p: e for p, e in found.items() if p in moved or before.get(p) != e}
+            edges[path] = project.edges(path)
+        step.edges = {p: e for p, e in (before | edges).items() if p not in step.gone}
+        changes = {p: e for p, e in edges.items() if p in moved or before.get(p) != e}
         for path in step.changed:
             # Its former relations have to go, even if it has no facts any more.
-            if path not in found and path in step.known:
+            if path not in changes and path in step.known:
                 step.facts.setdefault(path, FileFacts(""))
-                found[path] = FileEdges(path)
-        return found
+                changes[path] = FileEdges(path)
+        return changes
 
     def _recall(self, step: _RunState, report: BootstrapReport | None) -> None:
         """Gather the facts of all files; those of files not read now from the cache."""

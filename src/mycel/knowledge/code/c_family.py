@@ -200,11 +200,11 @@ class Cpp(C):
 
 def _declarator(node: Node, kinds: Collection[str]) -> Node | None:
     """The first node of these kinds inside a declarator, through pointers and references."""
-    found: Node | None = node
+    declarator: Node | None = node
     for _ in range(_DECLARATORS_MAX):
-        if found is None or found.type in kinds:
-            return found
-        found = _inner(found)
+        if declarator is None or declarator.type in kinds:
+            return declarator
+        declarator = _inner(declarator)
     return None
 
 

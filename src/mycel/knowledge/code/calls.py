@@ -91,7 +91,7 @@ class Calls:
     def read(self) -> tuple[Call, ...]:
         """The calls in the order of the text, each once for a caller."""
         syntax, source = self._syntax, self._source
-        found: dict[Call, None] = {}
+        calls: dict[Call, None] = {}
         callees: dict[tuple[int, tuple[str, ...]], tuple[str, ...]] = {}
         for node, scope in with_scopes(in_order(self._captures, "call", "new"), self._scopes):
             parts = syntax.callee(node, source)
@@ -103,12 +103,12 @@ class Calls:
                 callee = callees[key] = self._callee(parts, scope)
             if callee:
                 # Code directly in a class runs with the file.
-                found[Call(_caller(scope), callee)] = None
-        return tuple(found)
+                calls[Call(_caller(scope), callee)] = None
+        return tuple(calls)
 
     def fields(self) -> tuple[tuple[str, str], ...]:
         """The fields of classes by their qualified names, with their types."""
-        found: Types = {}
+        types: Types = {}
         for node, scope in with_scopes(in_order(self._captures, "field"), self._scopes):
             owner = _class_around(scope)
             outer = scope.outer_function if scope is not None else None
@@ -116,8 +116,8 @@ class Calls:
                 variable = of.removeprefix("=")
                 known = of if variable == of else self._types(outer).get(variable, "")
                 key = f"{owner}.{name}"
-                found[key] = known if found.get(key, known) == known else ""
-        return tuple((name, of) for name, of in found.items() if of)
+                types[key] = known if types.get(key, known) == known else ""
+        return tuple((name, of) for name, of in types.items() if of)
 
     def is_local(self, name: str, outer: Scope | None) -> bool:
         """True if a name is a variable of a function there, and no symbol."""

@@ -120,22 +120,22 @@ def _place_in_functions(syntax: Syntax, source: bytes, scope: Scope, parent: Sco
 def _symbols(
     syntax: Syntax, source: bytes, scopes: list[Scope], generated: Iterable[Symbol]
 ) -> tuple[Symbol, ...]:
-    found: dict[str, Symbol] = {}
+    symbols: dict[str, Symbol] = {}
     further_bases: dict[str, list[str]] = {}
     for scope in scopes:
         if scope.kind == "impl":
             bases = syntax.bases(scope.node, source)
             further_bases.setdefault(scope.qualified, []).extend(bases)
         # The first of several with one name (overloads, branches of a condition) represents all.
-        elif scope.qualified not in found:
-            found[scope.qualified] = _symbol(syntax, source, scope)
+        elif scope.qualified not in symbols:
+            symbols[scope.qualified] = _symbol(syntax, source, scope)
     for symbol in generated:
-        found.setdefault(symbol.qualified, symbol)
+        symbols.setdefault(symbol.qualified, symbol)
     for qualified, bases in further_bases.items():
-        if qualified in found and bases:
-            merged = tuple(dict.fromkeys((*found[qualified].bases, *bases)))
-            found[qualified] = found[qualified]._replace(bases=merged)
-    return tuple(found.values())
+        if qualified in symbols and bases:
+            merged = tuple(dict.fromkeys((*symbols[qualified].bases, *bases)))
+            symbols[qualified] = symbols[qualified]._replace(bases=merged)
+    return tuple(symbols.values())
 
 
 def _symbol(syntax: Syntax, source: bytes, scope: Scope) -> Symbol:
@@ -167,12 +167,14 @@ def _last_line(node: Node) -> int:
 def _imports(
     syntax: Syntax, source: bytes, scopes: list[Scope], captures: Captures
 ) -> tuple[Import, ...]:
-    found: list[Import] = []
+    all_imports: list[Import] = []
     for node, scope in with_scopes(in_order(captures, "import"), scopes):
         inside = _import_scope(scope)
         imports = syntax.imports(node, source)
-        found += [each._replace(scope=inside) for each in imports] if inside else imports
-    return tuple(found)
+        all_imports += (
+            [imported._replace(scope=inside) for imported in imports] if inside else imports
+        )
+    return tuple(all_imports)
 
 
 def _import_scope(scope: Scope | None) -> str:

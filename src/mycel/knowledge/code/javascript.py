@@ -139,8 +139,8 @@ class JavaScriptLocator(Locator):
         candidates = [path, *(stem + other for other in self._COMPILED.get(ending, ()))]
         candidates += [f"{path}.{other}" for other in self._ENDINGS]
         candidates += [posixpath.join(path, f"index.{other}") for other in self._ENDINGS]
-        found = next((file for file in candidates if file in self.files.paths), None)
-        return Unit((found,)) if found is not None else None
+        file = next((file for file in candidates if file in self.files.paths), None)
+        return Unit((file,)) if file is not None else None
 
     def external(self, imported: Import) -> str:
         parts = imported.module.split("/")
@@ -177,12 +177,12 @@ class JavaScript(Syntax):
                 return ""  # `const x = require("y")` is an import.
         if node.type in modules.FUNCTIONS or node.type in modules.CLASSES:
             return modules.own_name(node, source)
-        found = child(node, "name", "property")
-        if found is None or found.type in ("object_pattern", "array_pattern", "string"):
+        name_node = child(node, "name", "property")
+        if name_node is None or name_node.type in ("object_pattern", "array_pattern", "string"):
             return ""
-        if found.type == "nested_identifier":
-            return dotted(short_text(found, source))
-        return identifier(found, source)
+        if name_node.type == "nested_identifier":
+            return dotted(short_text(name_node, source))
+        return identifier(name_node, source)
 
     def kind(self, node: Node, kind: str) -> str:
         right = node.child_by_field_name("right") if node.type == "assignment_expression" else node

@@ -270,8 +270,8 @@ class Syntax:
 def child(node: Node, *fields: str) -> Node | None:
     """The child in the first of these fields that has one."""
     for field in fields:
-        if (found := node.child_by_field_name(field)) is not None:
-            return found
+        if (inner := node.child_by_field_name(field)) is not None:
+            return inner
     return None
 
 
@@ -315,7 +315,7 @@ def _type_name(text: str) -> str:
     for _ in range(_GENERIC_DEPTH_MAX):
         text = text[_end(_BEFORE_TYPE, text) :].rstrip(_AFTER_TYPE)
         if "|" in text:
-            several = [each for each in text.split("|") if each.strip() not in _NOTHING]
+            several = [part for part in text.split("|") if part.strip() not in _NOTHING]
             text = several[0] if len(several) == 1 else ""
         generic = _GENERIC_TYPE.match(text)
         if generic is None or generic[1] not in _TRANSPARENT:

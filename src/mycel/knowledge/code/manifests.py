@@ -70,7 +70,7 @@ def pyproject(text: str) -> FileFacts:
     poetry = _table(_table(manifest, "tool"), "poetry")
     listed = [project.get("dependencies"), *_table(project, "optional-dependencies").values()]
     listed += _table(manifest, "dependency-groups").values()
-    texts = [each for group in listed if isinstance(group, list) for each in group]
+    texts = [text for group in listed if isinstance(group, list) for text in group]
     names = [match[0] for text in texts if (match := _REQUIREMENT.match(str(text)))]
     names += [name for name in _table(poetry, "dependencies") if name != "python"]
     for group in _table(poetry, "group").values():
@@ -85,7 +85,9 @@ def pom(text: str) -> FileFacts:
     """The name of a project of Maven, group and artifact, and what it depends on."""
     whole = _XML_COMMENT.sub(" ", text)
     inside = [match[1] for match in _POM_DEPENDENCY.finditer(whole)]
-    names = [f"{_tag(each, 'groupId')}/{_tag(each, 'artifactId')}" for each in inside]
+    names = [
+        f"{_tag(dependency, 'groupId')}/{_tag(dependency, 'artifactId')}" for dependency in inside
+    ]
     outside = _POM_DEPENDENCY.sub(" ", whole).partition("<build>")[0]
     own = _POM_PARENT.sub(" ", outside)
     group = _tag(own, "groupId") or _tag(outside, "groupId")
@@ -151,7 +153,7 @@ def _cargo_name(key: str, value: object) -> str:
 
 def tsconfig(text: str) -> FileFacts:
     """`baseUrl`, and those `paths` that have a single target."""
-    text = _STRING_OR_COMMENT.sub(lambda found: found[1] or " ", text)
+    text = _STRING_OR_COMMENT.sub(lambda match: match[1] or " ", text)
     try:
         manifest = orjson.loads(_TRAILING_COMMA.sub(r"\1", text))
     except orjson.JSONDecodeError:

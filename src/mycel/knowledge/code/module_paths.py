@@ -38,22 +38,22 @@ class Files:
 
     @cached_property
     def folders(self) -> frozenset[str]:
-        found: set[str] = {""}
+        folders: set[str] = {""}
         for path in self.paths:
             folder = posixpath.dirname(path)
-            while folder not in found:
-                found.add(folder)
+            while folder not in folders:
+                folders.add(folder)
                 folder = posixpath.dirname(folder)
-        return frozenset(found)
+        return frozenset(folders)
 
     def manifests(self, language: str) -> dict[str, FileFacts]:
         """The manifests of a kind by folder; of several in one, the first with content."""
-        found: dict[str, FileFacts] = {}
+        by_folder: dict[str, FileFacts] = {}
         for path in self.of((language,)):
             facts = self.facts[path]
             if facts.package or facts.settings:
-                found.setdefault(posixpath.dirname(path), facts)
-        return found
+                by_folder.setdefault(posixpath.dirname(path), facts)
+        return by_folder
 
 
 Home = tuple[str, ...]

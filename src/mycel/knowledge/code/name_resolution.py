@@ -113,13 +113,13 @@ class SymbolNames:
         """True if the file has too many steps; its names no longer have a meaning."""
         return self._left_in_file < self._left_at_begin - self._left
 
-    def target(self, found: Meaning | None) -> CodeLocation | None:
-        if not isinstance(found, CodeLocation):
+    def target(self, meaning: Meaning | None) -> CodeLocation | None:
+        if not isinstance(meaning, CodeLocation):
             return None
-        symbol = self.symbols[found.path].get(found.qualified)
+        symbol = self.symbols[meaning.path].get(meaning.qualified)
         if symbol is None or symbol.kind in _NO_TARGETS:
             return None
-        return self.definition(found)
+        return self.definition(meaning)
 
     def is_class(self, path: str, qualified: str) -> bool:
         symbol = self.symbols[path].get(qualified)
@@ -151,11 +151,11 @@ class SymbolNames:
 
     def _find_base(self, owner: CodeLocation, base: str) -> CodeLocation | None:
         scope = owner.qualified.rpartition(".")[0]
-        found = self.follow(owner.path, scope, tuple(base.split(".")))
-        if not isinstance(found, CodeLocation):
+        meaning = self.follow(owner.path, scope, tuple(base.split(".")))
+        if not isinstance(meaning, CodeLocation):
             return None
-        symbol = self.symbols[found.path].get(found.qualified)
-        return found if symbol is not None and symbol.kind in CLASS_KINDS else None
+        symbol = self.symbols[meaning.path].get(meaning.qualified)
+        return meaning if symbol is not None and symbol.kind in CLASS_KINDS else None
 
     # Names.
 
@@ -252,22 +252,22 @@ class SymbolNames:
         if unit.paths == (path,) and not unit.rest and not imported.module:
             # `use a;` of Rust: a module or a crate.
             return self.locator(path).root(path, name)
-        found = self.member(unit, name, steps + 1)
-        if found is None and name == "default":
+        meaning = self.member(unit, name, steps + 1)
+        if meaning is None and name == "default":
             # A module of CommonJS without an export `default` is its own default.
             return unit
-        return found
+        return meaning
 
     def _starred(self, path: str, name: str, steps: int) -> Meaning | None:
         """The only meaning of a bare name among the star imports of a file."""
-        found: set[Meaning] = set()
+        meanings: set[Meaning] = set()
         for unit in self._stars(path) if name in self._names_anywhere else ():
             meaning = self.member(unit, name, steps + 1)
             if self.is_over:
                 return None
             if isinstance(meaning, CodeLocation) and self._is_exported(meaning):
-                found.add(meaning)
-        return found.pop() if len(found) == 1 else None
+                meanings.add(meaning)
+        return meanings.pop() if len(meanings) == 1 else None
 
     def _star_imports(self, path: str) -> tuple[Unit, ...]:
         """The modules of the project whose names a file imports with a star."""
@@ -304,9 +304,9 @@ class SymbolNames:
             for part in (*unit.rest, name):
                 inner = self.member(inner, part, steps + 1)
             return inner
-        found = self.defining(unit, name)
-        if found:
-            return CodeLocation(found[0], name) if len(found) == 1 else None
+        paths = self.defining(unit, name)
+        if paths:
+            return CodeLocation(paths[0], name) if len(paths) == 1 else None
         if not unit.paths:
             return self._locator_of("python").submodule(unit, name)
         path = unit.paths[0]
@@ -341,9 +341,9 @@ class SymbolNames:
     def _pass_on(self, path: str, name: str, steps: int) -> Meaning | None:
         exports = self._exports(path)
         for inside in exports.get(name, ()):
-            found = self._look_up(path, "", inside, steps + 1)
-            if found is not None:
-                return found
+            target = self._look_up(path, "", inside, steps + 1)
+            if target is not None:
+                return target
         for inside in exports.get("default", ()):
             if f"{inside}.{name}" in self.symbols[path]:
                 # `module.exports = app` of JavaScript: the members of `app` are the module's.
@@ -366,12 +366,12 @@ class SymbolNames:
 
     def _exported(self, path: str) -> dict[str, list[str]]:
         """The names inside a module by the names that it exports them under."""
-        found: dict[str, list[str]] = {}
+        exports: dict[str, list[str]] = {}
         for outside, inside in self.facts[path].exports:
-            names = found.setdefault(outside, [])
+            names = exports.setdefault(outside, [])
             if len(names) < EXPORTS_MAX:
                 names.append(inside)
-        return found
+        return exports
 
     def _offers(self, path: str) -> _Offers:
         """The re-exports of a module; of two with one name, the first."""
@@ -402,9 +402,9 @@ class SymbolNames:
             return None
         # Defined outside of its class: methods of Go, `impl` of Rust, definitions of C++.
         scope, _, owner = caller.rpartition(".")[0].rpartition(".")
-        found = self.follow(path, scope, (owner,))
-        if isinstance(found, CodeLocation):
-            return found
+        meaning = self.follow(path, scope, (owner,))
+        if isinstance(meaning, CodeLocation):
+            return meaning
         # `app.use = function` of JavaScript: `app` is no symbol, its methods are.
         is_object = family(self.facts[path].language) == "javascript" and owner
         return CodeLocation(path, caller.rpartition(".")[0]) if is_object else None
@@ -442,10 +442,10 @@ class SymbolNames:
     def is_open(self, owner: CodeLocation) -> bool:
         """True if a class has a base outside the project, and so unknown members."""
         if owner not in self._open:
-            found = any(place is None for place in self.all_bases(owner))
+            is_open = any(place is None for place in self.all_bases(owner))
             if self.is_over:
-                return found
-            self._open[owner] = found
+                return is_open
+            self._open[owner] = is_open
         return self._open[owner]
 
     def all_bases(self, owner: CodeLocation) -> Iterator[CodeLocation | None]:
@@ -469,9 +469,9 @@ class SymbolNames:
         """The meaning of a name of C or C++: innermost scope first, in all included files."""
         for prefix in outward(scope, "."):
             qualified = ".".join((prefix, *parts)) if prefix else ".".join(parts)
-            found = self._nearest(path, qualified)
-            if found is not None:
-                return CodeLocation(found, qualified)
+            file = self._nearest(path, qualified)
+            if file is not None:
+                return CodeLocation(file, qualified)
             if len(parts) == 1 and prefix:
                 holder = self._nearest(path, prefix)
                 if holder is not None and self.symbols[holder][prefix].bases:
@@ -492,18 +492,18 @@ class SymbolNames:
 
     def _all_includes(self, path: str) -> dict[str, int]:
         """This file and all that it includes, directly or not, nearest first, numbered."""
-        found = {path: 0}
+        order = {path: 0}
         queue, lines = [path], 0
         for current in queue:
             targets = self._included(current)
             lines += len(targets)
             for target in targets:
-                if target not in found and len(found) <= INCLUDES_MAX:
-                    found[target] = len(found)
+                if target not in order and len(order) <= INCLUDES_MAX:
+                    order[target] = len(order)
                     queue.append(target)
-            if lines > INCLUDE_LINES_MAX or len(found) > INCLUDES_MAX:
+            if lines > INCLUDE_LINES_MAX or len(order) > INCLUDES_MAX:
                 break
-        return found
+        return order
 
     def _direct_includes(self, path: str) -> tuple[str, ...]:
         imports = self.facts[path].imports if path in self.facts else ()
@@ -516,7 +516,7 @@ class SymbolNames:
         if facts.language not in _C_FAMILY or not _is_header(declared.path):
             return declared
         home = self.locator(declared.path).visible(declared.path)[0]
-        found = [
+        paths = [
             path
             for path in self._in_package.get((home, declared.qualified), ())
             if path != declared.path
@@ -524,26 +524,26 @@ class SymbolNames:
             and self.symbols[path][declared.qualified].kind in ("function", "method")
             and declared.path in self._includes(path)
         ]
-        return CodeLocation(found[0], declared.qualified) if len(found) == 1 else declared
+        return CodeLocation(paths[0], declared.qualified) if len(paths) == 1 else declared
 
     # Indexes.
 
     @cached_property
     def _names_anywhere(self) -> frozenset[str]:
         """All names that some module could offer: no star import gives another one a meaning."""
-        found: set[str] = set()
+        names: set[str] = set()
         for facts in self.facts.values():
-            found.update(symbol.qualified for symbol in facts.symbols)
+            names.update(symbol.qualified for symbol in facts.symbols)
             if facts.exports:  # The members of a default export are the module's.
-                found.update(symbol.name for symbol in facts.symbols)
-                found.update(outside for outside, _ in facts.exports)
+                names.update(symbol.name for symbol in facts.symbols)
+                names.update(outside for outside, _ in facts.exports)
             for imported in facts.imports:
-                found.update(here for _, here in imported.names)
-                found.add(imported.alias)
+                names.update(here for _, here in imported.names)
+                names.add(imported.alias)
         for path in self.files.paths:
-            found.add(posixpath.basename(path).partition(".")[0])
-        found.update(posixpath.basename(folder) for folder in self.files.folders)
-        return frozenset(found)
+            names.add(posixpath.basename(path).partition(".")[0])
+        names.update(posixpath.basename(folder) for folder in self.files.folders)
+        return frozenset(names)
 
     @property
     def is_over(self) -> bool:
@@ -573,18 +573,18 @@ class SymbolNames:
 
         Of two imports of one name in one scope, the first counts.
         """
-        found: dict[tuple[str, str], tuple[Import, str]] = {}
+        bindings: dict[tuple[str, str], tuple[Import, str]] = {}
         for imported in self.facts[path].imports:
             for there, here in imported.names:
-                found.setdefault((imported.scope, here), (imported, there))
+                bindings.setdefault((imported.scope, here), (imported, there))
             if imported.alias:
-                found.setdefault((imported.scope, imported.alias), (imported, ""))
+                bindings.setdefault((imported.scope, imported.alias), (imported, ""))
             first, dot, _ = imported.alias.partition(".")
             if dot:
                 # `import a.b` of Python binds `a`.
                 package = imported._replace(module=first, alias=first)
-                found.setdefault((imported.scope, first), (package, ""))
-        return found
+                bindings.setdefault((imported.scope, first), (package, ""))
+        return bindings
 
 
 def _is_header(path: str) -> bool:

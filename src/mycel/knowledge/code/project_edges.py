@@ -111,19 +111,19 @@ class Project:
             return self._used_files(path, imported.alias, unit)
         if not imported.names or (len(unit.paths) == 1 and not unit.folder):
             return self._through(path, imported, unit)
-        found: dict[str, None] = {}
+        files: dict[str, None] = {}
         for name, _ in imported.names:
             inner = locator.submodule(unit, name)
             if inner is not None and not self._names.defining(unit, name):
-                found.update(dict.fromkeys(inner.paths))
+                files.update(dict.fromkeys(inner.paths))
                 continue
             if len(unit.paths) == 1:
-                found[unit.paths[0]] = None
+                files[unit.paths[0]] = None
                 continue
             # Of a package of several files, those that define the name.
             top = unit.rest[0] if unit.rest else name
-            found.update(dict.fromkeys(self._names.defining(unit, top)))
-        return tuple(found) if found or name == "*" else None
+            files.update(dict.fromkeys(self._names.defining(unit, top)))
+        return tuple(files) if files or name == "*" else None
 
     def _used_files(self, path: str, alias: str, unit: Unit) -> tuple[str, ...]:
         """The files of a package whose names this file uses; the first if none is known."""
@@ -135,24 +135,24 @@ class Project:
         """The names after a dot in the calls and bases of a file, by what is before the dot."""
         facts = self._facts[path]
         bases = (tuple(base.split(".")) for symbol in facts.symbols for base in symbol.bases)
-        found: defaultdict[str, set[str]] = defaultdict(set)
+        names: defaultdict[str, set[str]] = defaultdict(set)
         for parts in (*(call.callee for call in facts.calls), *bases):
             if len(parts) > 1:
-                found[parts[0]].add(parts[1])
-        return found
+                names[parts[0]].add(parts[1])
+        return names
 
     def _through(self, path: str, imported: Import, unit: Unit) -> tuple[str, ...]:
         """The files of `use a::b` of Rust, where `b` may be a module with a file of its own."""
         locator = self._names.locator(path)
         if not isinstance(locator, RustLocator):
             return unit.paths
-        found: dict[str, None] = {}
+        files: dict[str, None] = {}
         for name, _ in imported.names:
             inner = locator.submodule(unit, name) if not unit.rest else None
             if inner is None and not imported.module:
                 inner = locator.root(path, name)
-            found.update(dict.fromkeys((inner or unit).paths))
-        return tuple(found) or unit.paths
+            files.update(dict.fromkeys((inner or unit).paths))
+        return tuple(files) or unit.paths
 
     def _crate_file(self, path: str, imported: Import) -> tuple[str, ...] | None:
         locator = self._names.locator(path)
@@ -161,7 +161,7 @@ class Project:
 
     def _tested(self, path: str, facts: FileFacts, imports: Iterable[str]) -> tuple[str, ...]:
         """The files that a test imports or is named after."""
-        found = {*imports}
+        paths = {*imports}
         for imported in facts.imports:
             for name, _ in imported.names:
                 self._names.begin()
@@ -170,19 +170,19 @@ class Project:
                     self._names.member(unit, name, 0) if unit is not None and name != "*" else None
                 )
                 if isinstance(meaning, CodeLocation):
-                    found.add(meaning.path)
+                    paths.add(meaning.path)
         named = self._named_after(path, facts)
         if named is not None:
-            found.add(named)
-        return tuple(sorted(p for p in found if p in self._facts and not self._facts[p].is_test))
+            paths.add(named)
+        return tuple(sorted(p for p in paths if p in self._facts and not self._facts[p].is_test))
 
     def _named_after(self, path: str, facts: FileFacts) -> str | None:
         stem = _tested_stem(path)
         if not stem:
             return None
         key = family(facts.language), stem
-        found = self._stems.get((*key, posixpath.dirname(path))) or self._stems.get(key, [])
-        return found[0] if len(found) == 1 else None
+        paths = self._stems.get((*key, posixpath.dirname(path))) or self._stems.get(key, [])
+        return paths[0] if len(paths) == 1 else None
 
     def _link_edges(
         self, path: str, facts: FileFacts, texts: Iterable[TextEdge]
@@ -251,7 +251,7 @@ class Project:
     ) -> tuple[SymbolEdge, ...]:
         """The uses of symbols; those of the file itself only if no symbol in it uses the same."""
         known = {*others}
-        found: dict[SymbolEdge, None] = {}
+        edges: dict[SymbolEdge, None] = {}
         of_file: dict[CodeLocation, None] = {}
         meanings: dict[tuple[str, tuple[str, ...]], tuple[CodeLocation, ...]] = {}
         for user, parts in facts.uses:
@@ -264,13 +264,13 @@ class Project:
                 if not user:
                     of_file[target] = None
                 elif target != (path, user):
-                    found[SymbolEdge(CodeLocation(path, user), target)] = None
-        used = {edge.target for edge in (*known, *found)}
+                    edges[SymbolEdge(CodeLocation(path, user), target)] = None
+        used = {edge.target for edge in (*known, *edges)}
         source = CodeLocation(path, "")
         for target in of_file:
             if target not in used:
-                found[SymbolEdge(source, target)] = None
-        return tuple(edge for edge in found if edge not in known)
+                edges[SymbolEdge(source, target)] = None
+        return tuple(edge for edge in edges if edge not in known)
 
     def _used(self, path: str, user: str, parts: tuple[str, ...]) -> Iterator[CodeLocation]:
         """The symbols that a dotted name means: the longest part of it, and the class of that."""

@@ -60,12 +60,12 @@ class PythonLocator(Locator):
 
     def _find_modules(self) -> dict[str, str]:
         """The file of each module by its path without an ending. A package comes first."""
-        found: dict[str, str] = {}
+        modules: dict[str, str] = {}
         for ending in (".pyi", ".py", "/__init__.py"):
             for path in self._paths:
                 if f"/{path}".endswith(ending):
-                    found[f"/{path}".removesuffix(ending)[1:]] = path
-        return found
+                    modules[f"/{path}".removesuffix(ending)[1:]] = path
+        return modules
 
     def _find_roots(self) -> frozenset[str]:
         roots = set(self._ROOTS)
@@ -78,12 +78,12 @@ class PythonLocator(Locator):
 
     def _find_tops(self) -> dict[str, list[str]]:
         """The roots that hold a module or folder, by its name."""
-        found: dict[str, list[str]] = {}
+        tops: dict[str, list[str]] = {}
         for place in sorted({*self._modules, *self._folders}):
             root, name = posixpath.split(place)
             if root in self._roots:
-                found.setdefault(name, []).append(root)
-        return found
+                tops.setdefault(name, []).append(root)
+        return tops
 
     def locate(self, path: str, imported: Import) -> Unit | None:
         folder = posixpath.dirname(path)

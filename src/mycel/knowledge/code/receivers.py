@@ -189,28 +189,28 @@ class Receivers:
             holder = self._through(owner, parts[1:-1])
             if holder is None or holder == _OUTSIDE:
                 return holder
-            found: Meaning | None = self._names.class_member(holder, parts[-1], 0)
+            meaning: Meaning | None = self._names.class_member(holder, parts[-1], 0)
         else:
-            found = self._names.follow(path, scope, parts)
-        if found is None and len(parts) > 1:
+            meaning = self._names.follow(path, scope, parts)
+        if meaning is None and len(parts) > 1:
             owner = self._instance(path, scope, ".".join(parts[:-1]), steps + 1)
             if owner is None or owner == _OUTSIDE:
                 return owner
-            found = self._names.class_member(owner, parts[-1], 0)
-        if found is None:
+            meaning = self._names.class_member(owner, parts[-1], 0)
+        if meaning is None:
             is_variable = len(maker) == 1 and maker.isupper()  # A type variable `T`.
             is_outside = not is_variable and self._is_outside(path, scope, parts[0])
             return _OUTSIDE if is_outside else None
-        if isinstance(found, Unit) or steps >= _RESULTS_MAX:
+        if isinstance(meaning, Unit) or steps >= _RESULTS_MAX:
             return None
-        symbol = self._names.symbols[found.path].get(found.qualified)
+        symbol = self._names.symbols[meaning.path].get(meaning.qualified)
         if symbol is None:
             return None
         if symbol.kind in CLASS_KINDS:
-            return found
+            return meaning
         if not symbol.returns:
             return None
-        return self._instance(found.path, found.qualified, symbol.returns, steps + 1)
+        return self._instance(meaning.path, meaning.qualified, symbol.returns, steps + 1)
 
     def _class_at(self, path: str, scope: str) -> CodeLocation | None:
         symbol = self._names.symbols[path].get(scope)

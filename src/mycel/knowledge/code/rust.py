@@ -123,7 +123,7 @@ class RustLocator(Locator):
     def _own_names(self, path: str) -> frozenset[str]:
         """The names that a file defines or imports."""
         facts = self.files.facts[path]
-        imported = (here for each in facts.imports for _, here in each.names)
+        imported = (here for statement in facts.imports for _, here in statement.names)
         return frozenset((*(symbol.qualified for symbol in facts.symbols), *imported))
 
     def _crate(self, name: str) -> Unit | None:
@@ -158,8 +158,8 @@ class RustLocator(Locator):
         return next((p for p in (f"{base}.rs", f"{base}/mod.rs") if p in self._paths), None)
 
     def _child(self, path: str, name: str) -> Unit | None:
-        found = self._child_path(path, name)
-        return Unit((found,)) if found is not None and found != path else None
+        child_path = self._child_path(path, name)
+        return Unit((child_path,)) if child_path is not None and child_path != path else None
 
     def _parent(self, path: str) -> str | None:
         folder, name = posixpath.split(path)

@@ -110,7 +110,7 @@ class _Chains:
 
     def used(self, start: int, end: int) -> list[tuple[str, ...]]:
         """The names that are used between two places: of a call, what is before the last dot."""
-        found: set[tuple[str, ...]] = set()
+        chains: set[tuple[str, ...]] = set()
         names = self._names(start, end)
         for field in self._syntax.string_fields(self._source, start, end):
             names.update(self._pattern.findall(field))
@@ -120,8 +120,8 @@ class _Chains:
             if parts is None:
                 parts = known[name] = self._used(*name)
             if parts:
-                found.add(parts)
-        return sorted(found)
+                chains.add(parts)
+        return sorted(chains)
 
     def _used(self, chain: bytes, sign: bytes) -> tuple[str, ...]:
         """The symbol that a name may use, by the sign after it: of a call, its owner."""
@@ -144,9 +144,13 @@ class _Chains:
 
     def _names(self, start: int, end: int) -> set[tuple[bytes, bytes]]:
         """The names between two places, each with the sign after it."""
-        found = self._pattern.findall(self._source, start, end)
+        matches = self._pattern.findall(self._source, start, end)
         # A mark of a raw string is a group before those of names.
-        return {*found} if self._pattern.groups == _NAME_GROUPS else {each[-2:] for each in found}
+        return (
+            {*matches}
+            if self._pattern.groups == _NAME_GROUPS
+            else {match[-2:] for match in matches}
+        )
 
     def _read(self, chain: bytes) -> tuple[str, ...]:
         parts = tuple(_SEPARATOR.split(chain.decode()))[:PARTS_MAX]

@@ -86,10 +86,10 @@ class DocumentEdges:
         if _ELSEWHERE.match(link):
             return None
         name, _, anchor = link.partition("#")
-        found = path if not name else self.linked_path(path, name)
-        if found is None:
+        file = path if not name else self.linked_path(path, name)
+        if file is None:
             return _missing_file(path, name)
-        return self._at(found, unquote(anchor))
+        return self._at(file, unquote(anchor))
 
     def linked_path(self, path: str, name: str) -> str | None:
         """The file or folder of the project that a relative link names."""
@@ -120,10 +120,10 @@ class DocumentEdges:
         name = name.strip()
         if not name:
             return self._at(path, heading)
-        found = self._note(path, name)
-        if found is None:
+        note = self._note(path, name)
+        if note is None:
             return TextTarget("missing", name.strip("/")) if name.strip("/.") else None
-        return self._at(found, heading)
+        return self._at(note, heading)
 
     def _note(self, path: str, name: str) -> str | None:
         """The file of a note: by its path, by the end of it, or by an alias."""
@@ -152,53 +152,53 @@ class DocumentEdges:
     def _find_anchors(self, path: str) -> dict[str, str]:
         """The slugs of the sections of a file by the names with which links refer to them."""
         facts = self._files.facts.get(path)
-        found: dict[str, str] = {}
+        anchors: dict[str, str] = {}
         for section in facts.sections if facts is not None else ():
             if section.anchor:
-                found[section.anchor] = section.slug
+                anchors[section.anchor] = section.slug
         for section in facts.sections if facts is not None else ():
             if "/part-" not in section.slug:
-                found.setdefault(_unused(anchor_of(section.heading), found), section.slug)
-        return found
+                anchors.setdefault(_unused(anchor_of(section.heading), anchors), section.slug)
+        return anchors
 
     @cached_property
     def _labels(self) -> Mapping[str, TextTarget]:
         """The sections that documents give a name to; of two with one name, none."""
-        found: dict[str, TextTarget | None] = {}
+        labels: dict[str, TextTarget | None] = {}
         for path, facts in self._files.facts.items():
             for section in facts.sections:
                 if section.anchor:
                     key = section.anchor.casefold()
-                    is_new = key not in found
-                    found[key] = TextTarget("section", path, section.slug) if is_new else None
-        return {label: target for label, target in found.items() if target is not None}
+                    is_new = key not in labels
+                    labels[key] = TextTarget("section", path, section.slug) if is_new else None
+        return {label: target for label, target in labels.items() if target is not None}
 
     @cached_property
     def _notes(self) -> Mapping[str, list[str]]:
         """Files by their names, as wikilinks use them: notes without their ending."""
-        found: defaultdict[str, list[str]] = defaultdict(list)
+        notes: defaultdict[str, list[str]] = defaultdict(list)
         for path in sorted(self._files.paths):
             name = posixpath.basename(path).casefold()
-            found[name.removesuffix(".md")].append(path)
-        return found
+            notes[name.removesuffix(".md")].append(path)
+        return notes
 
     @cached_property
     def _aliases(self) -> Mapping[str, list[str]]:
-        found: defaultdict[str, list[str]] = defaultdict(list)
+        aliases: defaultdict[str, list[str]] = defaultdict(list)
         for path in sorted(self._files.facts):
             for alias in self._files.facts[path].aliases:
-                found[alias.casefold()].append(path)
-        return found
+                aliases[alias.casefold()].append(path)
+        return aliases
 
     # Mentions.
 
     def _mentioned(self, path: str, facts: FileFacts, section: Section) -> list[TextTarget]:
-        found: dict[TextTarget, None] = {}
+        targets: dict[TextTarget, None] = {}
         for name in section.names:
             target = self._find_target(path, name)
             if target is not None and target != TextTarget("path", path):
-                found[target] = None
-        return list(found)[:MENTIONS_MAX]
+                targets[target] = None
+        return list(targets)[:MENTIONS_MAX]
 
     def _find_target(self, path: str, name: str) -> TextTarget | None:
         """The only file or symbol that a name in a text can mean."""
@@ -233,15 +233,15 @@ class DocumentEdges:
             if folder is not None and folder != ".":
                 return folder
         named = self._by_name.get(posixpath.basename(clean), ())
-        ends = [each for each in named if each.endswith(f"/{clean}")]
+        ends = [candidate for candidate in named if candidate.endswith(f"/{clean}")]
         return ends[0] if len(ends) == 1 else None
 
     @cached_property
     def _by_name(self) -> Mapping[str, list[str]]:
-        found: defaultdict[str, list[str]] = defaultdict(list)
+        paths: defaultdict[str, list[str]] = defaultdict(list)
         for path in sorted(self._files.paths):
-            found[posixpath.basename(path)].append(path)
-        return found
+            paths[posixpath.basename(path)].append(path)
+        return paths
 
     def _symbol(self, parts: tuple[str, ...]) -> CodeLocation | None:
         """The only symbol outside of tests with this name, or whose path ends so."""
@@ -254,12 +254,12 @@ class DocumentEdges:
 
     @cached_property
     def _symbols(self) -> Mapping[str, list[CodeLocation]]:
-        found: defaultdict[str, list[CodeLocation]] = defaultdict(list)
+        symbols: defaultdict[str, list[CodeLocation]] = defaultdict(list)
         for path, facts in self._files.facts.items():
             if not facts.is_test:
                 for symbol in facts.symbols:
-                    found[symbol.name].append(CodeLocation(path, symbol.qualified))
-        return found
+                    symbols[symbol.name].append(CodeLocation(path, symbol.qualified))
+        return symbols
 
 
 def _ends(place: str, key: str) -> bool:

@@ -100,7 +100,7 @@ def read_module_sections(
 
 def numbered_lines(text: str) -> list[NumberedLine]:
     """The lines of a text, counted from 1."""
-    return [NumberedLine(*each) for each in enumerate(text.split("\n"), 1)]
+    return [NumberedLine(*pair) for pair in enumerate(text.split("\n"), 1)]
 
 
 def _markdown(path: str, text: str, language: str) -> FileFacts:

@@ -65,10 +65,10 @@ def _values(text: str) -> dict[str, Any] | None:
     import yaml  # noqa: PLC0415
 
     try:
-        found = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+        values = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
     except (yaml.YAMLError, ValueError, RecursionError):
         return None
-    return {} if found is None else found if isinstance(found, dict) else None
+    return {} if values is None else values if isinstance(values, dict) else None
 
 
 def _sorted(lines: int, values: dict[Any, Any]) -> FrontMatter:
@@ -94,23 +94,23 @@ def _names(
     separator: re.Pattern[str],
 ) -> tuple[str, ...]:
     """The names under one of these keys, as a list or in one text; they are taken out."""
-    found: dict[str, None] = {}
+    names: dict[str, None] = {}
     for key in keys:
         given = values.pop(by_key.get(key, ""), None)
         listed = separator.split(given) if isinstance(given, str) else given
         for name in listed if isinstance(listed, list) else ():
             if isinstance(name, str | int | float) and str(name).strip():
-                found[str(name).strip()] = None
-    return tuple(found)[:NAMES_MAX]
+                names[str(name).strip()] = None
+    return tuple(names)[:NAMES_MAX]
 
 
 def _plain(value: Any) -> Any:
     """A value of YAML as one of JSON: dates become texts."""
     match value:
         case dict():
-            return {str(key): _plain(each) for key, each in value.items()}
+            return {str(key): _plain(member) for key, member in value.items()}
         case list() | tuple() | set():
-            return [_plain(each) for each in value]
+            return [_plain(member) for member in value]
         case bool() | str() | None:
             return value
         case int():

@@ -110,7 +110,7 @@ class _Page(HTMLParser):
                 continue
             last = texts[-1][0] if texts else line
             # Only the first and the last line of a text are known.
-            numbered = [NumberedLine(line, each) for each in lines[:-1]]
+            numbered = [NumberedLine(line, text) for text in lines[:-1]]
             numbered.append(NumberedLine(max(last, line), lines[-1]))
             blocks.append(TextBlock(level, heading, line, tuple(numbered), anchor))
         return blocks

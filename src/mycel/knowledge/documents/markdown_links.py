@@ -183,8 +183,8 @@ def _blanked(text: str, spans: list[tuple[int, int]]) -> str:
     return "".join((*pieces, text[at:]))
 
 
-def _blank(found: re.Match[str]) -> str:
-    return " " * len(found[0])
+def _blank(match: re.Match[str]) -> str:
+    return " " * len(match[0])
 
 
 def _target(raw: str) -> str:

@@ -32,7 +32,7 @@ def _cell(cell: Any, language: str) -> str:
         return ""
     source = cell.get("source")
     if isinstance(source, list):
-        source = "".join(each for each in source if isinstance(each, str))
+        source = "".join(part for part in source if isinstance(part, str))
     if not isinstance(source, str) or not source.strip():
         return ""
     if cell.get("cell_type") == "code":

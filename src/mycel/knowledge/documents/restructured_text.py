@@ -40,8 +40,8 @@ def restructured_blocks(lines: Sequence[NumberedLine]) -> Iterator[TextBlock]:
     label = ""
     at = 0
     while at < len(lines):
-        found = _heading(lines, at)
-        if found is None:
+        block = _heading(lines, at)
+        if block is None:
             named = _LABEL.fullmatch(lines[at].text)
             if named is not None:
                 label = named[1].strip()
@@ -50,7 +50,7 @@ def restructured_blocks(lines: Sequence[NumberedLine]) -> Iterator[TextBlock]:
                 body.append(lines[at])
             at += 1
             continue
-        style, text, taken = found
+        style, text, taken = block
         if heading or any(numbered_line.text.strip() for numbered_line in body):
             yield TextBlock(level, heading, start, tuple(body), anchor)
         if style not in styles:

@@ -81,7 +81,7 @@ def arrange_sections(
         path = f"{parent}/{slug}" if parent else f"{base}-{slug}" if base and block.level else slug
         path = base if base and not block.level else path
         slug = _unique(path, taken)
-        headings = (own_title or title, *(each[2] for each in stack), heading)
+        headings = (own_title or title, *(outer[2] for outer in stack), heading)
         trail = TRAIL.join(dict.fromkeys(filter(None, (above, *headings))))
         name = trail if len(trail) <= TRAIL_CHARACTERS_MAX else f"{headings[0]}{TRAIL}{heading}"
         sections += _parts(block, heading, slug, parent, name)

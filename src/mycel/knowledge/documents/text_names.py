@@ -44,24 +44,24 @@ def names_in(text: str) -> tuple[str, ...]:
     >>> names_in("`Cart` keeps items, see src/cart.py; `memory` and add_item() e.g. twice.")
     ('`Cart', '`memory', 'src/cart.py', 'add_item()')
     """
-    found: dict[str, None] = {}
+    names: dict[str, None] = {}
     spans = _SPAN.finditer(text) if "`" in text else ()
     for span in spans:
         name = span_name(span[2].strip())
         if name:
-            found[SPAN + name] = None
+            names[SPAN + name] = None
     text = _URL.sub(" ", _SPAN.sub(" ", text))
     for plain in _PLAIN.finditer(text):
         path, file, dotted, dotted_call, called, _, shaped = plain.groups()
         if path or file:
-            found[path or file] = None
+            names[path or file] = None
         elif dotted and (_DOTTED.search(dotted) or dotted_call):
-            found[".".join(_SEPARATOR.split(dotted)) + (dotted_call or "")] = None
+            names[".".join(_SEPARATOR.split(dotted)) + (dotted_call or "")] = None
         elif called:
-            found[called + CALLED] = None
+            names[called + CALLED] = None
         elif shaped:
-            found[shaped] = None
-    return tuple(found)[:NAMES_MAX]
+            names[shaped] = None
+    return tuple(names)[:NAMES_MAX]
 
 
 def span_name(text: str) -> str:

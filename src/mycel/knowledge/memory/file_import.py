@@ -190,8 +190,8 @@ def _of_object(whole: dict[str, Any]) -> Iterator[Item]:
         if not isinstance(listed, list):
             yield key, InvalidSyntax(f"it is no list, but {kind_of(listed)}")
             continue
-        for at, each in enumerate(listed):
-            item = {**each, "type": kind} if isinstance(each, dict) else each
+        for at, member in enumerate(listed):
+            item = {**member, "type": kind} if isinstance(member, dict) else member
             yield f"{key}[{at}]", item
 
 
@@ -369,10 +369,10 @@ def _relation(item: dict[str, Any]) -> EntityRelation:
 
 
 def _text(item: dict[str, Any], key: str, default: str | None = None) -> str:
-    found = item.get(key, default)
-    if not isinstance(found, str):
-        raise InvalidSyntax(f"its {key} is {'missing' if found is None else 'no text'}")
-    return found
+    text = item.get(key, default)
+    if not isinstance(text, str):
+        raise InvalidSyntax(f"its {key} is {'missing' if text is None else 'no text'}")
+    return text
 
 
 def _batches(items: Iterator[Any]) -> Iterator[list[Any]]:

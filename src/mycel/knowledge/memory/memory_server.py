@@ -111,7 +111,7 @@ class EntityGraph:
             wanted.setdefault(entity.name, entity)
 
         def work(tx: Transaction) -> list[Entity]:
-            new = [each for name, each in wanted.items() if find_entity(tx, name) is None]
+            new = [entity for name, entity in wanted.items() if find_entity(tx, name) is None]
             types = require_types(tx, {entity.entity_type for entity in new})
             for entity in new:
                 tx.put_concept(types[entity.entity_type], entity.name, entity.attributes())
@@ -124,13 +124,13 @@ class EntityGraph:
         entity_relations = list(dict.fromkeys(relations))
 
         def work(tx: Transaction) -> list[EntityRelation]:
-            found = {
+            end_concepts = {
                 name: find_end(tx, name)
                 for entity_relation in entity_relations
                 for name in _ends(entity_relation)
             }
-            ends = {name: end.id for name, end in found.items() if end is not None}
-            absent = [name for name in found if name not in ends]
+            ends = {name: end.id for name, end in end_concepts.items() if end is not None}
+            absent = [name for name in end_concepts if name not in ends]
             ends |= zip(absent, require_placeholders(tx, absent), strict=True)
             return [
                 entity_relation
@@ -163,13 +163,15 @@ class EntityGraph:
         wanted = list(dict.fromkeys(names))
 
         def work(tx: Transaction) -> tuple[EntityNames, EntityNames]:
-            found = {name: end for name in wanted if (end := find_end(tx, name)) is not None}
-            for end in found.values():
+            concepts = {name: end for name in wanted if (end := find_end(tx, name)) is not None}
+            for end in concepts.values():
                 others = _placeholders_near(tx, end)
                 tx.retire(end, reason="delete_entities")
                 sweep(tx, others)
             there = [
-                name for name in wanted if name in found and found[name].type != MISSING_ENTITY
+                name
+                for name in wanted
+                if name in concepts and concepts[name].type != MISSING_ENTITY
             ]
             return tuple(there), tuple(name for name in wanted if name not in there)
 
@@ -191,7 +193,11 @@ class EntityGraph:
                     continue
                 gone = set(contents)
                 before = attribute_items(concept.attributes, OBSERVATIONS_KEY)
-                kept = [each for each in before if not (isinstance(each, str) and each in gone)]
+                kept = [
+                    observation
+                    for observation in before
+                    if not (isinstance(observation, str) and observation in gone)
+                ]
                 if len(kept) < len(before):
                     tx.update(concept, attributes={OBSERVATIONS_KEY: kept})
                 count += len(before) - len(kept)
@@ -238,10 +244,10 @@ class EntityGraph:
     def open_nodes(self, names: Iterable[str]) -> Subgraph:
         """The entities with these names, and all their relations; other names are ignored."""
         with self._db.reading() as reader:
-            found = members.find_by_name(reader, type_numbers(reader), list(names))
+            candidates = members.find_by_name(reader, type_numbers(reader), list(names))
             return self._answer(
                 reader,
-                sorted(entities_among(reader, found), key=_by_creation),
+                sorted(entities_among(reader, candidates), key=_by_creation),
                 both_ways=True,
                 more="Open fewer nodes at once to see all of them.",
             )
@@ -256,7 +262,7 @@ class EntityGraph:
     def _answer(
         self,
         reader: Reader,
-        found: Iterable[Member],
+        entities: Iterable[Member],
         *,
         both_ways: bool,
         more: str,
@@ -264,7 +270,7 @@ class EntityGraph:
     ) -> Subgraph:
         """Entities with their relations, as far as they fit."""
         room = self._characters_max if characters_max is None else characters_max
-        shown, left, is_whole = _fitting(found, room, _size_of_member)
+        shown, left, is_whole = _fitting(entities, room, _size_of_member)
         if not is_whole:
             # Entities without any relation would mislead.
             shown, left, _ = _fitting(shown, int(room * _ENTITIES_SHARE), _size_of_member)
@@ -337,7 +343,7 @@ def _unrelate(tx: Transaction, relation: EntityRelation) -> bool:
 
 def _unrelate_from_itself(tx: Transaction, concept: Concept, relation_type: str) -> bool:
     there = texts(concept.attributes, SELF_KEY)
-    kept = [each for each in there if each != relation_type]
+    kept = [kind for kind in there if kind != relation_type]
     if kept == list(there):
         return False
     if kept:
@@ -372,12 +378,12 @@ def _relations(
     links = members.links(reader, types, numbers, both_ways=both_ways)
     predicates = {predicate for _, _, _, predicate, _ in links}
     called = members.predicate_names(reader, predicates, RELATION_KEY)
-    found = [(source, target, called[predicate]) for _, _, source, predicate, target in links]
+    relations = [(source, target, called[predicate]) for _, _, source, predicate, target in links]
     for member in shown:
         if SELF_KEY in member.attributes:
             said_of_itself = texts(parse_object(member.attributes), SELF_KEY)
-            found += [(member.name, member.name, each) for each in said_of_itself]
-    return found
+            relations += [(member.name, member.name, relation) for relation in said_of_itself]
+    return relations
 
 
 def _entity(member: Member) -> Entity:

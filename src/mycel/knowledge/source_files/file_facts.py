@@ -147,16 +147,16 @@ def first_paragraph(data: bytes) -> str:
     >>> first_paragraph(b"# Shop\n\n[![ci](x)](y)\n\nSells things\nto people.\n\nMore.")
     'Sells things to people.'
     """
-    found: list[str] = []
+    paragraph: list[str] = []
     lines = data[: _HEAD_BYTES * 2].decode("utf-8-sig", "replace").splitlines()
     for at, line in enumerate(lines):
         under = lines[at + 1] if at + 1 < len(lines) else ""
         is_title = line.startswith("#") or bool(_UNDERLINE.fullmatch(line))
-        is_title = is_title or (not found and bool(_UNDERLINE.fullmatch(under)))
+        is_title = is_title or (not paragraph and bool(_UNDERLINE.fullmatch(under)))
         if not line.strip() or is_title or _BADGES.match(line):
-            if found:
+            if paragraph:
                 break
             continue
-        found.append(line.strip())
-    text = " ".join(found)
+        paragraph.append(line.strip())
+    text = " ".join(paragraph)
     return text if len(text) <= PARAGRAPH_CHARACTERS_MAX else text[:PARAGRAPH_CHARACTERS_MAX] + "…"

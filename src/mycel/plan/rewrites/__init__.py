@@ -47,7 +47,7 @@ PASSES: Final[tuple[Pass, ...]] = (
 
 def rewrite(query: ir.Query, statistics: Statistics, *, off: Collection[str] = ()) -> ir.Query:
     """The query after all passes but those in `off`."""
-    for each in PASSES:
-        if each.__name__ not in off:
-            query = each(query, statistics)
+    for pass_ in PASSES:
+        if pass_.__name__ not in off:
+            query = pass_(query, statistics)
     return query

@@ -172,12 +172,12 @@ def _greedy(
         return step.looked_at + rows
 
     costs = {at: cost(at) for at in range(len(atoms))}
-    heap = [(each, at) for at, each in costs.items()]
+    heap = [(price, at) for at, price in costs.items()]
     heapify(heap)
     places: list[int] = []
     while heap:
-        each, at = heappop(heap)
-        if costs.get(at) != each:
+        price, at = heappop(heap)
+        if costs.get(at) != price:
             continue
         del costs[at]
         places.append(at)

@@ -48,6 +48,6 @@ def _groups(atoms: tuple[ir.Atom, ...]) -> list[list[ir.Atom]]:
         joined = [group for group in groups if group[0] & unnamed]
         others = [group for group in groups if not group[0] & unnamed]
         names = unnamed.union(*(group[0] for group in joined))
-        members = [each for group in joined for each in group[1]] + [atom]
+        members = [member for group in joined for member in group[1]] + [atom]
         groups = [*others, (names, members)]
     return [members for _, members in groups]

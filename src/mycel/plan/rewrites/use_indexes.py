@@ -57,7 +57,9 @@ Indexes = Mapping[tuple[int, bool, str], ir.PropertyIndex]
 
 
 def _probed(block: ir.Block, indexes: Indexes, statistics: Statistics) -> ir.Block:
-    restrictions = [each for each in map(restriction, block.conditions) if each is not None]
+    restrictions = [
+        candidate for candidate in map(restriction, block.conditions) if candidate is not None
+    ]
     if not restrictions:
         return block
     atoms = tuple(_with_probe(atom, restrictions, indexes, statistics) for atom in block.atoms)
@@ -79,7 +81,7 @@ def _with_probe(
         index = indexes.get((owner, is_link, key))
         if name == variable and index is not None:
             bounds.setdefault(index, []).append(bound)
-    probes = [ir.Probe(index, _tightest(each)) for index, each in bounds.items()]
+    probes = [ir.Probe(index, _tightest(limits)) for index, limits in bounds.items()]
     if not probes:
         return atom
     best = probes[0]

@@ -44,11 +44,11 @@ _SUM: Final = struct.Struct("<I")
 
 def select_arrays(arrays: Arrays, keep: NDArray[np.bool_]) -> Arrays:
     """The arrays of some of the passages."""
-    found = {}
+    selection = {}
     for key, value in arrays.items():
         counts = _COUNTS.get(key)
-        found[key] = value[keep if counts is None else np.repeat(keep, arrays[counts])]
-    return found
+        selection[key] = value[keep if counts is None else np.repeat(keep, arrays[counts])]
+    return selection
 
 
 def packed(arrays: Arrays, texts: tuple[list[str], list[str]]) -> bytes:
@@ -102,7 +102,7 @@ def joined(blocks: Iterable[bytes], numbers: tuple[Any, Any]) -> Arrays:
     Raises:
         ValueError: one is damaged.
     """
-    found = {key: bytearray() for key in _PARTS}
+    parts = {key: bytearray() for key in _PARTS}
     for block in blocks:
         arrays, texts = unpacked(block)
         for key, known, number in zip(_TEXTS, texts, numbers, strict=True):
@@ -110,8 +110,8 @@ def joined(blocks: Iterable[bytes], numbers: tuple[Any, Any]) -> Arrays:
             table = np.array([*map(number, known), -1], np.int32)
             arrays[key] = table[arrays[key]]
         for key, value in arrays.items():
-            found[key] += value.data
-    return {key: np.frombuffer(found[key], kind) for key, kind in _PARTS.items()}
+            parts[key] += value.data
+    return {key: np.frombuffer(parts[key], kind) for key, kind in _PARTS.items()}
 
 
 def _checked(body: bytes) -> bytes:

@@ -51,7 +51,7 @@ def mentions_in(columns: PassageColumns, dictionary: PhraseSet) -> tuple[Hashes,
 
     Each once for a passage; and their number for each.
     """
-    found, counted = [np.zeros(0, np.uint32)], [np.zeros(0, np.uint32)]
+    phrases, counted = [np.zeros(0, np.uint32)], [np.zeros(0, np.uint32)]
     for start in range(0, len(columns), _MENTIONS_TOGETHER):
         stop = min(start + _MENTIONS_TOGETHER, len(columns))
         pairs = [dictionary.mentioned(*columns.lists("pieces", start, stop))]
@@ -61,9 +61,9 @@ def mentions_in(columns: PassageColumns, dictionary: PhraseSet) -> tuple[Hashes,
         keys = np.unique(
             np.concatenate([(owners << 32) | hashes.astype(np.int64) for owners, hashes in pairs])
         )
-        found.append(keys.astype(np.uint32))
+        phrases.append(keys.astype(np.uint32))
         counted.append(np.bincount(keys >> 32, minlength=stop - start).astype(np.uint32))
-    return np.concatenate(found), np.concatenate(counted)
+    return np.concatenate(phrases), np.concatenate(counted)
 
 
 class PassageSegment:
@@ -193,14 +193,14 @@ class Corpus:
             {key: value for key, value in passage_segment.arrays.items() if key != "vectors"}
             for passage_segment in (self.base, self.tail)
         ]
-        found = {}
+        blobs = {}
         for number in present if wanted is None else present & set(wanted):
             keep = block == number
             parts = (select_arrays(arrays[0], keep[:split]), select_arrays(arrays[1], keep[split:]))
-            found[number] = packed(
+            blobs[number] = packed(
                 {key: np.concatenate([e[key] for e in parts]) for key in parts[0]}, texts
             )
-        return found
+        return blobs
 
     def __len__(self) -> int:
         return len(self.numbers)
@@ -268,8 +268,8 @@ class Corpus:
         wanted = np.fromiter(numbers, np.int64)
         low = np.searchsorted(self._sorted, wanted, "left")
         high = np.searchsorted(self._sorted, wanted, "right")
-        found = [self._order[a:b] for a, b in zip(low, high, strict=True) if a < b]
-        return np.concatenate(found) if found else np.zeros(0, np.int64)
+        ranges = [self._order[a:b] for a, b in zip(low, high, strict=True) if a < b]
+        return np.concatenate(ranges) if ranges else np.zeros(0, np.int64)
 
     def places(self, numbers: Positions) -> Positions:
         """The position of the current passage of each element; -1 if it has none."""

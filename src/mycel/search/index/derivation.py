@@ -41,7 +41,7 @@ def derived(
     passage = passage_of(type_name, source.name, attributes)
     names = {hash_: name for name in passage.names if (hash_ := vocabulary.hash(name))}
     phrases = {
-        hash_: each for each in capitalised(passage.text) if (hash_ := vocabulary.hash(each))
+        hash_: phrase for phrase in capitalised(passage.text) if (hash_ := vocabulary.hash(phrase))
     }
     flags = TITLED if passage.names else 0
     flags |= TIMED if _time_words().search(passage.text) else 0

@@ -115,8 +115,8 @@ class Embeddings:
         Raises:
             ConstraintViolation: it makes vectors of another size.
         """
-        known = {_embedded_vector(*each) for each in _with_embed(before)}
-        new = [each for each in _with_embed(desired) if _embedded_vector(*each) not in known]
+        known = {_embedded_vector(*prop) for prop in _with_embed(before)}
+        new = [prop for prop in _with_embed(desired) if _embedded_vector(*prop) not in known]
         if not new:
             return
         with suppress(EmbedderFailed):

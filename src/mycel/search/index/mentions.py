@@ -67,18 +67,18 @@ def unlinked(reader: Reader, index: SearchIndex, limit: int) -> list[tuple[int, 
     The newest texts come first.
     """
     corpus = _corpus(reader, index)
-    found: list[tuple[int, int]] = []
+    pairs: list[tuple[int, int]] = []
     if corpus is None:
-        return found
+        return pairs
     for number in np.sort(corpus.numbers[corpus.alive])[::-1][:SCANNED_MAX].tolist():
         if others := list(_plausible_mentions(reader, number, _mentioned(corpus, number))):
             linked = {
                 around.other for around in lookup.links_around(reader, number, None, SCANNED_MAX)
             }
-            found += [(number, other) for other in others if other not in linked]
-        if len(found) >= limit:
+            pairs += [(number, other) for other in others if other not in linked]
+        if len(pairs) >= limit:
             break
-    return found[:limit]
+    return pairs[:limit]
 
 
 def _plausible_mentions(reader: Reader, number: int, others: Sequence[int]) -> Iterator[int]:
@@ -89,10 +89,10 @@ def _plausible_mentions(reader: Reader, number: int, others: Sequence[int]) -> I
     text = " ".join((concept.name, prose(concept.attributes)))
     marked = _marked_words(text)
     elements = reader.elements(others)
-    for each in others:
-        other = elements.get(each)
+    for candidate in others:
+        other = elements.get(candidate)
         if isinstance(other, Concept) and _is_meant(concept.name, text, marked, other):
-            yield each
+            yield candidate
 
 
 def _is_meant(name: str, text: str, marked: Collection[str], other: Concept) -> bool:
@@ -146,12 +146,12 @@ def _mentioned(corpus: Corpus, number: int) -> list[int]:
     hashes = np.unique(corpus.mentions_of(int(at)))
     phrase, places = corpus.called(hashes)
     counts = corpus.mention_counts(hashes)
-    found: dict[int, int] = {}
-    for each in np.flatnonzero(np.bincount(phrase, minlength=len(hashes)) == 1):
-        other = int(corpus.numbers[places[phrase == each][0]])
+    frequencies: dict[int, int] = {}
+    for index in np.flatnonzero(np.bincount(phrase, minlength=len(hashes)) == 1):
+        other = int(corpus.numbers[places[phrase == index][0]])
         if other != number:
-            found[other] = min(found.get(other, counts[each]), counts[each])
-    return sorted(found, key=lambda other: (found[other], other))
+            frequencies[other] = min(frequencies.get(other, counts[index]), counts[index])
+    return sorted(frequencies, key=lambda other: (frequencies[other], other))
 
 
 def _corpus(reader: Reader, index: SearchIndex) -> Corpus | None:

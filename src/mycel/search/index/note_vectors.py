@@ -176,7 +176,7 @@ class NoteVectors:
         self._seq = min(corpus.seq, passages.last_entry(reader))
 
     def _passages(self, reader: Reader, numbers: Sequence[int]) -> list[PassageRow]:
-        return [each.row for each in self._derive(reader, numbers)] if numbers else []
+        return [passage.row for passage in self._derive(reader, numbers)] if numbers else []
 
     def _embed_rows(self, rows: Sequence[PassageRow]) -> list[tuple[int, int, bytes]]:
         vectors = self._model.embed_pieces([np.frombuffer(row.pieces, "<u2") for row in rows])
@@ -188,7 +188,7 @@ class NoteVectors:
     def _keep(self, made: Sequence[tuple[int, int, bytes]]) -> None:
         self._vectors |= {element: vector for element, _, vector in made}
         self._unsaved += made
-        self._missing = [each for each in self._missing if each not in self._vectors]
+        self._missing = [number for number in self._missing if number not in self._vectors]
 
     def _start(self) -> None:
         if not self._stopped.is_set() and (self._thread is None or not self._thread.is_alive()):
@@ -231,4 +231,4 @@ class NoteVectors:
 
     def _missing_elements(self, *, sections: bool) -> list[int]:
         """The elements without a vector, with or without sections."""
-        return [each for each in self._missing if sections or each not in self._sections]
+        return [number for number in self._missing if sections or number not in self._sections]

@@ -154,8 +154,10 @@ class PassageIndex:
         if self._guarded is None:
             return SHIPPED
         if self._calibration is None:
-            found = passages.calibration(reader, self.mark)
-            self._calibration = self._measured() if found is None else Calibration(*found)
+            calibration = passages.calibration(reader, self.mark)
+            self._calibration = (
+                self._measured() if calibration is None else Calibration(*calibration)
+            )
         return self._calibration
 
     def _measured(self) -> Calibration:
@@ -298,7 +300,7 @@ class PassageIndex:
             with self._store.reading() as reader:
                 some = passages.sources(reader, missing[at : at + EMBEDDED_AT_ONCE_MAX])
                 made = [self._row(reader, source_row) for source_row in some]
-            texts = [each.text for each in made]
+            texts = [passage.text for passage in made]
             vectors = as_bytes(embedder.embed(texts, patient=True)) if made else []
             rows = [
                 (row.element, row.seq, vector)
@@ -337,24 +339,28 @@ class PassageIndex:
     def pieces(self, reader: Reader, numbers: Sequence[int]) -> list[NDArray[np.uint16]]:
         """The word pieces of passages."""
         columns = self._columns  # Other threads may take out of all three meanwhile.
-        found = {} if columns is None else columns.pieces_of(numbers)
+        pieces = {} if columns is None else columns.pieces_of(numbers)
         for number in numbers:
             if at_hand := self._unsaved.get(number) or self._saved.get(number):
-                found[number] = _pieces(at_hand[0].pieces)
-        missing = [number for number in numbers if number not in found]
+                pieces[number] = _pieces(at_hand[0].pieces)
+        missing = [number for number in numbers if number not in pieces]
         stored = passages.pieces_of(reader, missing) if missing else {}
-        read = {number: _pieces(each) for number, each in stored.items() if not len(each) % 2}
+        read = {number: _pieces(data) for number, data in stored.items() if not len(data) % 2}
         count = len(self.model.pieces)
         if read and np.concatenate(list(read.values())).max(initial=0) >= count:
-            read = {number: each for number, each in read.items() if each.max(initial=0) < count}
-        found |= read
-        if lost := set(missing).difference(found):  # The table is damaged.
+            read = {
+                number: piece_ids
+                for number, piece_ids in read.items()
+                if piece_ids.max(initial=0) < count
+            }
+        pieces |= read
+        if lost := set(missing).difference(pieces):  # The table is damaged.
             with self._lock:
                 made, _ = self._derived(reader, lost)
                 self._unsaved |= {row.element: (row, vector) for row, vector in made}
-            found |= {row.element: _pieces(row.pieces) for row, _ in made}
+            pieces |= {row.element: _pieces(row.pieces) for row, _ in made}
         nothing = np.zeros(0, np.uint16)
-        return [found.get(number, nothing) for number in numbers]
+        return [pieces.get(number, nothing) for number in numbers]
 
     @property
     def mark(self) -> str:
@@ -416,12 +422,12 @@ class PassageIndex:
     def _stored(self, reader: Reader, seq: int) -> Corpus | None:
         """The corpus of the stored blocks; None if they are damaged or not all there."""
         shared = self._shared()
-        found = passages.blocks(reader, self.mark)
+        rows = passages.blocks(reader, self.mark)
         try:
-            block, data = next(found)
+            block, data = next(rows)
             dictionary = blocks.unpacked_hashes(data)
             numbers = (shared.actors.number, shared.episodes.number)
-            arrays = blocks.joined((data for _, data in found), numbers)
+            arrays = blocks.joined((data for _, data in rows), numbers)
             elements, vectors = self._stored_vectors(reader)
         except (StopIteration, ValueError):
             return None
@@ -522,8 +528,8 @@ class PassageIndex:
             vectors = as_bytes(self.model.embed_tokens([_pieces(e.row.pieces) for e in made]))
         else:
             vectors = self._vectors(reader, self._guarded, made)
-        rows = [(each.row, vector) for each, vector in zip(made, vectors, strict=True)]
-        return rows, [each.phrases for each in made]
+        rows = [(passage.row, vector) for passage, vector in zip(made, vectors, strict=True)]
+        return rows, [passage.phrases for passage in made]
 
     def _passages(self, reader: Reader, numbers: Collection[int]) -> list[Derived]:
         """The passages of live concepts with these numbers."""
@@ -544,22 +550,26 @@ class PassageIndex:
     ) -> list[bytes]:
         """The vectors of passages: those that are at hand, and new ones of the others."""
         length = embedder.dimensions
-        rows = [each.row for each in made]
-        found = passages.vectors_of(reader, self.mark, [row.element for row in rows])
+        rows = [passage.row for passage in made]
+        by_element = passages.vectors_of(reader, self.mark, [row.element for row in rows])
         for row in rows:
             at_hand = self._unsaved.get(row.element) or self._saved.get(row.element)
             if at_hand is not None and at_hand[0].seq == row.seq:
-                found[row.element] = at_hand[1]
+                by_element[row.element] = at_hand[1]
             elif self._embedded.get(row.element, (None,))[0] == row.seq:
-                found[row.element] = self._embedded[row.element][1]
-        missing = [at for at, row in enumerate(rows) if len(found.get(row.element, b"")) != length]
+                by_element[row.element] = self._embedded[row.element][1]
+        missing = [
+            at for at, row in enumerate(rows) if len(by_element.get(row.element, b"")) != length
+        ]
         for start in range(0, len(missing), EMBEDDED_AT_ONCE_MAX):
             some = missing[start : start + EMBEDDED_AT_ONCE_MAX]
             # Time must be left for an answer without these vectors.
             within_s = min(SEARCH_S, max((reader.deadline - monotonic()) / 2, 0.1))
             vectors = as_bytes(embedder.embed([made[at].text for at in some], within_s))
-            found |= {rows[at].element: each for at, each in zip(some, vectors, strict=True)}
-        return [found[row.element] for row in rows]
+            by_element |= {
+                rows[at].element: vector for at, vector in zip(some, vectors, strict=True)
+            }
+        return [by_element[row.element] for row in rows]
 
     def _save(self, seq: int, corpus: Corpus | None) -> None:
         """Store what was derived, if nobody minds; the next process derives it otherwise.

@@ -96,7 +96,7 @@ def _turn(name: str, attributes: Mapping[str, Any]) -> Passage:
     if " " in name:
         text = f"{name}\n{text}"
     taking_part = attributes.get("participants")
-    actors = [each for each in taking_part if each] if isinstance(taking_part, list) else []
+    actors = [name for name in taking_part if name] if isinstance(taking_part, list) else []
     actor = actors[0] if len(actors) == 1 and isinstance(actors[0], str) else None
     speaker, colon, message = text.partition(": ")
     if colon and speaker in actors:
@@ -107,7 +107,7 @@ def _turn(name: str, attributes: Mapping[str, Any]) -> Passage:
         (),
         text[:TEXT_CHARACTERS_MAX],
         actor,
-        next((each for key in _EPISODES if (each := _text(context.get(key)))), None),
+        next((episode for key in _EPISODES if (episode := _text(context.get(key)))), None),
         next((at for key in _POSITIONS if (at := _number(context.get(key))) is not None), None),
         _date(attributes.get("start_time")),
     )
@@ -127,8 +127,8 @@ def _texts(value: Any) -> Iterator[str]:
         for attribute in sorted(value):
             yield from _texts(value[attribute])
     elif isinstance(value, list):
-        for each in value:
-            yield from _texts(each)
+        for member in value:
+            yield from _texts(member)
 
 
 def _text(value: Any) -> str | None:

@@ -55,7 +55,7 @@ def capitalised(text: str) -> set[str]:
     >>> sorted(capitalised("The drummer Jeff Porcaro of Toto's first line-up. He left."))
     ['Jeff Porcaro of Toto']
     """
-    found = set()
+    phrases = set()
     for sentence in _SENTENCES.split(text):
         for match in _CAPITALISED.finditer(sentence):
             words = _OWNER.sub("", match.group().strip()).split()
@@ -63,8 +63,8 @@ def capitalised(text: str) -> set[str]:
                 del words[0]
             phrase = " ".join(words)
             if len(phrase) > 2 and not phrase.isdigit():
-                found.add(phrase)
-    return found
+                phrases.add(phrase)
+    return phrases
 
 
 class PhraseVocabulary:
@@ -74,7 +74,7 @@ class PhraseVocabulary:
         pieces = model.pieces
         self._model: Final = model
         bare = [piece.removeprefix("##") for piece in pieces]
-        self.is_mark: Final = np.array([not any(map(str.isalnum, each)) for each in bare])
+        self.is_mark: Final = np.array([not any(map(str.isalnum, token)) for token in bare])
         self._marks: Final = frozenset(np.flatnonzero(self.is_mark).tolist())
         self.continues: Final = np.array([piece.startswith("##") for piece in pieces])
         self._is_skipped: Final = np.zeros(SEPARATOR + 1, bool)

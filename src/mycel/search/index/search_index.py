@@ -122,9 +122,9 @@ class SearchIndex:
 
     def save(self) -> None:
         """Store what searches have derived, if enough has gathered (`PassageIndex.save`)."""
-        for each in (self._made, self._instead):
-            if each is not None:
-                each.save()
+        for index in (self._made, self._instead):
+            if index is not None:
+                index.save()
 
     def after_fork(self) -> None:
         """In a forked child: use nothing of the parent's, whose threads may have held its locks."""

@@ -27,10 +27,10 @@ def chosen(store: Store) -> str:
     """The name of the embedder that was chosen for a graph; "static" if none was."""
     path = _path(store)
     try:
-        found = os.stat(path)  # noqa: PTH116 - every search looks, and Path takes 20 µs
+        status = os.stat(path)  # noqa: PTH116 - every search looks, and Path takes 20 µs
     except OSError:
         return STATIC
-    return _read(path, found.st_mtime_ns, found.st_ino)
+    return _read(path, status.st_mtime_ns, status.st_ino)
 
 
 def choose(store: Store, name: str) -> None:

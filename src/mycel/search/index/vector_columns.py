@@ -114,27 +114,27 @@ class VectorColumns:
     def vectors(self, reader: Reader, of: VectorProperty, numbers: Sequence[int]) -> Floats:
         """The vectors of concepts that are in the matrix of a property, in the same order."""
         with self._lock:
-            found = dict(self._read_vectors(reader, of, self._column(of), numbers))
-        rows = np.frombuffer(b"".join(found[number] for number in numbers), "<f4")
+            by_number = dict(self._read_vectors(reader, of, self._column(of), numbers))
+        rows = np.frombuffer(b"".join(by_number[number] for number in numbers), "<f4")
         return rows.reshape(len(numbers), of.dimension)
 
     def vector(self, reader: Reader, of: VectorProperty, number: int) -> list[float] | None:
         """The vector of one concept; None if it has none."""
         with self._lock:
-            found = dict(self._read_vectors(reader, of, self._column(of), [number]))
-        return np.frombuffer(found[number], "<f4").tolist() if number in found else None
+            by_number = dict(self._read_vectors(reader, of, self._column(of), [number]))
+        return np.frombuffer(by_number[number], "<f4").tolist() if number in by_number else None
 
     def complete(self) -> None:
         """Make the vectors of all properties with `@embed` that the embedder in use can make."""
         embedder = self._passages().embedder
         with self._store.reading() as reader:
             vector_properties = [
-                each
-                for each in _embedded(reader)
-                if each.model in (None, embedder.name) and each.dimension == embedder.dimensions
+                prop
+                for prop in _embedded(reader)
+                if prop.model in (None, embedder.name) and prop.dimension == embedder.dimensions
             ]
-        for each in vector_properties:
-            self.prepare(each)
+        for prop in vector_properties:
+            self.prepare(prop)
 
     def misfits(self) -> list[str]:
         """Sentences about properties with `@embed` of another size than the embedder makes."""
@@ -142,9 +142,9 @@ class VectorColumns:
             declared = list(_embedded(reader))
         embedder = self._passages().embedder
         return [
-            f"{_misfit(each, embedder)} {_way_out(each, embedder)}"
-            for each in declared
-            if each.model in (None, embedder.name) and each.dimension != embedder.dimensions
+            f"{_misfit(prop, embedder)} {_way_out(prop, embedder)}"
+            for prop in declared
+            if prop.model in (None, embedder.name) and prop.dimension != embedder.dimensions
         ]
 
     def _column(self, of: VectorProperty) -> Column:
@@ -230,7 +230,7 @@ def is_vector(value: object) -> bool:
     return (
         isinstance(value, list)
         and bool(value)
-        and all(type(each) in (int, float) and abs(each) <= F32_MAX for each in value)
+        and all(type(number) in (int, float) and abs(number) <= F32_MAX for number in value)
     )
 
 

@@ -62,11 +62,11 @@ class VectorMatrix:
             places = places[_largest(self.codes.likeness(to)[places], most)]
             cosines = unit(read(self.numbers[places].tolist())) @ to
         best = _largest(cosines, limit)
-        found = [
+        pairs = [
             (int(number), float(cosine))
             for number, cosine in zip(self.numbers[places[best]], cosines[best], strict=True)
         ]
-        return sorted(found, key=lambda each: (-each[1], each[0]))
+        return sorted(pairs, key=lambda pair: (-pair[1], pair[0]))
 
     def changed(
         self, seq: int, without: Collection[int], more: Iterable[tuple[int, bytes]]
@@ -109,7 +109,7 @@ class Codes:
         return Codes(self.dimension, self.centre, self.spread, bits)
 
 
-def built(seq: int, dimension: int, found: Iterable[tuple[int, bytes]]) -> VectorMatrix:
+def built(seq: int, dimension: int, rows: Iterable[tuple[int, bytes]]) -> VectorMatrix:
     """A matrix of all vectors; they are read once and packed as they come."""
     numbers: list[int] = []
     waiting: list[bytes] = []
@@ -117,7 +117,7 @@ def built(seq: int, dimension: int, found: Iterable[tuple[int, bytes]]) -> Vecto
     codes: Codes | None = None
     packed: list[NDArray[np.uint8]] = []
     most = max(EXACT_MAX, NUMBERS_MAX // dimension)
-    for number, vector in found:
+    for number, vector in rows:
         numbers.append(number)
         waiting.append(vector)
         if len(waiting) == _READ_TOGETHER:
@@ -125,14 +125,14 @@ def built(seq: int, dimension: int, found: Iterable[tuple[int, bytes]]) -> Vecto
             waiting = []
         if len(numbers) > most and whole:
             codes = codes or _codes(np.concatenate(whole))
-            packed += [_bits(each, codes.centre) for each in whole]
+            packed += [_bits(block, codes.centre) for block in whole]
             whole = []
     whole.append(_unit_matrix(waiting, dimension))
     order = np.argsort(np.array(numbers, np.int64), kind="stable")
     sorted_numbers = np.array(numbers, np.int64)[order]
     if codes is None:
         return _fitting(seq, sorted_numbers, np.concatenate(whole)[order])
-    packed += [_bits(each, codes.centre) for each in whole]
+    packed += [_bits(block, codes.centre) for block in whole]
     bits = np.concatenate(packed, axis=1)[:, order]
     return VectorMatrix(
         seq, sorted_numbers, None, Codes(dimension, codes.centre, codes.spread, bits)

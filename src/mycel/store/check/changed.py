@@ -133,8 +133,8 @@ class _ChangedVerification:
         if not columns:
             info = fetch_all(self._connection, f"SELECT name FROM pragma_table_info('{table}')")
             columns = [name for (name,) in info if name not in key]
-        named = ", ".join(f"{{}}.{each}" for each in key)
-        joined = " AND ".join(f"n.{each} = o.{each}" for each in key)
+        named = ", ".join(f"{{}}.{column}" for column in key)
+        joined = " AND ".join(f"n.{column} = o.{column}" for column in key)
         differs = " OR ".join(f"n.{column} IS NOT o.{column}" for column in columns)
         yield from self._connection.execute(
             f"SELECT {named.replace('{}', 'o')} FROM was.{table} o LEFT JOIN main.{table} n"
@@ -173,8 +173,8 @@ class _ChangedVerification:
     def versions(self) -> Findings:
         """Every version of the changed elements says what its journal entry says."""
         auditor = Auditor(self._connection, self._reader.registry)
-        concepts = [each for each in self._touched if ids.is_concept(each)]
-        links = [each for each in self._touched if not ids.is_concept(each)]
+        concepts = [number for number in self._touched if ids.is_concept(number)]
+        links = [number for number in self._touched if not ids.is_concept(number)]
         for namespace, rows in (
             (NAMESPACES[0], auditor.concepts(concepts)),
             (NAMESPACES[1], auditor.propositions(links)),
@@ -187,7 +187,7 @@ class _ChangedVerification:
             "SELECT count(*) FROM main.journal WHERE seq > ? AND kind != ?",
             (self._old.seq, int(Kind.MARK)),
         )
-        (found,) = fetch_one(
+        (versions,) = fetch_one(
             self._connection,
             "SELECT sum(n) FROM (SELECT count(*) n FROM main.concept WHERE seq > ?1 UNION ALL"
             " SELECT count(*) FROM main.proposition WHERE seq > ?1 UNION ALL"
@@ -195,8 +195,8 @@ class _ChangedVerification:
             " SELECT count(*) FROM main.proposition_past WHERE from_seq > ?1)",
             (self._old.seq,),
         )
-        if entries != found:
-            yield "journal", f"has {entries} new entries, but there are {found} new versions"
+        if entries != versions:
+            yield "journal", f"has {entries} new entries, but there are {versions} new versions"
 
     def trees(self) -> Findings:
         """The trees of the older copy, with the changed records, have the roots of the head."""

@@ -100,7 +100,7 @@ def _identify(reader: Reader, target: Ref) -> tuple[Namespace, bytes, bytes | No
             check_identifier(predicate, "predicate")
             number = reader.registry.predicates.number(reader.connection, predicate)
             (source, from_key), (destination, to_key) = (
-                _end(reader, auditor, each) for each in (src, dst)
+                _end(reader, auditor, end) for end in (src, dst)
             )
             element = None
             if number is not None and source is not None and destination is not None:

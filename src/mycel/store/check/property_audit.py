@@ -37,11 +37,11 @@ def property_problems(connection: Connection) -> Iterator[tuple[str, str]]:
     for slot in read_slots(connection):
         slots.setdefault((slot.owner, slot.is_link), []).append(slot)
     yield from _undeclared(connection, slots)
-    found: dict[int, int] = {}
-    for (owner, link), each in slots.items():
-        found |= {slot.number: 0 for slot in each}
-        yield from _missing(connection, owner, each, found, link=link)
-    yield from _extra(connection, {slot.number: slot for s in slots.values() for slot in s}, found)
+    counts: dict[int, int] = {}
+    for (owner, link), own_slots in slots.items():
+        counts |= {slot.number: 0 for slot in own_slots}
+        yield from _missing(connection, owner, own_slots, counts, link=link)
+    yield from _extra(connection, {slot.number: slot for s in slots.values() for slot in s}, counts)
 
 
 def _rows_of_slots(connection: Connection) -> Iterator[tuple[str, str]]:
@@ -86,7 +86,7 @@ def _declared_slots(attributes_text: str) -> dict[tuple[str, ...], bool] | None:
 
 
 def _missing(
-    connection: Connection, owner: int, slots: list[Slot], found: dict[int, int], *, link: bool
+    connection: Connection, owner: int, slots: list[Slot], counts: dict[int, int], *, link: bool
 ) -> Iterator[tuple[str, str]]:
     """Each value of a live row has its entry; those that have are counted."""
     entry = connection.dialect.entry("?")
@@ -99,18 +99,18 @@ def _missing(
             if connection.execute(probe, (slot.number, value, number)).fetchone() is None:
                 yield f"slot {slot.number}", f"lacks the value of {number}"
             else:
-                found[slot.number] += 1
+                counts[slot.number] += 1
 
 
 def _extra(
-    connection: Connection, slots: Mapping[int, Slot], found: Mapping[int, int]
+    connection: Connection, slots: Mapping[int, Slot], values: Mapping[int, int]
 ) -> Iterator[tuple[str, str]]:
     """Each entry belongs to a live row."""
     counts = fetch_all(connection, "SELECT slot, count(*) FROM property GROUP BY slot")
     for number, count in counts:
         if number not in slots:
             yield f"slot {number}", "has entries, but is not there"
-        elif count != found[number]:
+        elif count != values[number]:
             yield from _entries_of_nobody(connection, slots[number])
 
 

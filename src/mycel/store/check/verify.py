@@ -206,8 +206,8 @@ class Verification:
             f" AND tbl_name NOT GLOB '{saved_views.PREFIX}*'"
             " ORDER BY type, name"
         )
-        wanted, found = fetch_all(fresh, schema), fetch_all(self._connection, schema)
-        for kind, name, _ in set(wanted).difference(found):
+        wanted, present = fetch_all(fresh, schema), fetch_all(self._connection, schema)
+        for kind, name, _ in set(wanted).difference(present):
             yield f"{kind} {name}", "is not as it should be"
 
     def journal(self) -> Findings:
@@ -288,7 +288,9 @@ class Verification:
 
     def names(self) -> Findings:
         """Every number of a type or predicate is in a definition, every actor in a transaction."""
-        purged = {(each.defines, each.number, each.name) for _, _, each in purges(self._connection)}
+        purged = {
+            (purge.defines, purge.number, purge.name) for _, _, purge in purges(self._connection)
+        }
         for table, meta in (("type", CONCEPT_TYPE_NUMBER), ("predicate", PROPOSITION_TYPE_NUMBER)):
             rows = self._connection.execute(
                 f"SELECT id, name FROM {table} n WHERE NOT EXISTS"
@@ -341,12 +343,12 @@ class Verification:
             self.expected[namespace].set(row.key, record_hash(row.record))
 
     def _version_problem(self, row: VersionRow) -> str:
-        found = self._connection.execute(
+        entry = self._connection.execute(
             "SELECT element, after, purged, kind FROM journal WHERE seq = ?", (row.seq,)
         ).fetchone()
-        if found is None:
+        if entry is None:
             return "has no journal entry"
-        element, after, purged, kind = found
+        element, after, purged, kind = entry
         removal = kind in (Kind.RETIRE_CONCEPT, Kind.REMOVE_EDGE)
         either = kind in (Kind.RELINK_EDGE, Kind.MOVE_CONCEPT)  # Of what is live, or a tombstone.
         is_purged = purged is not None and purged > 0
@@ -354,11 +356,14 @@ class Verification:
             return "has a journal entry that speaks of something else"
         if after != row.record:
             return "is not what the journal says"
-        if len({each is None for each in row.tombstone}) > 1:
+        if len({part is None for part in row.tombstone}) > 1:
             return "has half a tombstone"
         if row.version < 1 or (row.version == 1 and row.updated_us != row.created_us):
             return "has a version or a time that cannot be"
-        if any(object_text(parse_object(each), "value") != each for each in row.texts):
+        if any(
+            object_text(parse_object(object_json), "value") != object_json
+            for object_json in row.texts
+        ):
             return "holds JSON that is not in canonical form"
         if row.weight is not None and canonical_weight(row.weight) != row.weight:
             return "has a weight that is not in canonical form"
@@ -503,9 +508,9 @@ class Verification:
                 rows = fetch_all(
                     self._connection, "SELECT seq FROM journal WHERE purged = ?", (seq,)
                 )
-                forgotten.update(each for (each,) in rows)
+                forgotten.update(number for (number,) in rows)
         for seq, definitions in fetch_all(self._connection, "SELECT seq, definitions FROM head"):
-            expected = max((each for each in seqs if each <= seq), default=0)
+            expected = max((earlier for earlier in seqs if earlier <= seq), default=0)
             if definitions != expected and not (
                 definitions in forgotten and expected < definitions <= seq
             ):

@@ -74,7 +74,7 @@ def file_of(graph: Path, name: str) -> Path:
 
 def names(graph: Path) -> list[str]:
     """The branches of a graph that the caller may see: main, and the others by name."""
-    generator = (_FILE.fullmatch(each) for each in os.listdir(graph.parent))  # noqa: PTH208 - names
+    generator = (_FILE.fullmatch(match) for match in os.listdir(graph.parent))  # noqa: PTH208 - names
     others = sorted(match[2] for match in generator if match and match[1] == graph.name)
     return [name for name in (MAIN, *others) if sees_branch(name)]
 

@@ -21,7 +21,7 @@ def of_library(name: str) -> Callable[..., object]:
     if sys.platform == "linux":
         import ctypes  # noqa: PLC0415 - only those who work long need it
 
-        found: Callable[..., object] | None = getattr(ctypes.CDLL(None), name, None)
-        if found is not None:
-            return found
+        function: Callable[..., object] | None = getattr(ctypes.CDLL(None), name, None)
+        if function is not None:
+            return function
     return lambda *_: None

@@ -205,8 +205,8 @@ def _moment(text: object) -> int | None:
 def has_rows(connection: Connection) -> bool:
     """True if an element has, or once had, such times."""
     query = "SELECT EXISTS (SELECT 1 FROM hidden) OR EXISTS (SELECT 1 FROM lifetime)"
-    (found,) = fetch_one(connection, query)
-    return bool(found)
+    (has_any,) = fetch_one(connection, query)
+    return bool(has_any)
 
 
 def are_missing(connection: Connection) -> bool:

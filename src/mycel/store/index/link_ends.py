@@ -51,10 +51,10 @@ def problems(connection: Connection) -> Iterator[tuple[str, str]]:
     A purged link may have left its row behind.
     """
     known = read(connection)
-    found: set[LinkEnd] = set(fetch_all(connection, FOUND))
-    for predicate, side in sorted(found - known):
+    ends: set[LinkEnd] = set(fetch_all(connection, FOUND))
+    for predicate, side in sorted(ends - known):
         yield f"link_end {predicate} {side}", "is missing, although a link is at this end"
     purged = "SELECT 1 FROM journal WHERE kind = ? AND element & 1 = 1"
     if fetch_first(connection, purged, (int(Kind.PURGE),)) is None:
-        for predicate, side in sorted(known - found):
+        for predicate, side in sorted(known - ends):
             yield f"link_end {predicate} {side}", "exists, although no link was ever at this end"

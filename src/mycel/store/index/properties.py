@@ -99,7 +99,7 @@ class Properties:
         gathered: tuple[dict[int, list[Slot]], dict[int, list[Slot]]] = ({}, {})
         for slot in read_slots(self._connection):
             gathered[slot.is_link].setdefault(slot.owner, []).append(slot)
-        types, predicates = ({owner: Slots(each) for owner, each in g.items()} for g in gathered)
+        types, predicates = ({owner: Slots(slots) for owner, slots in g.items()} for g in gathered)
         return KnownSlots(types, predicates)
 
     @property
@@ -114,8 +114,8 @@ class Properties:
 
     def slots(self, owner: int, *, link: bool) -> tuple[Slot, ...]:
         """The slots of a type, or with `link` of a predicate."""
-        found = (self._slots.predicates if link else self._slots.types).get(owner)
-        return () if found is None else found.all
+        slots = (self._slots.predicates if link else self._slots.types).get(owner)
+        return () if slots is None else slots.all
 
     def define(
         self, owner: int, *, link: bool, wanted: Sequence[tuple[tuple[str, ...], bool]]
@@ -126,7 +126,7 @@ class Properties:
         holds conflicts, `conflicts` says. The caller changes the definition as well.
         """
         there = {(slot.columns, slot.is_unique): slot for slot in self.slots(owner, link=link)}
-        missing = [each for each in dict.fromkeys(wanted) if each not in there]
+        missing = [slot for slot in dict.fromkeys(wanted) if slot not in there]
         spare = there.keys() - set(wanted)
         if not missing and not spare:
             return
@@ -244,12 +244,12 @@ class Properties:
         if not self._touched:
             return []
         self.flush()
-        found: list[UniqueConflict] = []
+        conflicts: list[UniqueConflict] = []
         for slot in sorted(self._touched):
-            if len(found) < limit:
-                holders = self._repeated(slot, limit - len(found))
-                found += [self._conflict(slot, holder) for holder in holders]
-        return found
+            if len(conflicts) < limit:
+                holders = self._repeated(slot, limit - len(conflicts))
+                conflicts += [self._conflict(slot, holder) for holder in holders]
+        return conflicts
 
     def _repeated(self, slot: Slot, limit: int) -> list[int]:
         """The first holders of values that several elements have."""
@@ -300,19 +300,19 @@ def live_rows(
     bindings = (owner,) if number is None else (owner, number)
     if link:
         query = f"SELECT id, attributes, subject, object FROM proposition WHERE predicate = ?1{one}"
-        for each, attributes, subject, object_ in connection.execute(query, bindings):
-            yield each, parse_object(attributes), (subject, object_)
+        for element, attributes, subject, object_ in connection.execute(query, bindings):
+            yield element, parse_object(attributes), (subject, object_)
     else:
         query = f"SELECT id, attributes FROM concept WHERE type = ?1{one}"
-        for each, attributes in connection.execute(query, bindings):
-            yield each, parse_object(attributes), NO_ENDS
+        for element, attributes in connection.execute(query, bindings):
+            yield element, parse_object(attributes), NO_ENDS
 
 
 def _entries(slot: Slot, rows: Sequence[NewElement]) -> list[tuple[Value, int]]:
     """The entries of many elements in one slot; the usual kinds of values pass quickly."""
     if len(slot.columns) > 1 or (slot.is_link and slot.columns[0] in (SUBJECT, OBJECT)):
-        found = [(value_of(slot, attributes, ends), number) for number, attributes, ends in rows]
-        return [(value, number) for value, number in found if value is not None]
+        pairs = [(value_of(slot, attributes, ends), number) for number, attributes, ends in rows]
+        return [(value, number) for value, number in pairs if value is not None]
     (column,) = slot.columns
     entries = [
         (value, number)

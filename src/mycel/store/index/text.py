@@ -43,14 +43,14 @@ def pending_by_transaction(connection: Connection) -> list[tuple[int, int]]:
     )
     if any(packed is None or len(packed) % 8 for _, packed in rows):
         raise DatabaseCorrupt("A transaction does not say whose text is pending.")
-    found = [
+    pairs = [
         (seq, int.from_bytes(packed[at : at + 8]))
         for seq, packed in rows
         for at in range(0, len(packed), 8)
     ]
-    if any(number > INTEGER_MAX for _, number in found):
+    if any(number > INTEGER_MAX for _, number in pairs):
         raise DatabaseCorrupt("Text is pending of an element that cannot be.")
-    return found
+    return pairs
 
 
 def fold(connection: Connection, more: Iterable[int] = ()) -> None:
@@ -62,7 +62,9 @@ def fold(connection: Connection, more: Iterable[int] = ()) -> None:
 
 def index(connection: Connection, documents: Iterable[tuple[int, AnalysedText | None]]) -> None:
     """Add documents that the index does not hold yet; one without text is left out."""
-    connection.text_index.add(connection, ((number, each) for number, each in documents if each))
+    connection.text_index.add(
+        connection, ((number, content) for number, content in documents if content)
+    )
 
 
 def remove(connection: Connection, number: int) -> None:
@@ -130,11 +132,11 @@ def differences_of(connection: Connection, numbers: Collection[int]) -> Iterator
     fresh.execute(FTS)
     index(fresh, ((number, live_document(connection, number)) for number in numbers))
     query = "SELECT * FROM temp.text_instance WHERE doc IN (SELECT value FROM json_each(?))"
-    found = []
-    for each in (fresh, connection):
-        with _terms(each, "instance"):
-            found.append(set(fetch_all(each, query, (json_array(numbers),))))
-    for row in sorted(found[0] ^ found[1])[:1]:
+    sides = []
+    for source in (fresh, connection):
+        with _terms(source, "instance"):
+            sides.append(set(fetch_all(source, query, (json_array(numbers),))))
+    for row in sorted(sides[0] ^ sides[1])[:1]:
         yield f"text {row[1]}", "does not hold the text of the element"
 
 

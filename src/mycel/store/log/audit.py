@@ -151,7 +151,7 @@ class Auditor:
     def keys_ever(self, number: int) -> list[tuple[int, bytes]]:
         """Every key that an element had, each with the entry it began with; nothing if only one."""
         if ids.is_concept(number):
-            found = self._look_up(number)
+            keys = self._look_up(number)
         else:
             rows = fetch_all(
                 self._connection,
@@ -159,8 +159,8 @@ class Auditor:
                 " UNION ALL SELECT seq FROM proposition WHERE id = ?1 ORDER BY 1",
                 (number,),
             )
-            found = _distinct([(seq, self._link_key(number, seq)) for (seq,) in rows])
-        return found if len(found) > 1 else []
+            keys = _distinct([(seq, self._link_key(number, seq)) for (seq,) in rows])
+        return keys if len(keys) > 1 else []
 
     def _look_up(self, number: int) -> list[tuple[int, bytes]]:
         """All keys of a concept, in order. They are remembered, up to a number of concepts."""
@@ -249,4 +249,4 @@ class Auditor:
 
 def _distinct(keys: list[tuple[int, bytes]]) -> list[tuple[int, bytes]]:
     """The keys of an element's versions without those that are the same as the one before."""
-    return [each for at, each in enumerate(keys) if at == 0 or keys[at - 1][1] != each[1]]
+    return [key for at, key in enumerate(keys) if at == 0 or keys[at - 1][1] != key[1]]

@@ -310,6 +310,6 @@ def entry_row_bytes(
     if purged is None:
         return _ENTRY.pack(kind, element, hash_of(before), hash_of(after))
     hashes = [before or NO_RECORD, (after or NO_RECORD) if purged > 0 else hash_of(after)]
-    if any(len(each) != len(NO_RECORD) for each in hashes):
+    if any(len(hash_) != len(NO_RECORD) for hash_ in hashes):
         raise DatabaseCorrupt(f"A purged entry of element {element} holds no hash.")
     return _ENTRY.pack(kind, element, *hashes)

@@ -54,12 +54,12 @@ def are_indexed(connection: Connection) -> bool:
 
 def tags(connection: Connection) -> dict[str, str]:
     """The commit of every tag in force, by name."""
-    found: dict[str, str] = {}
+    by_name: dict[str, str] = {}
     for _, mark in _marks(connection, TAG):
-        found.pop(mark.name, None)
+        by_name.pop(mark.name, None)
         if mark.commit is not None:
-            found[mark.name] = mark.commit
-    return found
+            by_name[mark.name] = mark.commit
+    return by_name
 
 
 def of_kind(connection: Connection, kind: str, after: int = 0) -> list[tuple[int, Mark]]:

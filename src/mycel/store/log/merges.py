@@ -92,9 +92,9 @@ def is_at(connection: Connection, body: Mapping[str, Any]) -> bool:
     Version 0 is none: no merge of this source into this target is stored.
     """
     stored = [
-        (each["opened"], each.get("version"))
-        for each in opened(connection)
-        if (each["source"], each["into"]) == (body["source"], body["into"])
+        (merge["opened"], merge.get("version"))
+        for merge in opened(connection)
+        if (merge["source"], merge["into"]) == (body["source"], body["into"])
     ]
     return stored == ([(body["opened"], body["version"])] if body["version"] else [])
 
@@ -124,9 +124,9 @@ def keep(
 
 def _elements(conflict: MergeRow) -> set[int]:
     """The elements that a conflict is about; a broken constraint has a row for each."""
-    listed = [each.get("element") for each in conflict.body.get("rows", ())]
-    found = {parse_id(each) for each in listed if isinstance(each, str)}
-    return found if conflict.element is None else found | {conflict.element}
+    listed = [row.get("element") for row in conflict.body.get("rows", ())]
+    numbers = {parse_id(id_) for id_ in listed if isinstance(id_, str)}
+    return numbers if conflict.element is None else numbers | {conflict.element}
 
 
 def remove(connection: Connection, id_: str) -> None:

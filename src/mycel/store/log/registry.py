@@ -42,11 +42,11 @@ class NameTable:
 
     def number(self, connection: Connection, name: str) -> int | None:
         """The number of a name, or None."""
-        found = self.numbers.get(name)
-        if found is None:
+        number = self.numbers.get(name)
+        if number is None:
             self.load(connection)
-            found = self.numbers.get(name)
-        return found
+            number = self.numbers.get(name)
+        return number
 
     def known_number(self, connection: Connection, name: object) -> int:
         """The number of a type or predicate that may be read.
@@ -61,13 +61,13 @@ class NameTable:
 
     def name(self, connection: Connection, number: int) -> str:
         """The name of a number that stands in a row."""
-        found = self.names.get(number)
-        if found is None:
+        name = self.names.get(number)
+        if name is None:
             self.load(connection)
-            found = self.names.get(number)
-            if found is None:
+            name = self.names.get(number)
+            if name is None:
                 raise DatabaseCorrupt(f"The table {self.table!r} has no number {number}.")
-        return found
+        return name
 
     def load(self, connection: Connection) -> None:
         """Read what has been added since, by others or before the first look."""

@@ -54,8 +54,8 @@ def heads(connection: Connection) -> list[SavedView]:
 def body_of(connection: Connection, id_: str) -> dict[str, Any]:
     """The content of a view that is there."""
     row = fetch_first(connection, "SELECT body FROM view_saved WHERE id = ?", (id_,))
-    found: dict[str, Any] = orjson.loads(row[0]) if row else {}
-    return found
+    body: dict[str, Any] = orjson.loads(row[0]) if row else {}
+    return body
 
 
 def keep(

@@ -17,15 +17,15 @@ def all_about(
 
     Links that are `known` are left out, with what is about them.
     """
-    found: dict[int, None] = {}
+    links: dict[int, None] = {}
     waiting = list(elements)
     left_out = frozenset(waiting)
     while waiting:
         for link in links_about(waiting.pop()):
-            if link not in found and link not in left_out and link not in known:
-                found[link] = None
+            if link not in links and link not in left_out and link not in known:
+                links[link] = None
                 waiting.append(link)
-    return list(found)
+    return list(links)
 
 
 def inside_out(outermost: Asked, needs: Callable[[Asked], Iterable[Asked]]) -> Iterator[Asked]:
@@ -39,16 +39,16 @@ def inside_out(outermost: Asked, needs: Callable[[Asked], Iterable[Asked]]) -> I
     """
     waiting, begun, done = [outermost], set[Asked](), set[Asked]()
     while waiting:
-        each = waiting[-1]
-        if each in done:
+        top = waiting[-1]
+        if top in done:
             waiting.pop()
             continue
-        missing = [inner for inner in needs(each) if inner not in done]
+        missing = [inner for inner in needs(top) if inner not in done]
         if not missing:
             done.add(waiting.pop())
-            yield each
-        elif each in begun:
+            yield top
+        elif top in begun:
             raise DatabaseCorrupt("A link is about itself.")
         else:
-            begun.add(each)
+            begun.add(top)
             waiting += missing

@@ -340,5 +340,5 @@ def _namespace(tag: int) -> Namespace:
 def _pack(name: Namespace, keys: list[bytes], hashes: list[bytes | None]) -> bytes:
     tag = bytes((NAMESPACES.index(name),))
     return b"".join(
-        [tag + key + (each or _REMOVED) for key, each in zip(keys, hashes, strict=True)]
+        [tag + key + (hash_ or _REMOVED) for key, hash_ in zip(keys, hashes, strict=True)]
     )

@@ -178,7 +178,8 @@ class Alignment:
         # what a merge knows before what only has the same key.
         there = self._theirs.elements(changed).keys()
         known = sorted(
-            changed, key=lambda each: (each not in there, self.number_here(each) is None, each)
+            changed,
+            key=lambda number: (number not in there, self.number_here(number) is None, number),
         )
         return {*map(self.number, known), *filter(self.is_old, known)}
 
@@ -228,12 +229,12 @@ class Alignment:
         lost = old - self._ours.elements(old).keys()
         removed = {*filter(self.is_old, self._since.ended | mine.ended)}
         unknown = (lost | removed) - self._known.keys()
-        for number in sorted(unknown, key=lambda each: (each & 1, each)):
+        for number in sorted(unknown, key=lambda number: (number & 1, number)):
             is_sure = number not in mine.purged or self._purged is not None
-            found = self._match(number, is_sure=is_sure, purge=mine.purged.get(number))
-            if found is not None and found not in self._numbers:
-                self._known[number] = found
-                self._numbers[found] = number
+            here = self._match(number, is_sure=is_sure, purge=mine.purged.get(number))
+            if here is not None and here not in self._numbers:
+                self._known[number] = here
+                self._numbers[here] = number
 
     def _match(self, number: int, *, is_sure: bool = False, purge: int | None = None) -> int | None:
         """The element here that an element there is; None if there is none.
@@ -252,23 +253,23 @@ class Alignment:
             return None
         for moment in self._moments:
             element = moment.theirs.element(number)
-            found = self._like(moment.ours, element)
-            if found is None or self._is_taken(found, number) or element is None:
+            candidate = self._like(moment.ours, element)
+            if candidate is None or self._is_taken(candidate, number) or element is None:
                 continue
-            if purge is not None and self._began(found) < purge:
+            if purge is not None and self._began(candidate) < purge:
                 continue
-            if not self._is_apart(element, found, moment.theirs_seq, moment.ours_seq):
-                return found
+            if not self._is_apart(element, candidate, moment.theirs_seq, moment.ours_seq):
+                return candidate
         if is_sure:
             return None
         element = self._theirs.element(number)
-        found = None if element is None else self._like(self._ours, element)
-        if element is None or found is None:
+        candidate = None if element is None else self._like(self._ours, element)
+        if element is None or candidate is None:
             return None
-        if self._is_taken(found, number):
-            return found if self._purged is None and found in self._since.purged else None
+        if self._is_taken(candidate, number):
+            return candidate if self._purged is None and candidate in self._since.purged else None
         ends = self._theirs.position, self._ours.position
-        return None if self._is_apart(element, found, *ends) else found
+        return None if self._is_apart(element, candidate, *ends) else candidate
 
     def _began(self, here: int) -> int:
         """The first entry of an element here since the copies parted; 0 if there is none."""
@@ -276,7 +277,7 @@ class Alignment:
         (first,) = self._ours.fetch_one(query, (self.shared, here))
         return int(first or 0)
 
-    def _is_apart(self, element: Element, found: int, theirs_seq: int, ours_seq: int) -> bool:
+    def _is_apart(self, element: Element, candidate: int, theirs_seq: int, ours_seq: int) -> bool:
         """True if a purge is between two elements with one key, up to entries of both copies.
 
         One copy has purged, before that, what had a key of the other one's element, which does not
@@ -288,7 +289,7 @@ class Alignment:
         if isinstance(element, Concept) and element.type in META_TYPES:
             return False
         theirs, ours = self._purged
-        mine = keys_ever(self._ours, found, ours_seq) if theirs else ()
+        mine = keys_ever(self._ours, candidate, ours_seq) if theirs else ()
         others = keys_ever(self._theirs, element.number, theirs_seq) if ours else ()
         return any(theirs.get(key, theirs_seq + 1) <= theirs_seq for key in mine) or any(
             ours.get(key, ours_seq + 1) <= ours_seq for key in others
@@ -349,20 +350,20 @@ class Alignment:
         known = self._keys_at.get(id(state))
         if known is None:
             elements = state.elements(numbers).items()
-            known = {element_key(each, state.element): number for number, each in elements}
+            known = {element_key(element, state.element): number for number, element in elements}
             self._keys_at[id(state)] = known
         return known.get(key)
 
     def _newest_match(self, number: int, *, is_there: bool) -> int | None:
         into_ours, into_theirs = self._merges
-        found = (
+        matches = (
             match(self._ours, number, into_ours, of_source=is_there),
             match(self._theirs, number, into_theirs, of_source=not is_there),
         )
         times = [
-            (merges[each[0]], each[1])
-            for merges, each in zip(self._merges, found, strict=True)
-            if each is not None
+            (merges[pair[0]], pair[1])
+            for merges, pair in zip(self._merges, matches, strict=True)
+            if pair is not None
         ]
         return max(times)[1] if times else None
 
@@ -370,38 +371,38 @@ class Alignment:
         """The numbers here of elements there that have no number in common with them."""
         return {there: here for here, there in self._numbers.items()}
 
-    def _is_taken(self, found: int, number: int) -> bool:
+    def _is_taken(self, candidate: int, number: int) -> bool:
         """True if the element with the same key here is another one that both had."""
         return (
-            found in self._parted
-            or self._known_there(found) not in (None, number)
+            candidate in self._parted
+            or self._known_there(candidate) not in (None, number)
             or (
-                found not in (number, *self._numbers)
-                and self.is_old(found)
-                and self._known.get(found, found) == found
+                candidate not in (number, *self._numbers)
+                and self.is_old(candidate)
+                and self._known.get(candidate, candidate) == candidate
             )
         )
 
     def _like(self, ours: Reader, element: Element | None) -> int | None:
         """The number here of the element with the natural key of one of the other copy."""
-        found: Element | None = None
+        twin: Element | None = None
         if element is None:
             return None
         if isinstance(element, Concept):
             type_number = self._find_kind(ours.find_type, element.type)
             if type_number is not None:
-                found = ours.concept_named(type_number, element.name)
+                twin = ours.concept_named(type_number, element.name)
         else:
             subject, object_ = map(self.number, element.ends)
             predicate = self._find_kind(ours.find_predicate, element.predicate)
             if predicate is not None and max(subject, object_) < NEW:
-                found = ours.link(subject, predicate, object_)
-        return None if found is None else found.number
+                twin = ours.link(subject, predicate, object_)
+        return None if twin is None else twin.number
 
     def _find_kind(self, find: Callable[[str], int | None], name: str) -> int | None:
         """The number here of a type or predicate of the other copy, which one may have renamed."""
-        found = find(self._renamed.get(name, name))
-        return find(name) if found is None else found
+        number = find(self._renamed.get(name, name))
+        return find(name) if number is None else number
 
     def translate(self, element: Element) -> Element:
         """An element of the other copy, with its number and those of its ends told in ours."""
@@ -423,27 +424,27 @@ class Alignment:
 
     def numbers_there(self, numbers: Iterable[int]) -> dict[int, list[int]]:
         """For numbers of ours, those that the same elements may have in the other copy."""
-        found: dict[int, list[int]] = {}
+        by_number: dict[int, list[int]] = {}
         for number in numbers:
             other = self._numbers.get(number)
             candidates = [] if other is None else [other]
             if self.is_old(number) and self._known.get(number, number) == number:
                 candidates.append(number)
             if candidates:
-                found[number] = candidates
-        return found
+                by_number[number] = candidates
+        return by_number
 
     def stored(self, reader: Reader, numbers: Iterable[int]) -> dict[int, Element]:
         """The elements with numbers of ours, just as a state of the other copy has them."""
         there = self.numbers_there(numbers)
-        stored = reader.elements({each for some in there.values() for each in some})
-        found = {
+        stored = reader.elements({number for some in there.values() for number in some})
+        by_number = {
             number: next(
                 (stored[candidate] for candidate in candidates if candidate in stored), None
             )
             for number, candidates in there.items()
         }
-        return {number: element for number, element in found.items() if element is not None}
+        return {number: element for number, element in by_number.items() if element is not None}
 
     def elements(self, reader: Reader, numbers: Iterable[int]) -> dict[int, Element]:
         """The elements with numbers of ours, as a state of the other copy has them."""

@@ -50,7 +50,7 @@ def authors(reader: Reader, after: int, until: int) -> list[AuthorCount]:
 
 def written_in(reader: Reader, numbers: Collection[int], span: WritingSpan) -> set[int]:
     """Those of some elements of which a version was written in a span."""
-    found: set[int] = set()
+    elements: set[int] = set()
     for table, wanted in (
         ("concept", [number for number in numbers if not number & 1]),
         ("proposition", [number for number in numbers if number & 1]),
@@ -61,8 +61,8 @@ def written_in(reader: Reader, numbers: Collection[int], span: WritingSpan) -> s
             f" OR EXISTS (SELECT 1 FROM {table}_past v WHERE {_fits(span, 'from_seq')})",
             _bindings(span) | {"numbers": json_array(wanted)},
         )
-        found.update(number for (number,) in rows)
-    return found
+        elements.update(number for (number,) in rows)
+    return elements
 
 
 def writers(reader: Reader, numbers: Collection[int]) -> dict[int, dict[str, int]]:

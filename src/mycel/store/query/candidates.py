@@ -71,8 +71,8 @@ def counted(reader: Reader, terms: Iterable[str]) -> list[Term]:
     """Terms with the number of elements that have each, the rarest first."""
     terms = list(terms)
     counts = reader.connection.text_index.counts(reader.connection, terms, COUNTED_MAX + 1)
-    found = map(Term, terms, counts)
-    return sorted(found, key=lambda term: (term.elements, term.text))
+    all_terms = map(Term, terms, counts)
+    return sorted(all_terms, key=lambda term: (term.elements, term.text))
 
 
 def usual_bm25(reader: Reader, terms: Iterable[Term]) -> float:
@@ -90,7 +90,7 @@ class TermIndex:
         self._fresh = None
         if self._pending:
             documents = (
-                (each, text.live_document(reader.connection, each)) for each in self._pending
+                (number, text.live_document(reader.connection, number)) for number in self._pending
             )
             self._fresh = in_memory(documents)
 
@@ -100,16 +100,16 @@ class TermIndex:
         index = connection.text_index
         if index.counts(connection, (term,), most + 1) > [most]:
             return None
-        found = index.scores(connection, term, self._columns)
+        scores = index.scores(connection, term, self._columns)
         if (fresh := self._fresh) is not None:
-            found = [each for each in found if each[0] not in self._pending]
-            found += fresh.text_index.scores(fresh, term, self._columns)
-        return found
+            scores = [pair for pair in scores if pair[0] not in self._pending]
+            scores += fresh.text_index.scores(fresh, term, self._columns)
+        return scores
 
 
 def pending_concepts(reader: Reader) -> set[int]:
     """Concepts whose text the index does not hold as it is now."""
-    return {each for each in text.pending(reader.connection) if ids.is_concept(each)}
+    return {number for number in text.pending(reader.connection) if ids.is_concept(number)}
 
 
 def has_title(reader: Reader, terms: Sequence[str]) -> bool:
@@ -156,7 +156,7 @@ class Candidates:
         self._tests = tests
         self._is_link = condition.table == "proposition"
         unread = text.pending(reader.connection)
-        pending = {each for each in unread if ids.is_concept(each) != self._is_link}
+        pending = {number for number in unread if ids.is_concept(number) != self._is_link}
         joined, where = "", "text.rowid NOT IN (SELECT value FROM json_each(:without))"
         if condition.few is not None:
             # FTS5 looks each of them up, term by term, sooner than it scans the whole index.
@@ -186,38 +186,38 @@ class Candidates:
 
     def by_keys(self, keys: Collection[str], limit: int) -> list[int]:
         """Elements that have one of these keys, until there are enough: definitions first."""
-        found: dict[int, None] = {}
+        elements: dict[int, None] = {}
         for standing in Standing if keys else ():
             query = with_keys(keys, standing)
-            found |= dict.fromkeys(self._numbers(query, limit))
+            elements |= dict.fromkeys(self._numbers(query, limit))
             if (fresh := self._fresh) is not None:
                 numbers = fresh.text_index.numbers(fresh, query, ALL_TEXTS, limit)
-                found |= dict.fromkeys(numbers)
-            if len(found) >= limit:
+                elements |= dict.fromkeys(numbers)
+            if len(elements) >= limit:
                 break
-        return list(found)
+        return list(elements)
 
     def by_words(self, terms: Sequence[Term], limit: int) -> list[TextMatch]:
         """Elements that have some of these terms: best first those with all, then the others."""
         known = [term for term in terms if term.elements]
-        found: dict[int, TextMatch] = {}
+        matches: dict[int, TextMatch] = {}
         if known:
             together = _affordable(known, SCANNED_MAX)
             whole = self._with_all(known, limit) if len(together) < len(known) else []
             if len(whole) < limit:
                 query = self._definitions(all_of(term.text for term in together))
-                found = self._ranked(query, limit, together[0].elements, len(together))
-            best = max((text_match.bm25 for text_match in found.values()), default=0.0)
-            found |= {number: TextMatch(number, best, len(known)) for number in whole}
-        if len(found) < limit and known and not (self._tests and len(terms) == 1):
+                matches = self._ranked(query, limit, together[0].elements, len(together))
+            best = max((text_match.bm25 for text_match in matches.values()), default=0.0)
+            matches |= {number: TextMatch(number, best, len(known)) for number in whole}
+        if len(matches) < limit and known and not (self._tests and len(terms) == 1):
             some = _affordable(known, RANKED_MAX)
             size = sum(term.elements for term in some)
-            found = self._ranked(any_of(term.text for term in some), limit, size) | found
-            if len(found) < limit and len(some) < len(known) and self._condition.sql:
+            matches = self._ranked(any_of(term.text for term in some), limit, size) | matches
+            if len(matches) < limit and len(some) < len(known) and self._condition.sql:
                 # What passes a filter may have none but the frequent terms.
                 every_term = any_of(term.text for term in known)
-                found = self._ranked(every_term, limit, SCANNED_MAX) | found
-        return self._with_fresh(found, any_of(term.text for term in terms), limit, terms)
+                matches = self._ranked(every_term, limit, SCANNED_MAX) | matches
+        return self._with_fresh(matches, any_of(term.text for term in terms), limit, terms)
 
     def _with_all(self, terms: Sequence[Term], limit: int) -> list[int]:
         """The newest elements that have all of these terms, not ranked."""
@@ -233,19 +233,19 @@ class Candidates:
     def by_titles(self, terms: Sequence[Term], limit: int) -> list[TextMatch]:
         """Elements that have some of these terms in their titles, best first."""
         some = _affordable([term for term in terms if term.elements], SCANNED_MAX // 2)
-        found: dict[int, TextMatch] = {}
+        matches: dict[int, TextMatch] = {}
         if some:
             size = sum(term.elements for term in some)
             query = any_of(term.text for term in some)._replace(column="title")
-            found = self._ranked(query, limit, size, RANKED_MAX // TITLES_RANKED_MAX)
+            matches = self._ranked(query, limit, size, RANKED_MAX // TITLES_RANKED_MAX)
         query = any_of(term.text for term in terms)._replace(column="title")
-        return self._with_fresh(found, query, limit, terms)
+        return self._with_fresh(matches, query, limit, terms)
 
     def by_beginning(self, term: str, limit: int) -> list[TextMatch]:
         """Elements with words that begin like a term, best first."""
         query = any_of((term,))._replace(is_beginning=True)
-        found = self._ranked(query, limit, SCANNED_MAX)
-        return self._with_fresh(found, query, limit, ())
+        matches = self._ranked(query, limit, SCANNED_MAX)
+        return self._with_fresh(matches, query, limit, ())
 
     def _definitions(self, query: TextQuery) -> TextQuery:
         """A query for the elements that another finds, without tests and generated files."""
@@ -253,7 +253,7 @@ class Candidates:
 
     def _with_fresh(
         self,
-        found: dict[int, TextMatch],
+        matches: dict[int, TextMatch],
         query: TextQuery,
         limit: int,
         terms: Sequence[Term],
@@ -261,10 +261,10 @@ class Candidates:
         if (fresh := self._fresh) is not None:
             # How rare a term is, the whole index says; the small one only orders.
             share = usual_bm25(self._reader, terms) / max(len(terms), 1)
-            for each in fresh.text_index.ranked(fresh, query, ALL_TEXTS, self._columns, limit):
-                bm25 = share * each.terms + _ORDERING * each.bm25
-                found[each.number] = each._replace(bm25=bm25)
-        return sorted(found.values(), key=lambda each: (-each.bm25, each.number))
+            for match in fresh.text_index.ranked(fresh, query, ALL_TEXTS, self._columns, limit):
+                bm25 = share * match.terms + _ORDERING * match.bm25
+                matches[match.number] = match._replace(bm25=bm25)
+        return sorted(matches.values(), key=lambda match: (-match.bm25, match.number))
 
     def _ranked(
         self, query: TextQuery, limit: int, size: int, terms: int = 1
@@ -279,7 +279,7 @@ class Candidates:
             chosen = chosen.narrowed(f"text.rowid > {next(iter(floor), 0)}")
         index = self._connection.text_index
         matches = index.ranked(self._connection, query, chosen, self._columns, limit)
-        return {each.number: each for each in matches}
+        return {match.number: match for match in matches}
 
     def _numbers(
         self, query: TextQuery, limit: int, chosen: Selection | None = None, offset: int = 0
@@ -351,13 +351,13 @@ def sentences(reader: Reader, links: Iterable[int]) -> Iterator[Sentence]:
     among = "IN (SELECT value FROM json_each(?))"
     query = "SELECT p.id, p.predicate, p.subject, p.object, p.attributes FROM proposition p"
     then = reader.tables_text
-    found = reader.fetch_all(f"{then}{query} WHERE p.id {among}", (json_array(links),))
-    ends = {end for _, _, *both, _ in found for end in both}
+    rows = reader.fetch_all(f"{then}{query} WHERE p.id {among}", (json_array(links),))
+    ends = {end for _, _, *both, _ in rows for end in both}
     query = f"{then}SELECT c.id, c.name, c.attributes FROM concept c WHERE c.id {among}"
     names = {
         number: _names(*rest) for number, *rest in reader.fetch_all(query, (json_array(ends),))
     }
-    for link, predicate, subject, object_, attributes in found:
+    for link, predicate, subject, object_, attributes in rows:
         name = reader.predicate_name(predicate)
         # The end of a link may be another link, which has no name.
         words = with_parts((*names.get(subject, ()), name, *names.get(object_, ())))

@@ -69,8 +69,8 @@ class ChangedTexts:
             "most": READ_MAX,
             "state": self._reader.state.seq,
             **condition.bindings,
-            **{f"like{at}": each for at, (_, each) in enumerate(self._patterns)},
-            **{f"term{at}": each for at, (each, _) in enumerate(self._patterns)},
+            **{f"like{at}": beginning for at, (_, beginning) in enumerate(self._patterns)},
+            **{f"term{at}": term for at, (term, _) in enumerate(self._patterns)},
         }
         for number, name, attributes in self._reader.execute(query, bindings):
             yield number, text.document(number, name, attributes)
@@ -85,10 +85,10 @@ class ChangedTexts:
 
 def _patterns(terms: Sequence[str]) -> list[tuple[str, str]]:
     """Two patterns of LIKE for each term: the term, and what all words with its stem contain."""
-    found: list[tuple[str, str]] = []
+    patterns: list[tuple[str, str]] = []
     for term in terms:
         longest = max(tokens_of(term), key=len, default="")
         beginning = longest[: max(1, len(longest) - 2)]
         is_plain = beginning.isascii() and beginning.isalnum()
-        found.append((f"%{term}%", f"%{beginning}%" if is_plain else "%"))
-    return found
+        patterns.append((f"%{term}%", f"%{beginning}%" if is_plain else "%"))
+    return patterns

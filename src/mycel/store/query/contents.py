@@ -61,19 +61,19 @@ def names(reader: Reader, numbers: Collection[int]) -> list[tuple[int, int, str]
 
 def links(reader: Reader, numbers: Collection[int]) -> list[StoredLink]:
     """The links with these numbers."""
-    found: list[StoredLink] = _among(reader, "proposition", _LINK, "id", numbers)
-    return found
+    rows: list[StoredLink] = _among(reader, "proposition", _LINK, "id", numbers)
+    return rows
 
 
 def links_leaving(reader: Reader, numbers: Collection[int]) -> list[StoredLink]:
     """The links that leave these elements."""
-    found: list[StoredLink] = _among(reader, "proposition", _LINK, "subject", numbers)
-    return found
+    rows: list[StoredLink] = _among(reader, "proposition", _LINK, "subject", numbers)
+    return rows
 
 
 def subjects_linked_to(reader: Reader, numbers: Collection[int]) -> set[int]:
     """The elements that the links to these elements leave."""
-    return {each for (each,) in _among(reader, "proposition", "e.subject", "object", numbers)}
+    return {subject for (subject,) in _among(reader, "proposition", "e.subject", "object", numbers)}
 
 
 def shared_names(reader: Reader) -> list[str]:

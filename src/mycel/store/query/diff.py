@@ -170,16 +170,16 @@ def diff(reader: Reader, a: State, b: State, paths: Sequence[object] = ()) -> Di
     """The elements under some paths, or all, that differ between two states of one graph."""
     (last,) = newest(reader.connection, "seq")
     first, second = (last if state.seq is None else state.seq for state in (a, b))
-    found = touched(reader, *sorted((first, second)))
+    touches = touched(reader, *sorted((first, second)))
     last = max(last, first, second)  # A transaction has written beyond the newest commit.
     sides = [reader.at(LIVE if seq == last else State(seq)) for seq in (first, second)]
-    old, new = (side.elements(found.numbers) for side in sides)
+    old, new = (side.elements(touches.numbers) for side in sides)
     known = [
         with_ends(side.elements, stored) for side, stored in zip(sides, (old, new), strict=True)
     ]
-    twins = _twins(old, new, known, found.ended)
-    changes = _selected(_pairs(old, new, twins, found.ended), known, paths)
-    return Diff(State(first), State(second), changes, len(found.purged), twins)
+    twins = _twins(old, new, known, touches.ended)
+    changes = _selected(_pairs(old, new, twins, touches.ended), known, paths)
+    return Diff(State(first), State(second), changes, len(touches.purged), twins)
 
 
 def diff_copies(ours: Reader, theirs: Reader, paths: Sequence[object] = ()) -> Diff:
@@ -258,15 +258,15 @@ def _twins(
 ) -> dict[int, int]:
     """The old number of each element that came back, perhaps under another one."""
     gone = {
-        _key(identity_of(each, known[0])): number
-        for number, each in old.items()
+        _key(identity_of(element, known[0])): number
+        for number, element in old.items()
         if number in ended or number not in new
     }
     if not gone:
         return {}
     come = {
-        number: gone.get(_key(identity_of(each, known[1])))
-        for number, each in new.items()
+        number: gone.get(_key(identity_of(element, known[1])))
+        for number, element in new.items()
         if number in ended or number not in old
     }
     return {number: other for number, other in come.items() if other is not None}
@@ -293,14 +293,14 @@ def _pairs(
 
 def _key(identity: Mapping[str, Any]) -> tuple[Any, ...]:
     """An identity that can be looked up."""
-    return tuple(_key(each) if isinstance(each, Mapping) else each for each in identity.values())
+    return tuple(_key(part) if isinstance(part, Mapping) else part for part in identity.values())
 
 
 def with_ends(
-    read: Callable[[Iterable[int]], Mapping[int, Element]], found: Mapping[int, Element]
+    read: Callable[[Iterable[int]], Mapping[int, Element]], elements: Mapping[int, Element]
 ) -> dict[int, Element]:
     """Elements, with those that their links stand on."""
-    known = dict(found)
+    known = dict(elements)
     while missing := {end for element in known.values() for end in element.ends} - known.keys():
         more = read(missing)
         if not more:
@@ -363,11 +363,11 @@ def values_of(
 ) -> dict[tuple[Field, str], Any]:
     """Each value of an element, by its field and key; ends as the identities of known elements."""
     identity = identity_of(element, names)
-    found: dict[tuple[Field, str], Any] = {(key, ""): each for key, each in identity.items()}  # type: ignore[misc]
+    values: dict[tuple[Field, str], Any] = {(key, ""): value for key, value in identity.items()}  # type: ignore[misc]
     if isinstance(element, Proposition):
-        found["weight", ""] = element.weight
-    found |= {("attributes", key): each for key, each in element.attributes.items()}
-    return found | {("metadata", key): each for key, each in element.metadata.items()}
+        values["weight", ""] = element.weight
+    values |= {("attributes", key): value for key, value in element.attributes.items()}
+    return values | {("metadata", key): value for key, value in element.metadata.items()}
 
 
 def _values(

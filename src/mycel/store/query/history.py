@@ -75,13 +75,13 @@ def version_page(
     """Some versions of an element, newest first, and the number of all, up to a position."""
     number = reader.number(ref)
     rows = [row for row in _version_rows(reader, number) if last is None or row[0] <= last][::-1]
-    found = []
+    page = []
     for row in rows[start : start + limit]:
         version = _version_of(reader, number, *row)
         if version.element is not None:
             charge(len(version.element.attributes_json))
-        found.append(version)
-    return found, len(rows)
+        page.append(version)
+    return page, len(rows)
 
 
 def _version_rows(reader: Reader, number: int) -> list[tuple[int, int | None, bytes | None]]:

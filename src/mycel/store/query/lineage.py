@@ -47,12 +47,12 @@ def parting(one: Reader, other: Reader) -> Parting:
     """
     heads = [reader.head().snapshot() for reader in (one, other)]
     key = tuple((head.seq, head.journal_root) for head in heads)
-    found = _partings.get(key)
-    if found is None:
+    fork = _partings.get(key)
+    if fork is None:
         if len(_partings) >= PARTINGS_MAX:
             _partings.clear()
-        found = _partings[key] = _find_parting(one, other)
-    return found
+        fork = _partings[key] = _find_parting(one, other)
+    return fork
 
 
 def _find_parting(one: Reader, other: Reader) -> Parting:
@@ -117,10 +117,10 @@ def lineage(ours: Reader, theirs: Reader, others: Sequence[Reader] = ()) -> Line
     ends = [Ancestor(reader, reader.position) for reader in (ours, theirs)]
     common = [Ancestor(copy, min(family.reach(copy, end) for end in ends)) for copy in copies]
     bases = [
-        each
-        for at, each in enumerate(common)
+        base
+        for at, base in enumerate(common)
         if not any(
-            family.has(other, each) and (index < at or not family.has(each, other))
+            family.has(other, base) and (index < at or not family.has(base, other))
             for index, other in enumerate(common)
             if index != at
         )
@@ -218,8 +218,8 @@ def merged_copies(ours: Reader, theirs: Reader) -> set[str]:
 
 def is_contained(reader: Reader, other: Reader) -> bool:
     """True if the first copy has, or has merged, all that the second one has."""
-    found = lineage(reader, other)
-    return not has_content(other, found.seen)
+    ancestry = lineage(reader, other)
+    return not has_content(other, ancestry.seen)
 
 
 def parents(reader: Reader) -> list[tuple[int, marks.Mark]]:
@@ -245,12 +245,12 @@ def imports(reader: Reader) -> list[tuple[int, marks.Mark]]:
 def _marked(reader: Reader, kind: str) -> list[tuple[int, marks.Mark]]:
     """The marks of a kind up to the reader's state, each with the last entry of its commit."""
     end = reader.position
-    found = []
+    pairs = []
     for entry, mark in marks.of_kind(reader.connection, kind):
         (seq,) = reader.fetch_one("SELECT min(seq) FROM tx WHERE seq >= ?", (entry,))
         if seq <= end:
-            found.append((seq, mark))
-    return found
+            pairs.append((seq, mark))
+    return pairs
 
 
 def has_content(reader: Reader, after: int) -> bool:
@@ -266,12 +266,12 @@ def _merges_up_to(reader: Reader, merges: list[tuple[int, marks.Mark]], end: int
     sources: dict[int, str | None] = {}
     for by, mark in merges:
         sources.setdefault(by, mark.commit)  # The first mark of a merge is that of its source.
-    found = []
+    past_merges = []
     for by, mark in merges:
         at = _position_of(reader, mark.commit)
         if at is not None and at <= end:
-            found.append(_Merge(at, by, sources[by] == mark.commit))
-    return found
+            past_merges.append(_Merge(at, by, sources[by] == mark.commit))
+    return past_merges
 
 
 def _position_of(reader: Reader, commit: str | None) -> int | None:

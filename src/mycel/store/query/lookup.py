@@ -47,8 +47,8 @@ def find_by_name(reader: Reader, names: Collection[str]) -> list[tuple[int, int,
         "SELECT c.id, c.type, c.name FROM json_each(?) j"
         f" CROSS JOIN {reader.tables.concepts('c')} WHERE c.name = j.value"
     )
-    found = reader.fetch_all(query, (text_array(names),))
-    return [(number, type_number, name) for number, type_number, name in found]
+    rows = reader.fetch_all(query, (text_array(names),))
+    return [(number, type_number, name) for number, type_number, name in rows]
 
 
 def numbers_named(reader: Reader, type_number: int, names: Collection[str]) -> dict[str, int]:
@@ -158,8 +158,8 @@ def named_below(
         " AND type NOT IN (SELECT value FROM json_each(?4)) ORDER BY name, type LIMIT ?3"
     )
     types = json_array(without)
-    found = reader.fetch_all(query, (path, after, limit, types))
-    return [(number, type_number, name) for number, type_number, name in found]
+    rows = reader.fetch_all(query, (path, after, limit, types))
+    return [(number, type_number, name) for number, type_number, name in rows]
 
 
 def count_below(reader: Reader, path: str, without: Collection[int] = ()) -> int:
@@ -225,8 +225,8 @@ def links_towards(reader: Reader, numbers: Collection[int], limit: int) -> dict[
         f"{reader.tables_text}SELECT j.value, (SELECT count(*) FROM"
         " (SELECT 1 FROM proposition WHERE object = j.value LIMIT ?2) l) FROM json_each(?1) j"
     )
-    found = reader.fetch_all(query, (json_array(numbers), limit))
-    return dict(found)
+    rows = reader.fetch_all(query, (json_array(numbers), limit))
+    return dict(rows)
 
 
 def had_name(reader: Reader, number: int, name: str) -> bool:
@@ -251,13 +251,13 @@ def twins(
     if others is not None:
         among = " AND c.type IN (SELECT value FROM json_each(?3))"
         bindings += (json_array(filter(None, others)),)
-    found = reader.fetch_all(
+    rows = reader.fetch_all(
         "SELECT m.id, min(c.id) FROM json_each(?2) j CROSS JOIN concept m"
         " CROSS JOIN concept c WHERE m.name = j.value AND m.type = ?1"
         f" AND c.name = m.name AND c.type <> ?1{among} GROUP BY m.id",
         bindings,
     )
-    return [(one, other) for one, other in found]
+    return [(one, other) for one, other in rows]
 
 
 def types_named(reader: Reader, name: str, limit: int) -> list[int]:
@@ -277,7 +277,7 @@ def names_of_type(reader: Reader, type_number: int | None, limit: int) -> list[s
 def attributes_of_type(reader: Reader, type_number: int, limit: int) -> list[JsonObject]:
     """The attributes of some concepts of a type."""
     query = "SELECT attributes FROM concept WHERE type = ? LIMIT ?"
-    return [parse_object(each) for (each,) in reader.fetch_all(query, (type_number, limit))]
+    return [parse_object(text) for (text,) in reader.fetch_all(query, (type_number, limit))]
 
 
 def names_from(reader: Reader, beginning: str, type_number: int | None, limit: int) -> list[str]:
@@ -371,27 +371,27 @@ def links_after(
     if predicates is not None:
         kind += " AND predicate IN (SELECT value FROM json_each(?6))"
         bindings = (*bindings, json_array(predicates))
-    found = reader.fetch_all(
+    rows = reader.fetch_all(
         f"SELECT id, predicate, {far} FROM {reader.tables.links('p')}"
         f" WHERE {near} = ?1 AND (predicate, {far}) > (?2, ?3) {kind}"
         f" ORDER BY predicate, {far} LIMIT ?4",
         bindings,
     )
-    return [(link, predicate, other) for link, predicate, other in found]
+    return [(link, predicate, other) for link, predicate, other in rows]
 
 
 def links_between(
     reader: Reader, places: Collection[tuple[int, int, int]]
 ) -> dict[tuple[int, int, int], int]:
     """The links with these subjects, predicates and objects, by number, in the reader's state."""
-    found = reader.fetch_all(
+    rows = reader.fetch_all(
         f"{reader.tables_text}SELECT p.subject, p.predicate, p.object, p.id FROM json_each(?1) j"
         " CROSS JOIN proposition p WHERE p.subject = CAST(j.value ->> 0 AS BIGINT)"
         " AND p.predicate = CAST(j.value ->> 1 AS BIGINT)"
         " AND p.object = CAST(j.value ->> 2 AS BIGINT)",
         (json_rows(places),),
     )
-    return {(subject, predicate, object_): link for subject, predicate, object_, link in found}
+    return {(subject, predicate, object_): link for subject, predicate, object_, link in rows}
 
 
 def links_at_named(

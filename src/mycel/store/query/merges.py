@@ -44,9 +44,9 @@ def _conflicts(reader: Reader, where: str, bindings: Row) -> list[dict[str, Any]
 
 def open_conflicts(reader: Reader, numbers: Collection[int]) -> dict[int, list[dict[str, Any]]]:
     """The undecided conflicts of open merges that are about elements, by number."""
-    found: dict[int, list[dict[str, Any]]] = {}
+    by_element: dict[int, list[dict[str, Any]]] = {}
     if not numbers or not may_have_conflicts(reader):
-        return found
+        return by_element
     query = (
         "SELECT place.element, told.body FROM json_each(?) AS wanted"
         " CROSS JOIN merge_contested AS place CROSS JOIN merge_conflict AS told"
@@ -54,8 +54,8 @@ def open_conflicts(reader: Reader, numbers: Collection[int]) -> dict[int, list[d
         f" AND {_UNDECIDED} ORDER BY told.rowid"
     )
     for element, body in reader.fetch_all(query, (json_array(numbers),)):
-        found.setdefault(element, []).append(orjson.loads(body))
-    return found
+        by_element.setdefault(element, []).append(orjson.loads(body))
+    return by_element
 
 
 def count_undecided(reader: Reader) -> int:

@@ -81,10 +81,10 @@ def neighbours(
         for near, far in ends
         for table, in_force in reader.tables.link_halves()
     ]
-    found = f"SELECT other, min(weight) FROM ({' UNION ALL '.join(queries)}) q GROUP BY other"
+    query = f"SELECT other, min(weight) FROM ({' UNION ALL '.join(queries)}) q GROUP BY other"
     if types is not None:
-        found = (
-            f"SELECT n.* FROM ({found}) n CROSS JOIN {reader.tables.concepts('c')}"
+        query = (
+            f"SELECT n.* FROM ({query}) n CROSS JOIN {reader.tables.concepts('c')}"
             " WHERE c.id = n.other AND c.type IN (SELECT value FROM json_each(:types))"
         )
     bindings = {
@@ -92,7 +92,7 @@ def neighbours(
         "predicates": json_array(predicates or ()),
         "types": json_array(types or ()),
     }
-    return [Neighbour(*row) for row in reader.execute(found, bindings)]
+    return [Neighbour(*row) for row in reader.execute(query, bindings)]
 
 
 def links_between(
@@ -184,7 +184,7 @@ def placeholders(
 def sources(reader: Reader, numbers: Collection[int], limit: int) -> list[tuple[int, int, int]]:
     """Some links at each of these elements: the element, the other end, the predicate."""
     tables = reader.tables
-    found: list[tuple[int, int, int]] = []
+    rows: list[tuple[int, int, int]] = []
     queries = [
         f"SELECT q.{far}, q.predicate FROM {table} WHERE q.{near} = ?1{in_force}"
         for near, far in (("object", "subject"), ("subject", "object"))
@@ -192,5 +192,5 @@ def sources(reader: Reader, numbers: Collection[int], limit: int) -> list[tuple[
     ]
     query = f"SELECT * FROM ({' UNION ALL '.join(queries)}) q LIMIT ?2"
     for number in numbers:
-        found += [(number, end, kind) for end, kind in reader.fetch_all(query, (number, limit))]
-    return found
+        rows += [(number, end, kind) for end, kind in reader.fetch_all(query, (number, limit))]
+    return rows

@@ -72,27 +72,29 @@ def written_once(reader: Reader, numbers: Iterable[int], after: int) -> Mapping[
     )
     ends = [seq for seq, _, _ in written]
     kept = _merge_origins(reader, once)
-    found: dict[int, Origin] = {}
+    by_element: dict[int, Origin] = {}
     for element, entry in once.items():
         seq, time_us, actor = written[bisect_left(ends, entry)]
         origins = kept.get((element, seq))
         if origins is None:
-            found[element] = Origin(time_us, reader.registry.actors.name(reader.connection, actor))
+            by_element[element] = Origin(
+                time_us, reader.registry.actors.name(reader.connection, actor)
+            )
         elif origins.keys() == {EVERYWHERE}:
-            found[element] = origins[EVERYWHERE]
-    return found
+            by_element[element] = origins[EVERYWHERE]
+    return by_element
 
 
 def _merge_origins(
     reader: Reader, numbers: Iterable[int]
 ) -> Mapping[tuple[int, int], Mapping[str, Origin]]:
     """The origins that merges have kept of elements, by element and merge."""
-    found: dict[tuple[int, int], dict[str, Origin]] = {}
+    by_version: dict[tuple[int, int], dict[str, Origin]] = {}
     if merges.have_origins(reader.connection):
         query = (
             "SELECT number, seq, place, time, actor FROM json_each(?) AS wanted"
             " CROSS JOIN merge_origin WHERE number = wanted.value"
         )
         for number, seq, place, time_us, actor in reader.fetch_all(query, (json_array(numbers),)):
-            found.setdefault((number, seq), {})[place] = Origin(time_us, actor)
-    return found
+            by_version.setdefault((number, seq), {})[place] = Origin(time_us, actor)
+    return by_version

@@ -91,13 +91,13 @@ def changes_since(reader: Reader, since: int) -> ChangedElements | None:
     """The elements that changed after a position; None if a purge has left no trace of some."""
     until = reader.position
     query = "SELECT kind, element FROM journal WHERE seq > ? AND seq <= ?"
-    found: tuple[set[int], set[int]] = (set(), set())
+    by_kind: tuple[set[int], set[int]] = (set(), set())
     for kind, element in reader.execute(query, (since, until)):
         if kind == Kind.PURGE:
             return None
         if kind != Kind.MARK:
-            found[element & 1].add(element)
-    return ChangedElements(until, frozenset(found[0]), frozenset(found[1]))
+            by_kind[element & 1].add(element)
+    return ChangedElements(until, frozenset(by_kind[0]), frozenset(by_kind[1]))
 
 
 def concepts_among(reader: Reader, numbers: Collection[int]) -> list[ConceptLine]:

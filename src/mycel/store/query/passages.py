@@ -106,8 +106,8 @@ def vectors_of(reader: Reader, model: str, numbers: Collection[int]) -> dict[int
         " JOIN recall_vector v ON v.element = c.id AND v.seq = c.seq"
         " AND v.model = (SELECT id FROM recall_mark WHERE name = ?) WHERE c.id = j.value"
     )
-    found: dict[int, bytes] = dict(reader.fetch_all(query, (json_array(numbers), model)))
-    return found
+    by_element: dict[int, bytes] = dict(reader.fetch_all(query, (json_array(numbers), model)))
+    return by_element
 
 
 def without_vector(reader: Reader, model: str) -> list[int]:
@@ -142,5 +142,5 @@ def pieces_of(reader: Reader, numbers: Collection[int]) -> dict[int, bytes]:
     )
     if not passages.has_tables(reader.connection):
         return {}
-    found: dict[int, bytes] = dict(reader.fetch_all(query, (json_array(numbers),)))
-    return found
+    pieces: dict[int, bytes] = dict(reader.fetch_all(query, (json_array(numbers),)))
+    return pieces

@@ -23,8 +23,8 @@ def stored(
         " WHERE v.column = :column AND v.element = c.id AND v.seq = c.seq"
         f" AND c.type = :type{_among(numbers)} ORDER BY c.id"
     )
-    found: Iterator[tuple[int, bytes]] = reader.execute(query, _bindings(kept, column, numbers))
-    return found
+    rows: Iterator[tuple[int, bytes]] = reader.execute(query, _bindings(kept, column, numbers))
+    return rows
 
 
 def missing(

@@ -30,8 +30,8 @@ def last_purge(reader: Reader) -> int:
 
 def purged_after(reader: Reader, seq: int) -> list[tuple[int, int]]:
     """The purges of whole elements after an entry: the entry, and the element."""
-    found = purges(reader.connection, seq)
-    return [(at, number) for at, number, fields in found if fields.until is None]
+    rows = purges(reader.connection, seq)
+    return [(at, number) for at, number, fields in rows if fields.until is None]
 
 
 def purges_since(
@@ -76,19 +76,19 @@ class PurgedLife(NamedTuple):
 
 def purged_lives(reader: Reader, seq: int) -> list[PurgedLife]:
     """The elements that were made and purged after an entry."""
-    found = {
+    by_number = {
         number: (at, fields)
         for at, number, fields in purges(reader.connection, seq)
         if fields.until is None
     }
-    if not found:
+    if not by_number:
         return []
     query = (
         "SELECT element, min(seq) FROM journal WHERE seq > ? AND purged IS NOT NULL"
         " AND element IN (SELECT value FROM json_each(?)) GROUP BY element"
     )
-    began = reader.fetch_all(query, (seq, json_array(found)))
-    return [PurgedLife(number, first, *found[number]) for number, first in began]
+    began = reader.fetch_all(query, (seq, json_array(by_number)))
+    return [PurgedLife(number, first, *by_number[number]) for number, first in began]
 
 
 def keys_ever(reader: Reader, number: int, until: int) -> set[bytes]:

@@ -165,8 +165,8 @@ class Reader:
 
     def has_hidden(self) -> bool:
         """True if an element is, or once was, left out of ordinary answers."""
-        (found,) = self.fetch_one("SELECT EXISTS (SELECT 1 FROM hidden)")
-        return bool(found)
+        (has_any,) = self.fetch_one("SELECT EXISTS (SELECT 1 FROM hidden)")
+        return bool(has_any)
 
     def head(self) -> Head:
         """The newest position of the journal, and what follows from it."""
@@ -384,18 +384,18 @@ class Reader:
         links: list[int] = []
         for number in numbers:
             (links if number & 1 else concepts).append(number)
-        found: dict[int, Element] = {}
+        elements: dict[int, Element] = {}
         if concepts:
             rows = self.execute(
                 self._concepts_where("id = number", tombstoned, _NUMBERS), (json_array(concepts),)
             )
-            found = {concept[0]: concept for concept in self._as_concepts(rows)}
+            elements = {concept[0]: concept for concept in self._as_concepts(rows)}
         if links:
             rows = self.execute(
                 self._propositions_where("id = number", tombstoned, _NUMBERS), (json_array(links),)
             )
-            found |= {link[0]: link for link in self._as_propositions(rows)}
-        return found
+            elements |= {link[0]: link for link in self._as_propositions(rows)}
+        return elements
 
     def concept(self, number: int, *, tombstoned: bool = False) -> Concept | None:
         return self._concept("id = ?1", (number,), tombstoned)
@@ -496,9 +496,12 @@ class Reader:
         if alone:
             rows = self.execute(f"{query} ORDER BY 2, 3", (ends[0], *(predicates or ())))
             return (other for _, _, other in rows)
-        found: list[Row] = self.execute(query, (json_array(ends), *(predicates or ()))).fetchall()
-        found.sort()  # Usually they come in this order, which makes it quick; no promise is made.
-        return (other for _, _, other in found)
+        neighbours: list[Row] = self.execute(
+            query, (json_array(ends), *(predicates or ()))
+        ).fetchall()
+        # Usually they come in this order, which makes it quick; no promise is made.
+        neighbours.sort()
+        return (other for _, _, other in neighbours)
 
     def neighbour_elements(
         self, end: int, direction: Way, predicate: int | None, limit: int
@@ -530,8 +533,8 @@ class Reader:
 
     def touching_links(self, number: int) -> Iterator[Proposition]:
         """The same links. Each is read when its turn comes, and left out if it is gone by then."""
-        for each in self.touching(number):
-            link = self.proposition(each)
+        for link_number in self.touching(number):
+            link = self.proposition(link_number)
             if link is not None:
                 yield link
 

@@ -53,7 +53,7 @@ def refuse_self_link(subject: Ref, object_: Ref) -> None:
     Raises:
         SelfEdgeError: they are.
     """
-    one, other = (getattr(each, "id", each) for each in (subject, object_))
+    one, other = (getattr(ref, "id", ref) for ref in (subject, object_))
     if one is not None and one == other:
         raise SelfEdgeError(f"{one!r} cannot be linked to itself.")
 

@@ -78,24 +78,24 @@ def _with_more(
     batch: list[Any], coming: Iterator[Any], statement: Statement, limit: int | None
 ) -> list[Any]:
     """The first batch, and all that come after it."""
-    found: list[Any] = []
+    rows: list[Any] = []
     width = len(statement.json_columns)
     rows_max = RESULT_ROWS_MAX + (limit is not None)  # One more tells that there is a next page.
     length, is_counted = 0, current() is not None
     while batch:
-        found += batch
+        rows += batch
         length += _length_of(batch, statement)
         if is_counted:
             charge(_memory_of(batch, statement) + len(batch) * width * _CELL_BYTES)
-        if length > RESULT_BYTES_MAX or len(found) > rows_max:
+        if length > RESULT_BYTES_MAX or len(rows) > rows_max:
             raise ResourceExhausted(
                 f"The result has more than {RESULT_ROWS_MAX} rows or {RESULT_BYTES_MAX} bytes.",
                 hint="Page through it with LIMIT and CURSOR, or ask for less of each element.",
             )
-        fitting = _BATCH_BYTES * len(found) // (length + 1)
+        fitting = _BATCH_BYTES * len(rows) // (length + 1)
         most = min(fitting, len(batch) * _GROWTH, CELLS_MAX // width)
         batch = list(islice(coming, max(1, most)))
-    return found
+    return rows
 
 
 def _memory_of(rows: Sequence[Any], statement: Statement) -> int:

@@ -49,8 +49,8 @@ class StoreStatistics:
         key = what, number
         if key not in self._known:
             self._known[key] = count(number)
-        found: Counted = self._known[key]
-        return found
+        total: Counted = self._known[key]
+        return total
 
     def _count_entries(self, slot: int) -> Entries:
         """The numbers of elements and of distinct values.

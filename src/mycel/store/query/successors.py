@@ -17,9 +17,9 @@ SUCCESSORS_MAX: Final = 3
 
 def successors(reader: Reader, numbers: Collection[int]) -> dict[int, list[int]]:
     """The live concepts that supersede each of some elements, the newest first."""
-    found: dict[int, list[int]] = {}
+    by_number: dict[int, list[int]] = {}
     if not numbers:
-        return found
+        return by_number
     for name, old, new in _LINKS:
         predicate = reader.find_predicate(name)
         if predicate is None:
@@ -33,7 +33,7 @@ def successors(reader: Reader, numbers: Collection[int]) -> dict[int, list[int]]
             (json_array(numbers), predicate),
         )
         for number, successor in rows:
-            others = found.setdefault(number, [])
+            others = by_number.setdefault(number, [])
             if successor not in others and len(others) < SUCCESSORS_MAX:
                 others.append(successor)
-    return found
+    return by_number

@@ -323,7 +323,7 @@ def _counts(reader: Reader, table: str, column: str) -> list[Count]:
         else Count(number, max(cap, _rounded(sampled.get(number, 0) * share)), False)
         for number, count in reader.fetch_all(kinds, (cap,))
     ]
-    return sorted(counts, key=lambda each: (-each.rows, each.number))
+    return sorted(counts, key=lambda count: (-count.rows, count.number))
 
 
 def _sample(reader: Reader, table: str) -> str:

@@ -126,12 +126,12 @@ class Vocabulary:
 
 def _moments(reader: Reader, source: str) -> dict[tuple[int, bool, bool], set[str]]:
     """The properties that are times, by what they belong to and whether they are lists."""
-    found: dict[tuple[int, bool, bool], set[str]] = {}
+    by_owner: dict[tuple[int, bool, bool], set[str]] = {}
     for names, meta in (("type", CONCEPT_TYPE_NUMBER), ("predicate", PROPOSITION_TYPE_NUMBER)):
         query = _MOMENTS.format(source=source, names=names, meta=meta)
         for owner, name, is_list in reader.fetch_all(query):
-            found.setdefault((owner, names == "predicate", bool(is_list)), set()).add(name)
-    return found
+            by_owner.setdefault((owner, names == "predicate", bool(is_list)), set()).add(name)
+    return by_owner
 
 
 def _slots(reader: Reader) -> dict[tuple[int, bool], dict[str, PropertySlot]]:
@@ -139,15 +139,15 @@ def _slots(reader: Reader) -> dict[tuple[int, bool], dict[str, PropertySlot]]:
 
     The ends of links have indexes of their own.
     """
-    found: dict[tuple[int, bool], dict[str, PropertySlot]] = {}
+    by_owner: dict[tuple[int, bool], dict[str, PropertySlot]] = {}
     for number, owner, is_link, columns, is_unique in read_slots(reader.connection):
         if len(columns) > 1 or (is_link and columns[0] in (SUBJECT, OBJECT)):
             continue
-        slots = found.setdefault((owner, is_link), {})
+        slots = by_owner.setdefault((owner, is_link), {})
         known = slots.get(columns[0])
         if known is None or not known.is_unique:
             slots[columns[0]] = PropertySlot(number, is_unique)
-    return found
+    return by_owner
 
 
 def definitions_with(reader: Reader, key: str) -> list[JsonObject]:

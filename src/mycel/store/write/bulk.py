@@ -215,8 +215,8 @@ class _Batch:
         if not self._insert("concept", INSERT_CONCEPT, _BURIED_CONCEPT, slice(1, 3)):
             return False
         ledger = self._ledger
-        for each, key in zip(self.numbers, self._keys, strict=True):
-            ledger.memory.remember(each, key)
+        for number, key in zip(self.numbers, self._keys, strict=True):
+            ledger.memory.remember(number, key)
         ledger.head.next_concept = self.numbers.stop
         self._finish(Kind.PUT_CONCEPT)
         return True
@@ -371,11 +371,13 @@ class _Batch:
         if len(self.numbers) < BATCH_ROWS and len(ledger.dirty_text) < BATCH_ROWS:
             ledger.dirty_text.update(number for number, _, _ in self._texts)
         else:
-            text.index(ledger.connection, (_document(*each) for each in _paced(self._texts)))
+            text.index(ledger.connection, (_document(*row) for row in _paced(self._texts)))
         ledger.flush_entries()
         digests = [sha256(record).digest() for record in self._records]
         pairs = zip(self.numbers, digests, strict=True)
-        ledger.append_leaves([entry_leaf(kind, each, NO_RECORD, digest) for each, digest in pairs])
+        ledger.append_leaves(
+            [entry_leaf(kind, number, NO_RECORD, digest) for number, digest in pairs]
+        )
         seqs = range(ledger.head.seq + 1, ledger.head.seq + 1 + len(self.numbers))
         ledger.write_many(
             "INSERT INTO journal VALUES (?, ?, ?, NULL, ?, NULL)",

@@ -52,7 +52,7 @@ def summary(connection: Connection, registry: Registry, entries: Iterable[Entry]
     groups: dict[str, list[str]] = {}
     for (verb, named), count in counts.most_common(GROUPS_SHOWN):
         groups.setdefault(verb, []).append(f"{count} {named}")
-    message = "; ".join(f"{verb} {', '.join(each)}" for verb, each in groups.items())
+    message = "; ".join(f"{verb} {', '.join(names)}" for verb, names in groups.items())
     return f"{message}; …" if len(counts) > GROUPS_SHOWN else message
 
 

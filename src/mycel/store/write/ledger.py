@@ -260,10 +260,10 @@ class Ledger:
 
         def needs(link: int) -> list[int]:
             if link not in rows:
-                found = self._link(link)
-                if found is None:
+                link_row = self._link(link)
+                if link_row is None:
                     raise missing(f"P:{link}")
-                rows[link] = found
+                rows[link] = link_row
             subject, _, object_ = rows[link]
             known = self.memory.keys
             return [e for e in (subject, object_) if not (ids.is_concept(e) or e in known)]
@@ -376,11 +376,11 @@ class Ledger:
         links = [element for element in listed if isinstance(element, Proposition)]
         ends = {end for link in links for end in (link.subject, link.object)}
         unknown = [ids.parse_id(end) for end in ends if end not in self.memory.ends]
-        for number, found in self.reader.elements(unknown).items():
-            if isinstance(found, Concept):
-                key = concept_key(found.type, found.name)
+        for number, element in self.reader.elements(unknown).items():
+            if isinstance(element, Concept):
+                key = concept_key(element.type, element.name)
                 self.memory.remember(number, key)
-                self.memory.remember_end(found.id, number, key)
+                self.memory.remember_end(element.id, number, key)
 
     def append_leaves(self, leaves: Sequence[bytes]) -> None:
         """Let the log grow by these."""

@@ -86,10 +86,10 @@ def target_of(
             hint="Pass type_name=..., name=... or both.",
         )
     wanted = element.type if type_name is None else type_name
-    for each in (element.type, wanted):
-        if each in META_TYPES:
+    for kind in (element.type, wanted):
+        if kind in META_TYPES:
             raise ImmutableTarget(
-                f"A definition cannot be moved, and {each} holds nothing else.",
+                f"A definition cannot be moved, and {kind} holds nothing else.",
                 hint="Define the new type or predicate, move what uses the old one to it, and"
                 " retire the old definition.",
             )

@@ -65,7 +65,7 @@ def purge(tx: Transaction, ref: Ref, reason: str) -> Purged:
     live = reader.concept(number) if ids.is_concept(number) else None
     if live is not None:
         check_not_in_use(ledger, live)
-    doomed = [number, *all_about([number], lambda each: ever_about(reader, each))]
+    doomed = [number, *all_about([number], lambda element: ever_about(reader, element))]
     ledger.flush_entries()
     purged = purge_elements(tx, doomed, keys_of(ledger, doomed), reason)
     forget_traces(ledger)
@@ -89,7 +89,7 @@ def purge_elements(
         ledger.properties.note(element.number, ledger.state_of(element), None)
     ledger.flush_entries()
     names = names_ever(ledger.connection, doomed)
-    entries = sum(_purge_one(ledger, each, *keys[each], reason) for each in reversed(doomed))
+    entries = sum(_purge_one(ledger, number, *keys[number], reason) for number in reversed(doomed))
     merges.forget(ledger.connection, doomed)
     saved_views.forget(ledger.connection, doomed, names)
     submissions.forget(ledger.connection, names)
@@ -121,7 +121,7 @@ def _keys_ever(ledger: Ledger, auditor: Auditor, number: int) -> list[tuple[int,
     Keys of versions that were purged before are in the record of that purge.
     """
     table, connection = table_of(number), ledger.connection
-    found = dict(auditor.keys_ever(number))
+    keys = dict(auditor.keys_ever(number))
     earlier = fetch_first(
         connection,
         f"SELECT -j.purged FROM {table}_past p JOIN journal j ON j.seq = p.from_seq"
@@ -132,8 +132,8 @@ def _keys_ever(ledger: Ledger, auditor: Auditor, number: int) -> list[tuple[int,
     )
     if earlier is not None:
         (record,) = fetch_one(connection, "SELECT after FROM journal WHERE seq = ?", earlier)
-        found |= dict(PurgeFields.decode(record).keys)
-    return sorted(found.items())
+        keys |= dict(PurgeFields.decode(record).keys)
+    return sorted(keys.items())
 
 
 def _purge_one(

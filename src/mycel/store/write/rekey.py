@@ -111,13 +111,13 @@ def settle(ledger: Ledger, waiting: Waiting) -> None:
     while chunk := list(islice(numbers, CHUNK_LINKS)):
         known = _links(ledger, chunk)
         for number in chunk:
-            for each in _ends_first(ledger, number, known, waiting, done):
-                _settle(ledger, each)
-                done.add(each.number)
+            for link in _ends_first(ledger, number, known, waiting, done):
+                _settle(ledger, link)
+                done.add(link.number)
 
 
 def _settle(ledger: Ledger, link: _Link) -> None:
-    subject, object_ = (present_key(ledger, each) for each in (link.subject, link.object))
+    subject, object_ = (present_key(ledger, end) for end in (link.subject, link.object))
     key = proposition_key(subject, _predicate(ledger, link.predicate), object_)
     before = ledger.record_at(link.seq)
     if before is None:
@@ -149,8 +149,8 @@ def _ends_first(
         return [end for end in ends if end & 1 and end in waiting and end not in done]
 
     if number not in done:
-        for each in inside_out(number, needs):
-            yield known[each]
+        for link in inside_out(number, needs):
+            yield known[link]
 
 
 def present_key(ledger: Ledger, number: int) -> bytes:

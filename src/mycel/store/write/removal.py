@@ -27,7 +27,7 @@ USERS_SHOWN: Final = 3
 def links_about(ledger: Ledger, number: int) -> list[Proposition]:
     """Every live link that refers to an element, or to such a link, and so on."""
     about = all_about([number], ledger.reader.touching)
-    return [link for each in about if (link := ledger.reader.proposition(each))]
+    return [link for n in about if (link := ledger.reader.proposition(n))]
 
 
 def retire_links(tx: Writing, links: Sequence[Proposition], reason: str) -> None:

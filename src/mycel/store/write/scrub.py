@@ -121,18 +121,18 @@ def scrub(tx: Transaction, seq: int, reason: str) -> Scrubbed:
 
 def _removed(connection: Connection, seq: int) -> list[int]:
     """Elements whose tombstones were in force by then and still are, and tombstones about them."""
-    found: list[int] = []
+    numbers: list[int] = []
     for table, condition in _IS_SCRUBBED.items():
         query = (
             f"SELECT id FROM {table}_past WHERE to_seq = {OPEN_END} AND from_seq <= ?{condition}"
             " ORDER BY id"
         )
-        found += (number for (number,) in fetch_all(connection, query, (seq,)))
+        numbers += (number for (number,) in fetch_all(connection, query, (seq,)))
 
     def about(number: int) -> Iterable[int]:
         return (link for (link,) in fetch_all(connection, _TOMBSTONES_ABOUT, (number,)))
 
-    return [*found, *all_about(found, about)]
+    return [*numbers, *all_about(numbers, about)]
 
 
 def _superseded(
@@ -142,17 +142,17 @@ def _superseded(
 
     A version is the entry that wrote it, and the one that superseded it.
     """
-    found: dict[int, list[tuple[int, int]]] = {}
+    versions: dict[int, list[tuple[int, int]]] = {}
     for table, condition in _IS_SCRUBBED.items():
         query = (
             f"SELECT id, from_seq, to_seq FROM {table}_past WHERE to_seq <= ?{condition}"
             " ORDER BY id, from_seq"
         )
         for number, *version in fetch_all(connection, query, (seq,)):
-            found.setdefault(number, []).append((version[0], version[1]))
+            versions.setdefault(number, []).append((version[0], version[1]))
     for number in removed:
-        found.pop(number, None)
-    return found
+        versions.pop(number, None)
+    return versions
 
 
 def _scrub_element(

@@ -240,10 +240,10 @@ class Transaction:
             NotFound: there is none.
         """
         reader = self.ledger.reader
-        found = reader.element(reader.number(ref))
-        if found is None:
+        element = reader.element(reader.number(ref))
+        if element is None:
             raise missing(ref)
-        return found
+        return element
 
     def get_concept(
         self, type_name: str | None, name: str, *, tombstoned: bool = False

@@ -637,13 +637,13 @@ class Writer:
         Raises:
             DatabaseError: one of them is gone, or another one is in its place.
         """
-        found = self._location.identity()
-        if found == self._identity:
+        identity = self._location.identity()
+        if identity == self._identity:
             lost = self._lost_companion()
             if lost is not None:
                 raise DatabaseError(f"{_is_lost(lost)}; nothing was written.", hint=_LOST_COMPANION)
             return
-        what = "is gone" if found is None else "was replaced by another file"
+        what = "is gone" if identity is None else "was replaced by another file"
         raise DatabaseError(
             f"The file {self._location.path!r} {what} while it was open; nothing was written.",
             hint="Put it back; or open the database again, or restart the server, to go on with"
@@ -653,9 +653,9 @@ class Writer:
     def _note_companions(self) -> None:
         for suffix in _COMPANIONS:
             if suffix not in self._companions:
-                found = self._location.identity(suffix)
-                if found is not None:
-                    self._companions[suffix] = found
+                identity = self._location.identity(suffix)
+                if identity is not None:
+                    self._companions[suffix] = identity
 
     def _lost_companion(self) -> str | None:
         """The path of a companion that was deleted or replaced."""

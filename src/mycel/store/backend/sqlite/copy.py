@@ -104,7 +104,7 @@ def copy_whole(
 
 
 def _check_free(graph: Path, name: str) -> None:
-    taken = next((each for each in names(graph) if each.casefold() == name.casefold()), None)
+    taken = next((other for other in names(graph) if other.casefold() == name.casefold()), None)
     if taken == MAIN:
         raise DuplicateExists(f"{MAIN!r} is the graph itself.", hint="Choose another name.")
     if taken is not None:
@@ -117,7 +117,7 @@ def _check_free(graph: Path, name: str) -> None:
 
 def _escaped(name: str) -> str:
     """A name in which no character is a wildcard."""
-    return "".join(f"[{each}]" if each in "*?[" else each for each in name)
+    return "".join(f"[{character}]" if character in "*?[" else character for character in name)
 
 
 def _copy(source: Backend, target: Path) -> None:

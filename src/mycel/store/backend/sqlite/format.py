@@ -21,21 +21,21 @@ def check_format(path: str, connection: apsw.Connection) -> None:
         FormatTooNew: a later version of Mycel made it.
     """
     (application,) = fetch_one(connection, "PRAGMA application_id")
-    (found,) = fetch_one(connection, "PRAGMA user_version")
+    (version,) = fetch_one(connection, "PRAGMA user_version")
     if application == DEVELOPMENT_APPLICATION_ID:
         raise NotADatabase(
-            f"{path!r} has format {found} of the time before the first release, which this version"
-            " of Mycel does not read.",
+            f"{path!r} has format {version} of the time before the first release, which this"
+            " version of Mycel does not read.",
             hint="With the version that wrote it, run `mycel schema infer > old.pg` and `mycel"
             " export --output old.jsonl`; then `mycel schema apply old.pg` and `mycel load"
             " old.jsonl` on a new database.",
         )
     if application != APPLICATION_ID:
         raise NotADatabase(f"{path!r} is a SQLite database, but not one of Mycel.")
-    if found > FORMAT:
+    if version > FORMAT:
         raise FormatTooNew(
-            f"{path!r} has format {found} and was made by a newer Mycel; this version reads format"
-            f" {FORMAT}."
+            f"{path!r} has format {version} and was made by a newer Mycel; this version reads"
+            f" format {FORMAT}."
         )
-    if found < FORMAT:
-        raise NotADatabase(f"{path!r} has format {found}, which does not exist.")
+    if version < FORMAT:
+        raise NotADatabase(f"{path!r} has format {version}, which does not exist.")

@@ -80,9 +80,9 @@ def json_member(value: str | None, items: str) -> bool:
 @lru_cache(16)
 def _members(items: str) -> tuple[frozenset[Any], tuple[Any, ...]]:
     """The values of a JSON array: a set of scalars, and a list of others. Cached."""
-    found = orjson.loads(items)
-    others = tuple(item for item in found if isinstance(item, list | dict))
-    return frozenset(_scalar(i) for i in found if not isinstance(i, list | dict)), others
+    members = orjson.loads(items)
+    others = tuple(item for item in members if isinstance(item, list | dict))
+    return frozenset(_scalar(i) for i in members if not isinstance(i, list | dict)), others
 
 
 def _scalar(value: Any) -> Any:
@@ -158,11 +158,11 @@ def _extreme(
 ) -> tuple[list[str], Callable[..., None], Callable[..., Any]]:
     """The least or greatest of JSON texts that are numbers or strings: numbers come first."""
 
-    def step(found: list[str], text: str | None) -> None:
+    def step(best: list[str], text: str | None) -> None:
         if text is not None:
-            found[:] = [choose(*found, text, key=_rank)] if found else [text]
+            best[:] = [choose(*best, text, key=_rank)] if best else [text]
 
-    return [], step, lambda found: found[0] if found else None
+    return [], step, lambda best: best[0] if best else None
 
 
 def _rank(text: str) -> tuple[bool, Any]:

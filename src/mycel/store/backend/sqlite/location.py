@@ -189,10 +189,10 @@ def stamp_of(path: str) -> tuple[int, int, int] | None:
     if os.path.exists(f"{path}-wal"):  # noqa: PTH110 - every reader asks, and Path takes 20 µs
         return None
     try:
-        found = os.stat(path)  # noqa: PTH116 - as above
+        status = os.stat(path)  # noqa: PTH116 - as above
     except OSError:
         return None
-    return found.st_ino, found.st_size, found.st_mtime_ns
+    return status.st_ino, status.st_size, status.st_mtime_ns
 
 
 def _patience(timeout_s: float) -> Callable[[int], bool]:

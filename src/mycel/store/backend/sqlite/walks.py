@@ -124,8 +124,8 @@ class Steps:
             return {far for near in level for (far,) in execute(query, (near, predicate))}
         reached: set[int] = set()
         for query in self._many:
-            for (found,) in self._connection.execute(query, (_packed(level), self._predicate)):
-                reached.update(orjson.loads(found))
+            for (numbers,) in self._connection.execute(query, (_packed(level), self._predicate)):
+                reached.update(orjson.loads(numbers))
         return reached
 
     def with_links(self, level: set[int]) -> dict[int, int]:
@@ -226,15 +226,15 @@ def _last_links(steps: Steps, start: int | None, minimum: int, maximum: int) -> 
     """A JSON array of [element, link]; the link is null where the walk has no hops."""
     if start is None:
         return "[]"
-    found: dict[int, int | None] = {start: None} if minimum == 0 and ids.is_concept(start) else {}
+    links: dict[int, int | None] = {start: None} if minimum == 0 and ids.is_concept(start) else {}
     length = max(minimum, 1) - 1
     level = steps.exactly(start, length)
     while level and (maximum < 0 or length < maximum):
         length += 1
         reached = steps.with_links(level)
-        level = reached.keys() - found.keys()
-        found.update((each, reached[each]) for each in level)
-    return orjson.dumps(list(found.items())).decode()
+        level = reached.keys() - links.keys()
+        links.update((number, reached[number]) for number in level)
+    return orjson.dumps(list(links.items())).decode()
 
 
 class _Memory:
@@ -333,8 +333,8 @@ def _on_circles(count: int, subjects: Sequence[int], objects: Sequence[int]) -> 
                     first -= 1
                 component = stack[first:]
                 del stack[first:]
-                for each in component:
-                    is_open[each] = 0
+                for node in component:
+                    is_open[node] = 0
                 if len(component) > 1:
                     yield from component
 
@@ -385,7 +385,7 @@ class _ReachTable:
         for at, (column, operator) in enumerate(constraints):
             if column and operator == apsw.SQLITE_INDEX_CONSTRAINT_EQ:
                 used[at] = (column - 1, True)
-        if len({each for each in used if each is not None}) < len(_ARGUMENTS):
+        if len({place for place in used if place is not None}) < len(_ARGUMENTS):
             raise apsw.ConstraintError("mycel_reach needs all its arguments")
         return used, 0, None, False, 100.0
 

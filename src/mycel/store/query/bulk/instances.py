@@ -51,7 +51,7 @@ def numbers(reader: Reader, table: Table, kind: int) -> array[int]:
     is_of_kind = f"c.{KIND_COLUMN[table]} = ?"
     query = f"SELECT c.id FROM {{table}} c WHERE {is_of_kind} AND {{in_force}} ORDER BY c.id"
     generator = (
-        reader.connection.execute(each, (kind,)) for each in _queries(query, table, reader.state)
+        reader.connection.execute(sql, (kind,)) for sql in _queries(query, table, reader.state)
     )
     return array("q", (number for (number,) in merge(*generator)))
 
@@ -105,7 +105,7 @@ def _in_chunks(
         rows = [Instance(*row) for query in queries for row in reader.fetch_all(query, (text,))]
         if len(queries) > 1:
             place = {number: at for at, number in enumerate(wanted)}
-            rows.sort(key=lambda each: place[each.number])
+            rows.sort(key=lambda row: place[row.number])
         yield rows
 
 
@@ -118,8 +118,8 @@ def names(reader: Reader, chosen: Iterable[int]) -> dict[int, tuple[str, str]]:
     wanted = json_array(set(chosen))
     return {
         number: (type_, name)
-        for each in _queries(query, "concept", reader.state)
-        for number, type_, name in reader.fetch_all(each, (wanted,))
+        for sql in _queries(query, "concept", reader.state)
+        for number, type_, name in reader.fetch_all(sql, (wanted,))
     }
 
 
@@ -136,8 +136,8 @@ def first_versions(
         " WHERE j.seq BETWEEN t.first_seq AND t.seq AND c.id = j.element AND c.{since} = j.seq"
         " AND c.version = 1 AND t.message = ?2 AND {in_force}"
     )
-    for each in _queries(query, table, reader.state):
-        yield from (number for (number,) in reader.fetch_all(each, (actor, message)))
+    for sql in _queries(query, table, reader.state):
+        yield from (number for (number,) in reader.fetch_all(sql, (actor, message)))
 
 
 def has_metadata(reader: Reader, table: Table, kind: int) -> bool:
@@ -147,7 +147,7 @@ def has_metadata(reader: Reader, table: Table, kind: int) -> bool:
         " AND c.metadata <> '{{}}' AND EXISTS"
         " (SELECT 1 FROM json_each(c.metadata) k WHERE substr(k.key, 1, 1) <> '_') LIMIT 1"
     )
-    return any(reader.fetch_first(each, (kind,)) for each in _queries(query, table, reader.state))
+    return any(reader.fetch_first(sql, (kind,)) for sql in _queries(query, table, reader.state))
 
 
 def has_weights(reader: Reader, kind: int, usual: float) -> bool:

@@ -95,9 +95,9 @@ def links(
         reader.dialect.rows_text("at, id, subject, predicate, object", query),
         (json_array(numbers),),
     )
-    found: list[list[Any]] = orjson.loads(text)
-    found.sort()
-    return found
+    rows: list[list[Any]] = orjson.loads(text)
+    rows.sort()
+    return rows
 
 
 def predicate_names(reader: Reader, numbers: Collection[int], said_as: str) -> dict[int, str]:
