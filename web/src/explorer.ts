@@ -5,6 +5,7 @@ import { arrange, type Runner, startPlace } from './graph/layout'
 import { TypeColours } from './graph/palette'
 import { Positions } from './graph/positions'
 import { GROUP_PREFIX, linkKey, Scene, type SceneNode } from './graph/scene'
+import type { NotHoldingHere } from './holding'
 import { announcement, complain, say } from './notices'
 import { costText, isWithin, type Route, type RouteAsked, readRoute } from './route'
 import type { About, Card, Grouping, Identified, Link, LiveChange, Moment, Overview, Source } from './source/types'
@@ -30,6 +31,8 @@ export class Explorer {
   readonly route = signal<Route | null>(null)
   /** What passes the filter by time and author, if there is one. */
   readonly touched = signal<Touched | null>(null)
+  /** What does not hold at the time that the view names, if it names one. */
+  readonly notHolding = signal<NotHoldingHere | null>(null)
   readonly busy = signal(0)
   readonly failed = signal<unknown>(null)
   /** Ids that were added by others and wait to be shown. */
@@ -99,8 +102,8 @@ export class Explorer {
     const reading = ++this.#reading
     await this.#attempt(
       async () => {
-        const { branch, group, by, at, size, ids, less, route: asked } = this.view.value
-        const route = asked && (await readRoute(this.source, asked, at))
+        const { branch, group, by, at, size, ids, less, holds, route: asked } = this.view.value
+        const route = asked && (await readRoute(this.source, asked, at, holds))
         const overview =
           group === null || route
             ? null
@@ -242,7 +245,7 @@ export class Explorer {
     const before = this.view.value
     const left = () => !samePlace(this.view.value, before) || !this.view.value.ids.includes(id)
     await this.#attempt(async () => {
-      const near = await this.source.near(id, this.#known(), EXPAND_BY, before.at)
+      const near = await this.source.near(id, this.#known(), EXPAND_BY, before.at, before.holds)
       if (!left()) this.look({ ids: [...new Set([...this.view.value.ids, ...near.nodes.map((card) => card.id)])] })
     })
     if (left()) return
@@ -315,7 +318,7 @@ export class Explorer {
       })
     const before = this.view.value
     await this.#attempt(async () => {
-      const near = await this.source.near(id, this.#known(), Math.min(room, EXPAND_BY), before.at)
+      const near = await this.source.near(id, this.#known(), Math.min(room, EXPAND_BY), before.at, before.holds)
       if (!samePlace(this.view.value, before) || !this.scene.value.nodes.has(id)) return
       if (!near.nodes.length) return say(near.total ? 'All neighbours of this node are shown.' : 'This node has no neighbours.')
       this.#step({ ids: [...new Set([...this.view.value.ids, ...near.nodes.map((card) => card.id)])] })
@@ -430,6 +433,13 @@ export class Explorer {
     this.look({ at })
     this.changed.value++
     void this.show()
+  }
+
+  /** Leaves out what does not hold at a time; the empty text leaves out nothing. */
+  showHolding(holds: string): void {
+    if (holds === this.view.value.holds) return
+    this.look({ holds })
+    if (this.view.value.route) void this.show()
   }
 
   async relayout(): Promise<void> {
@@ -559,12 +569,14 @@ export class Explorer {
     const { route: asked, span } = this.view.value
     const route = asked && this.route.value
     const touched = span?.rest === 'hide' ? this.touched.value : null
-    if (route?.kind !== 'reach' && !touched) return this.scene.value
+    const lapsed = this.view.value.holds ? this.notHolding.value : null
+    if (route?.kind !== 'reach' && !touched && !lapsed) return this.scene.value
     return this.scene.value.filtered(
       (node) =>
+        !lapsed?.nodes.has(node.id) &&
         (!route || isWithin(route, asked, node.id)) &&
         (!touched || !!node.group || touched.nodes.has(node.id) || touched.ends.has(node.id)),
-      (link) => !touched || touched.links.has(linkKey(link)) || link.relation === '',
+      (link) => !lapsed?.links.has(linkKey(link)) && (!touched || touched.links.has(linkKey(link)) || link.relation === ''),
     )
   }
 

@@ -5,6 +5,7 @@ import { startAddress } from './address'
 import { App, type Screens } from './app'
 import { Explorer } from './explorer'
 import { WorkerRunner } from './graph/layout'
+import { startHolding } from './holding'
 import { Live } from './live'
 import { BranchesScreen } from './screens/branches'
 import { CompareScreen } from './screens/compare'
@@ -66,6 +67,7 @@ async function start(): Promise<void> {
   startAddress(explorer)
   startTitle(explorer)
   startTouched(explorer)
+  startHolding(explorer)
   live.start()
   if (askForToken.value === null) void explorer.start()
 }

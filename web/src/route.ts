@@ -33,12 +33,12 @@ export interface Route {
   cutOff: CutOff | null
 }
 
-export async function readRoute(source: Source, asked: RouteAsked, at: Moment): Promise<Route> {
+export async function readRoute(source: Source, asked: RouteAsked, at: Moment, holds: string): Promise<Route> {
   if (asked.kind === 'path') {
-    const { nodes, links, links_cut, found, complete, searched } = await source.path(asked.from, asked.to, asked.way, at)
+    const { nodes, links, links_cut, found, complete, searched } = await source.path(asked.from, asked.to, asked.way, at, holds)
     return { kind: 'path', links, links_cut, found, complete, searched, cutOff: null, ...measured(nodes) }
   }
-  const { nodes, links, links_cut, cut_off } = await source.reach(asked.from, COST_MAX, asked.most, asked.way, at)
+  const { nodes, links, links_cut, cut_off } = await source.reach(asked.from, COST_MAX, asked.most, asked.way, at, holds)
   return {
     kind: 'reach',
     links,

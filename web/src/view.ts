@@ -32,6 +32,8 @@ export interface View {
   selected: string | null
   tab: Tab
   at: Moment
+  /** A time, as a date or in ISO 8601: what does not hold then is left out. Empty for none. */
+  holds: string
   table: boolean
   /** The two moments or branches that the screen `compare` compares. */
   from: string
@@ -56,6 +58,7 @@ export const START: View = {
   selected: null,
   tab: 'content',
   at: null,
+  holds: '',
   table: false,
   from: '',
   to: '',
@@ -98,6 +101,7 @@ export function toFragment(view: View): string {
   say('s', view.selected && escapeUri(view.selected))
   if (view.tab !== START.tab) say('tab', view.tab)
   if (view.at !== null) say('at', String(view.at))
+  say('holds', view.holds ? escapeUri(view.holds) : null)
   if (view.table) say('table', '1')
   say('from', view.from ? escapeUri(view.from) : null)
   say('to', view.to ? escapeUri(view.to) : null)
@@ -164,6 +168,7 @@ export function fromFragment(fragment: string): View {
     selected: text('s'),
     tab: oneOf(TABS, text('tab'), START.tab),
     at: Number.isSafeInteger(at) && at >= 0 ? at : null,
+    holds: timeOf(text('holds') ?? ''),
     table: said.get('table') === '1',
     from: text('from') ?? '',
     to: text('to') ?? '',
@@ -174,9 +179,10 @@ export function fromFragment(fragment: string): View {
 }
 
 function spanOf(given: boolean, since: string, until: string, actors: string[], hide: boolean): SpanAsked | null {
-  const time = (text: string) => (Number.isNaN(Date.parse(text)) ? '' : text)
-  return given ? { since: time(since), until: time(until), actors, rest: hide ? 'hide' : 'dim' } : null
+  return given ? { since: timeOf(since), until: timeOf(until), actors, rest: hide ? 'hide' : 'dim' } : null
 }
+
+const timeOf = (text: string): string => (Number.isNaN(Date.parse(text)) ? '' : text)
 
 function splitOnce(text: string, sign: string): [string, string] {
   const place = text.indexOf(sign)

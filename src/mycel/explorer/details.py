@@ -20,9 +20,11 @@ from mycel.knowledge.vocabulary import RESOURCE, STAMP
 from mycel.model import ids, times
 from mycel.model.directions import Direction, Way, ways_of
 from mycel.model.elements import Concept, Element, Proposition
+from mycel.model.retention import RETENTION, retention_in_words
 from mycel.model.values import JsonObject
 from mycel.search.caveats import ElementValues, find_caveats
 from mycel.store.check import proofs
+from mycel.store.file.layout import CONCEPT_TYPE_NUMBER, PROPOSITION_TYPE_NUMBER
 from mycel.store.query import history, neighbours
 from mycel.store.query.commits import transaction_of
 from mycel.store.query.refs import Ref
@@ -61,6 +63,8 @@ def node(scene: Scene, id_: str) -> JsonObject:
         }
     if caveats := _caveats(scene, element):
         payload["caveats"] = caveats
+    if removed_at is None:
+        payload["retention"] = _retention(scene, element)
     counted = neighbours.counts_by_predicate(scene.reader, element.number)
     payload["relations"] = {
         way: sum(count for _, direction, count in counted if direction == way)
@@ -75,6 +79,17 @@ def _caveats(scene: Scene, element: Element) -> list[str]:
         return []
     values = {element.number: ElementValues(element.metadata, element.attributes)}
     return list(find_caveats(scene.reader, values, element_uri).texts(element.number))
+
+
+def _retention(scene: Scene, element: Element) -> JsonObject:
+    """The rules for a node in words: its own, and that of its type."""
+    if isinstance(element, Concept):
+        definition = scene.reader.concept_named(CONCEPT_TYPE_NUMBER, element.type)
+    else:
+        definition = scene.reader.concept_named(PROPOSITION_TYPE_NUMBER, element.predicate)
+    rules = element.metadata.get(RETENTION), definition and definition.attributes.get(RETENTION)
+    own, of_type = ("" if rule is None else retention_in_words(rule) for rule in rules)
+    return {"own": own, "type": of_type}
 
 
 def _folder(element: Element) -> str | None:

@@ -7,6 +7,8 @@ from typing import Any, Final
 
 from mycel.api.graph import Graph
 from mycel.engine.archive import archive_element, restore_element
+from mycel.engine.retention import set_element_retention
+from mycel.engine.supersede import supersede_element
 from mycel.errors import AccessDenied, ConstraintViolation, InvalidId
 from mycel.explorer.moments import moment_of, scene
 from mycel.explorer.naming import uri_beside
@@ -20,6 +22,7 @@ from mycel.knowledge.name_resolution import node_at
 from mycel.knowledge.node_lookup import element_uri
 from mycel.knowledge.node_values import NewNode, NewRelation
 from mycel.knowledge.uris import Uri, kip_identity
+from mycel.model.retention import RETENTION, retention_from_words
 from mycel.model.values import JsonObject
 from mycel.store.query.commits import transaction_of
 from mycel.store.query.history import entry_at
@@ -67,6 +70,15 @@ OPERATIONS: Final[dict[str, Parameters]] = {
     "delete": {"id": ID, "reason": Argument("text", default=""), "expect_version": _VERSION},
     "archive": {"id": ID, "reason": Argument("text", default="")},
     "restore": {"id": ID},
+    "supersede": {
+        "id": ID,
+        "by": Argument("text", "The node that takes its place", required=True),
+        "reason": Argument("text", default=""),
+    },
+    "retain": {
+        "id": ID,
+        "rule": Argument("text", "Such as `archive 90d after updated`; none drops it"),
+    },
     "revert": {
         "commit": Argument("any", "A commit or its position", required=True),
         "dry_run": _DRY,
@@ -268,6 +280,33 @@ def _restore(knowledge: Knowledge, given: Mapping[str, Any]) -> Work:
     return work
 
 
+def _supersede(knowledge: Knowledge, given: Mapping[str, Any]) -> Work:
+    uri = knowledge.uri(given["id"])
+    successor = uri_beside(knowledge, given["by"], uri)
+
+    def work(tx: Transaction) -> tuple[str, list[str]]:
+        node = node_at(tx.reader, uri)
+        supersede_element(tx, node, node_at(tx.reader, successor), given["reason"])
+        return element_uri(node), []
+
+    return work
+
+
+def _retain(knowledge: Knowledge, given: Mapping[str, Any]) -> Work:
+    uri, words = knowledge.uri(given["id"]), given["rule"]
+    rule = None if words is None else retention_from_words(words)
+
+    def work(tx: Transaction) -> tuple[str, list[str]]:
+        node = node_at(tx.reader, uri)
+        if rule is None:
+            tx.update_found(node, drop_metadata=(RETENTION,))
+        else:
+            set_element_retention(tx, node, rule)
+        return element_uri(node), []
+
+    return work
+
+
 _WORK: Final[dict[str, Callable[[Knowledge, Mapping[str, Any]], Work]]] = {
     "add": _add,
     "update": _update,
@@ -277,6 +316,8 @@ _WORK: Final[dict[str, Callable[[Knowledge, Mapping[str, Any]], Work]]] = {
     "delete": _delete,
     "archive": _archive,
     "restore": _restore,
+    "supersede": _supersede,
+    "retain": _retain,
 }
 
 

@@ -78,6 +78,7 @@ _DIRECTION: Final = Argument("text", "Of its links", "both", words=DIRECTIONS)
 _WAY: Final = Argument("text", "Of the links to follow", "out", words=DIRECTIONS)
 _SINCE: Final = Argument("text", "From this moment on")
 _UNTIL: Final = Argument("text", "Up to this moment")
+_FOR_TIME: Final = Argument("text", "Only what holds at this time")
 _RELATIONS: Final = Argument("texts", "Only these relation types")
 
 VIEWS: Final[dict[str, View]] = {
@@ -114,6 +115,7 @@ VIEWS: Final[dict[str, View]] = {
             "limit": integer_parameter("Hits", limits.HITS, limits.HITS_MAX),
             "type": Argument("text", "Only nodes of this type"),
             "kind": Argument("text", "Only notes, or only code", "any", words=KINDS),
+            "for_time": _FOR_TIME,
             "at": AT,
         },
     ),
@@ -135,6 +137,7 @@ VIEWS: Final[dict[str, View]] = {
             "types": Argument("texts", "Only neighbours of these types"),
             "relations": _RELATIONS,
             "direction": _DIRECTION,
+            "for_time": _FOR_TIME,
             "at": AT,
         },
         has_body=True,
@@ -155,6 +158,7 @@ VIEWS: Final[dict[str, View]] = {
             "max_nodes": integer_parameter("Nodes", limits.REACHED_NODES, limits.REACHED_NODES_MAX),
             "relations": _RELATIONS,
             "direction": _WAY,
+            "for_time": _FOR_TIME,
             "at": AT,
         },
     ),
@@ -165,6 +169,7 @@ VIEWS: Final[dict[str, View]] = {
             "to": Argument("text", "The node at its end", required=True),
             "relations": _RELATIONS,
             "direction": _DIRECTION,
+            "for_time": _FOR_TIME,
             "at": AT,
         },
     ),
@@ -249,6 +254,15 @@ VIEWS: Final[dict[str, View]] = {
             "limit": integer_parameter(
                 "Nodes, without ids", limits.TOUCHED, limits.GROUP_NODES_MAX
             ),
+            "at": AT,
+        },
+        has_body=True,
+    ),
+    "not_holding": View(
+        "Of some nodes and the links among them, those that do not hold at a time",
+        {
+            "ids": Argument("texts", "The nodes", required=True, most=limits.KNOWN_MAX),
+            "time": Argument("text", "The time", required=True),
             "at": AT,
         },
         has_body=True,
@@ -491,10 +505,13 @@ class Explorer:
         limit: int,
         type: str | None,  # noqa: A002 - the word for it
         kind: AnswerKind,
+        for_time: str | None,
         at: str | None,
     ) -> JsonObject:
         warnings: list[str] = []
-        filters: Filters = {"kind": kind} if at is None else {"kind": kind, "as_of": moment_of(at)}
+        filters: Filters = {"kind": kind, "for_time": for_time}
+        if at is not None:
+            filters["as_of"] = moment_of(at)
         answers = self._knowledge.search(q, limit=limit, type=type, warnings=warnings, **filters)
         with self._scene(at) as seen:
             hits = []
@@ -596,6 +613,10 @@ class Explorer:
     def _touched(self, *, at: str | None, **given: Any) -> JsonObject:
         with self._scene(at) as seen:
             return authors.touched(seen, **given)
+
+    def _not_holding(self, *, at: str | None, **given: Any) -> JsonObject:
+        with self._scene(at) as seen:
+            return neighbours.not_holding(seen, **given)
 
     def _timeline(self, *, buckets: int, from_: str | None, to: str | None) -> JsonObject:
         with self._scene(None) as seen:

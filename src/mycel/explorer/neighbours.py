@@ -8,9 +8,10 @@ from typing import Any
 
 from mycel.explorer import limits
 from mycel.explorer.moments import Scene
+from mycel.model import times
 from mycel.model.directions import Direction
 from mycel.model.values import JsonObject
-from mycel.store.query import neighbours
+from mycel.store.query import neighbours, outline
 from mycel.store.query.neighbours import WeightedLink
 
 
@@ -23,11 +24,13 @@ def near(
     types: Sequence[str] | None,
     relations: Sequence[str] | None,
     direction: Direction,
+    for_time: str | None,
 ) -> JsonObject:
     """Neighbours of a node that the caller does not know yet, the most linked first.
 
-    Of those with equally many links, those with the least weight come first. Links are those among
-    the node, the new neighbours and what the caller knows.
+    With `for_time`, only those that hold then. Of those with equally many links, those with the
+    least weight come first. Links are those among the node, the new neighbours and what the caller
+    knows.
     """
     center = scene.number(id)
     shown = set(scene.find_all(known).values())
@@ -44,6 +47,9 @@ def near(
         for neighbour in surroundings
         if neighbour.number not in shown and neighbour.number != center
     ]
+    if for_time is not None:
+        holding = outline.holding(reader, {n.number for n in fresh}, times.from_text(for_time))
+        fresh = [neighbour for neighbour in fresh if neighbour.number in holding]
     linked = scene.cards.degrees([neighbour.number for neighbour in fresh])
     best = nsmallest(limit, fresh, key=lambda n: (-linked.get(n.number, 0), n.weight, n.number))
     new = [neighbour.number for neighbour in best]
@@ -75,6 +81,18 @@ def among(scene: Scene, ids: Sequence[str]) -> JsonObject:
     rows = links_among(scene, numbers)
     links = scene.cards.links(rows[: limits.LINKS_MAX])
     return scene.answer(nodes=cards, links=links, gone=gone, moved=moved, **_cut(rows))
+
+
+def not_holding(scene: Scene, *, ids: Sequence[str], time: str) -> JsonObject:
+    """The nodes, and the links among them, that do not hold at a time."""
+    places = scene.find_all(ids)
+    rows = links_among(scene, places.values())
+    numbers = {*places.values(), *(row.number for row in rows)}
+    holding = outline.holding(scene.reader, numbers, times.from_text(time))
+    scene.cards.read(places.values())
+    links = scene.cards.links(row for row in rows[: limits.LINKS_MAX] if row.number not in holding)
+    nodes = [id_ for id_, number in places.items() if number not in holding]
+    return scene.answer(nodes=nodes, links=links)
 
 
 def links_among(scene: Scene, numbers: Collection[int]) -> list[WeightedLink]:

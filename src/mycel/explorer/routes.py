@@ -17,6 +17,7 @@ from mycel.model import ids
 from mycel.model.directions import Direction
 from mycel.model.limits import TRAVERSE_COST_MAX, TRAVERSE_NODES_MAX
 from mycel.model.values import JsonObject
+from mycel.store.query.filters import visibility_of
 
 COST_DIGITS: Final = 9
 """Decimals of a cost: it is a sum of whole billionths."""
@@ -31,13 +32,15 @@ def reach(
     max_nodes: int,
     direction: Direction,
     relations: Sequence[str] | None,
+    for_time: str | None,
 ) -> JsonObject:
     """The nodes within a cost, nearest first, with the links among them.
 
     `via` of a node is the link over which it was reached.
     """
     start = scene.number(id)
-    bounds = Bounds(max_cost, max_nodes, None, direction, relations)
+    visibility = visibility_of({"for_time": for_time})
+    bounds = Bounds(max_cost, max_nodes, None, direction, relations, visibility)
     traversal = db.traverse_in(scene.reader, scene.reader.outer_id(start), bounds)
     answer = _drawn(scene, traversal.nodes)
     answer["cut_off"] = None
@@ -56,6 +59,7 @@ def path(
     to: str,
     direction: Direction,
     relations: Sequence[str] | None,
+    for_time: str | None,
 ) -> JsonObject:
     """The cheapest path between two nodes, with all links among the nodes on it.
 
@@ -63,7 +67,8 @@ def path(
     nearest `searched` nodes were looked at.
     """
     start, goal = scene.number(from_), scene.number(to)
-    bounds = Bounds(TRAVERSE_COST_MAX, TRAVERSE_NODES_MAX, None, direction, relations)
+    visibility = visibility_of({"for_time": for_time})
+    bounds = Bounds(TRAVERSE_COST_MAX, TRAVERSE_NODES_MAX, None, direction, relations, visibility)
     outer = scene.reader.outer_id
     cheapest_path = db.path_in(scene.reader, outer(start), outer(goal), bounds)
     if cheapest_path.nodes:

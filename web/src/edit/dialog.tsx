@@ -11,15 +11,18 @@ import { CreateForm, EditForm } from './content-form'
 import { FORM } from './form-field'
 import { ForgetForm, MoveForm, RelateForm } from './relation-forms'
 import { type Editing, editing } from './state'
+import { KeepForm, SupersedeForm } from './upkeep-forms'
 
 const TITLES: Record<Editing['kind'], string> = {
   create: 'New node',
   edit: 'Edit',
   relate: 'Relate',
   move: 'Move',
+  supersede: 'Supersede',
+  keep: 'Keep',
   forget: 'Forget',
 }
-const VERBS: Record<Editing['kind'], string> = { ...TITLES, create: 'Create', edit: 'Save' }
+const VERBS: Record<Editing['kind'], string> = { ...TITLES, create: 'Create', edit: 'Save', keep: 'Save' }
 
 export function EditDialog({ explorer }: { explorer: Explorer }): JSX.Element | null {
   const open = editing.value
@@ -73,6 +76,8 @@ function Body({ explorer, open, close }: { explorer: Explorer; open: Editing; cl
       {open.kind === 'edit' && <EditForm {...form} node={open.node} />}
       {open.kind === 'relate' && <RelateForm {...form} node={open.node} />}
       {open.kind === 'move' && <MoveForm {...form} node={open.node} />}
+      {open.kind === 'supersede' && <SupersedeForm {...form} node={open.node} />}
+      {open.kind === 'keep' && <KeepForm {...form} node={open.node} />}
       {open.kind === 'forget' && <ForgetForm {...form} node={open.node} />}
       <label class="field">
         Message of the commit

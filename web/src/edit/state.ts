@@ -3,6 +3,7 @@
 import { signal } from '@preact/signals'
 import type { NodeDetail } from '../source/types'
 
-export type Editing = { kind: 'create'; id: string } | { kind: 'edit' | 'relate' | 'move' | 'forget'; node: NodeDetail }
+export type NodeEditing = 'edit' | 'relate' | 'move' | 'supersede' | 'keep' | 'forget'
+export type Editing = { kind: 'create'; id: string } | { kind: NodeEditing; node: NodeDetail }
 
 export const editing = signal<Editing | null>(null)

@@ -1,7 +1,7 @@
 /** The buttons of a node: what to show of it, and how to change it. */
 
 import type { JSX } from 'preact'
-import { editing } from '../edit/state'
+import { editing, type NodeEditing } from '../edit/state'
 import { EXPAND_BY, type Explorer } from '../explorer'
 import { complain, say } from '../notices'
 import type { NodeDetail } from '../source/types'
@@ -38,7 +38,7 @@ export function NodeActions({ explorer, node }: { explorer: Explorer; node: Node
 }
 
 function Changes({ explorer, node }: { explorer: Explorer; node: NodeDetail }): JSX.Element | null {
-  const start = (kind: 'edit' | 'relate' | 'move' | 'forget') => () => (editing.value = { kind, node })
+  const start = (kind: NodeEditing) => () => (editing.value = { kind, node })
   if (node.deleted) return null
   const archived = node.metadata['archived_at'] != null
   const hide = () => {
@@ -64,6 +64,12 @@ function Changes({ explorer, node }: { explorer: Explorer; node: NodeDetail }): 
       </button>
       <button type="button" class="button" onClick={start('move')}>
         Move
+      </button>
+      <button type="button" class="button" title="Another node takes its place" onClick={start('supersede')}>
+        Supersede
+      </button>
+      <button type="button" class="button" title="For how long it is kept" onClick={start('keep')}>
+        Keep
       </button>
       <button type="button" class="button" onClick={hide}>
         {archived ? 'Restore' : 'Archive'}

@@ -76,7 +76,7 @@ function Body({ explorer, stage, close }: Props & { close: () => void }): JSX.El
 
 /** All of the view that is shown: what is open, hidden and filtered, the places of nodes, and the camera. */
 function contentOf(explorer: Explorer, stage: Stage | null): SavedContent {
-  const { by, group, size, ids, less, hide, route, span, selected, at, table } = explorer.view.value
+  const { by, group, size, ids, less, hide, route, span, selected, at, holds, table } = explorer.view.value
   const positions: SavedContent['positions'] = {}
   for (const { id, x, y, pinned } of explorer.scene.value.nodes.values()) {
     if (!id.startsWith(GROUP_PREFIX)) positions[id] = [Math.round(x), Math.round(y), pinned]
@@ -93,6 +93,7 @@ function contentOf(explorer: Explorer, stage: Stage | null): SavedContent {
       ...(group !== null && { group }),
       ...(route && { route }),
       ...(span && { span }),
+      ...(holds && { holds }),
       ...(selected && { selected }),
       ...(at !== null && { at }),
     },
@@ -163,7 +164,7 @@ function SavedRow({ view, explorer, stage, writable, again, close }: RowProps): 
       const { view: saved, positions, camera } = await explorer.source.savedView(view.id)
       close()
       const { branch } = explorer.view.value
-      const { group = null, route = null, span = null, selected = null, at = null, ...rest } = saved
+      const { group = null, route = null, span = null, selected = null, at = null, holds = '', ...rest } = saved
       await explorer.openSaved(
         {
           ...START,
@@ -171,6 +172,7 @@ function SavedRow({ view, explorer, stage, writable, again, close }: RowProps): 
           group,
           route: route ?? null,
           span: span ?? null,
+          holds,
           selected: selected ?? null,
           at: at ?? null,
           branch,

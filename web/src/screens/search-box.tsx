@@ -68,7 +68,7 @@ export function SearchBox({ explorer }: { explorer: Explorer }): JSX.Element {
     const wanted = text.trim()
     if (!wanted) return
     sought.current = wanted
-    explorer.source.search(wanted, at, wantedKind).then((found) => {
+    explorer.source.search(wanted, at, wantedKind, explorer.view.value.holds).then((found) => {
       if (sought.current !== wanted) return
       take(found, wanted, true)
       if (!found.length)

@@ -3,17 +3,17 @@
 import type { JSX } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { Explorer } from '../explorer'
-import { say } from '../notices'
+import { announcement, say } from '../notices'
 import { useLoad } from '../parts/load'
 import type { Timeline } from '../source/types'
-import { moment } from '../text/format'
+import { count, moment } from '../text/format'
 
 const BUCKETS = 80
 const SETTLED_MS = 180
 
 export function TimeStrip({ explorer }: { explorer: Explorer }): JSX.Element | null {
   const { value } = useLoad(() => explorer.source.timeline(BUCKETS), [explorer, explorer.about.value?.position])
-  const { at } = explorer.view.value
+  const { at, holds } = explorer.view.value
   const { value: shown } = useLoad(
     () => (at === null || at === 0 ? Promise.resolve(null) : explorer.source.commit(at)),
     [explorer, at],
@@ -29,7 +29,7 @@ export function TimeStrip({ explorer }: { explorer: Explorer }): JSX.Element | n
       </footer>
     )
   const stops = stopsOf(value)
-  if (stops.length < 2 && at === null) return null
+  if (stops.length < 2 && at === null && !holds) return null
   const place = dragged ?? placeOf(stops, at)
   const move = (next: number) => {
     setDragged(next)
@@ -74,7 +74,40 @@ export function TimeStrip({ explorer }: { explorer: Explorer }): JSX.Element | n
         disabled={now}>
         Compare with now
       </button>
+      <HoldsAt explorer={explorer} />
     </footer>
+  )
+}
+
+/** The field of a date: what does not hold then is left out of the graph and of a search. */
+function HoldsAt({ explorer }: { explorer: Explorer }): JSX.Element {
+  const { holds } = explorer.view.value
+  const lapsed = explorer.notHolding.value
+  const words = lapsed && `without ${count(lapsed.nodes.size, 'node')} and ${count(lapsed.links.size, 'link')}`
+  useEffect(() => {
+    if (words) announcement.value = `Holds at ${holds}: ${words}.`
+  }, [words])
+  return (
+    <span class="holds">
+      <label>
+        Holds at
+        <input
+          type="date"
+          name="holds"
+          value={holds.slice(0, 10)}
+          title="Only what holds then, by valid_from and valid_until"
+          onChange={(event) => explorer.showHolding(event.currentTarget.value)}
+        />
+      </label>
+      {holds && (
+        <>
+          <span data-testid="holds">{words}</span>
+          <button type="button" class="link" onClick={() => explorer.showHolding('')}>
+            any time
+          </button>
+        </>
+      )}
+    </span>
   )
 }
 

@@ -34,28 +34,28 @@ export class HttpSource implements T.Source {
     return this.#post('identify', { text, shown, is_new: isNew, ...(near !== null && { near }) })
   }
 
-  async search(q: string, at: T.Moment, kind: T.SearchKind): Promise<T.Hit[]> {
-    return (await this.#get<{ hits: T.Hit[] }>('search', { q, at, kind })).hits
+  async search(q: string, at: T.Moment, kind: T.SearchKind, holds: string): Promise<T.Hit[]> {
+    return (await this.#get<{ hits: T.Hit[] }>('search', { q, at, kind, for_time: holds || null })).hits
   }
 
   overview(by: T.Grouping, group: string | null, at: T.Moment, most?: number): Promise<T.Overview> {
     return this.#get('overview', { by, group, at, limit: most })
   }
 
-  near(id: string, known: string[], limit: number, at: T.Moment): Promise<T.Neighbours> {
-    return this.#post('near', { id, known, limit, ...moment(at) })
+  near(id: string, known: string[], limit: number, at: T.Moment, holds: string): Promise<T.Neighbours> {
+    return this.#post('near', { id, known, limit, ...moment(at), ...(holds && { for_time: holds }) })
   }
 
   subgraph(ids: string[], at: T.Moment): Promise<T.Subgraph> {
     return this.#post('links', { ids, ...moment(at) })
   }
 
-  reach(id: string, cost: number, most: number, way: T.Way, at: T.Moment): Promise<T.Reach> {
-    return this.#get('reach', { id, max_cost: cost, max_nodes: most, direction: way, at })
+  reach(id: string, cost: number, most: number, way: T.Way, at: T.Moment, holds: string): Promise<T.Reach> {
+    return this.#get('reach', { id, max_cost: cost, max_nodes: most, direction: way, at, for_time: holds || null })
   }
 
-  path(from: string, to: string, way: T.Way, at: T.Moment): Promise<T.PathFound> {
-    return this.#get('path', { from, to, direction: way, at })
+  path(from: string, to: string, way: T.Way, at: T.Moment, holds: string): Promise<T.PathFound> {
+    return this.#get('path', { from, to, direction: way, at, for_time: holds || null })
   }
 
   node(id: string, at: T.Moment): Promise<T.NodeDetail> {
@@ -112,6 +112,10 @@ export class HttpSource implements T.Source {
 
   touched(ids: string[] | null, span: T.SpanFilter, at: T.Moment): Promise<T.TouchedPart> {
     return this.#post('touched', { ...(ids && { ids }), ...span, ...moment(at) })
+  }
+
+  notHolding(ids: string[], time: string, at: T.Moment): Promise<T.NotHolding> {
+    return this.#post('not_holding', { ids, time, ...moment(at) })
   }
 
   async kip(command: string, dryRun: boolean): Promise<unknown> {

@@ -186,6 +186,9 @@ export class SnapshotSource implements T.Source {
   touched(): Promise<T.TouchedPart> {
     return Promise.reject(unsupported('The history'))
   }
+  notHolding(): Promise<T.NotHolding> {
+    return Promise.reject(unsupported('The history'))
+  }
   kip(): Promise<unknown> {
     return Promise.reject(unsupported('A query'))
   }

@@ -205,6 +205,8 @@ export interface NodeDetail extends Card {
   relations?: { out: number; in: number }
   /** Reasons for care: superseded, expired, of low confidence. */
   caveats?: string[]
+  /** Rules of retention in words: its own and that of its type; empty where there is none. */
+  retention?: { own: string; type: string }
   deleted?: boolean
   deleted_at?: string
   deleted_by?: string
@@ -366,6 +368,12 @@ export interface TouchedPart {
   total: number
 }
 
+/** Nodes and links that do not hold at a time. */
+export interface NotHolding {
+  nodes: string[]
+  links: Link[]
+}
+
 export interface Authors {
   authors: { actor: string; commits: number; changes: number; time: string }[]
   total: number
@@ -381,7 +389,7 @@ export interface SavedHead {
 
 /** The part of a view that is saved; what is left out is as at the start, and without a group none is shown. */
 export type SavedPart = Pick<View, 'by' | 'size' | 'ids' | 'less' | 'hide' | 'table'> &
-  Partial<Pick<View, 'group' | 'route' | 'span' | 'selected' | 'at'>>
+  Partial<Pick<View, 'group' | 'route' | 'span' | 'selected' | 'at' | 'holds'>>
 
 export interface SavedContent {
   view: SavedPart
@@ -539,6 +547,8 @@ export type Write =
   | { op: 'delete'; id: string; expect_version?: number; reason?: string }
   | { op: 'archive'; id: string; reason?: string }
   | { op: 'restore'; id: string }
+  | { op: 'supersede'; id: string; by: string; reason?: string }
+  | { op: 'retain'; id: string; rule: string | null }
   | { op: 'revert'; commit: string }
 
 export interface Written {
@@ -596,13 +606,14 @@ export interface Source {
   suggest(text: string, at: Moment, signal?: AbortSignal): Promise<Suggestions>
   /** The node that a text means, first among those that are shown; a path is one beside the node `near`. */
   identify(text: string, near: string | null, shown: string[], isNew: boolean): Promise<Identified>
-  search(text: string, at: Moment, kind: SearchKind): Promise<Hit[]>
+  /** Here and below, with `holds` only what holds at that time. */
+  search(text: string, at: Moment, kind: SearchKind, holds: string): Promise<Hit[]>
   /** Groups, or the inside of one; `most` nodes of it are read, else some hundreds. */
   overview(by: Grouping, group: string | null, at: Moment, most?: number): Promise<Overview>
-  near(id: string, known: string[], limit: number, at: Moment): Promise<Neighbours>
+  near(id: string, known: string[], limit: number, at: Moment, holds: string): Promise<Neighbours>
   subgraph(ids: string[], at: Moment): Promise<Subgraph>
-  reach(id: string, cost: number, most: number, way: Way, at: Moment): Promise<Reach>
-  path(from: string, to: string, way: Way, at: Moment): Promise<PathFound>
+  reach(id: string, cost: number, most: number, way: Way, at: Moment, holds: string): Promise<Reach>
+  path(from: string, to: string, way: Way, at: Moment, holds: string): Promise<PathFound>
   node(id: string, at: Moment): Promise<NodeDetail>
   /** The source of a symbol or file as it is now; null where there is none to read. */
   source(id: string): Promise<SourceText | null>
@@ -621,6 +632,8 @@ export interface Source {
   authors(span: SpanFilter, at: Moment): Promise<Authors>
   /** Of some nodes and their links those that were written in a span; without ids, of the whole graph the newest. */
   touched(ids: string[] | null, span: SpanFilter, at: Moment): Promise<TouchedPart>
+  /** Of some nodes and the links among them, those that do not hold at a time. */
+  notHolding(ids: string[], time: string, at: Moment): Promise<NotHolding>
   kip(command: string, dryRun: boolean): Promise<unknown>
   queries(): Promise<NamedQuery[]>
   runQuery(name: string, values: Record<string, unknown>): Promise<QueryAnswer>

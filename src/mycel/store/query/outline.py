@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from mycel.model.state import Visibility
 from mycel.store.file.rows import json_array
 from mycel.store.log.journal import Kind, newest
 from mycel.store.query.reader import Reader
@@ -110,6 +111,20 @@ def concepts_among(reader: Reader, numbers: Collection[int]) -> list[ConceptLine
 def links_among(reader: Reader, numbers: Collection[int]) -> list[LinkLine]:
     """Those of these links that are part of a state."""
     return _links(reader, ("id",), numbers)
+
+
+def holding(reader: Reader, numbers: Collection[int], time_us: int) -> set[int]:
+    """Those of these elements that are part of a state and hold at a time, archived ones too."""
+    tables = reader.tables_of(Visibility(include_archived=True, valid_at_us=time_us))
+    queries = (
+        f"SELECT e.id FROM json_each(?1) j CROSS JOIN {source}"
+        f" WHERE e.id = j.value AND {' AND '.join(tests)}"
+        for source, tests in (
+            (tables.concepts("e"), tables.concept_tests("e")),
+            (tables.links("e"), tables.link_tests("e")),
+        )
+    )
+    return set(reader.column(" UNION ALL ".join(queries), (json_array(numbers),)))
 
 
 def links_at(reader: Reader, numbers: Collection[int]) -> list[LinkLine]:
