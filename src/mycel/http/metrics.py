@@ -16,7 +16,17 @@ CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 _DOORS: Final = frozenset(
     (
         *("kip", "mcp", "api", "ui", "branches", "merges", "queries", "openapi.json", "healthz"),
-        *("refs", "commits", "diff", "journal", "consistency", "subgraph", "submit", "proposals"),
+        *(
+            "refs",
+            "commits",
+            "diff",
+            "journal",
+            "purges",
+            "consistency",
+            "subgraph",
+            "submit",
+            "proposals",
+        ),
         *("audit", "metrics", "ws"),
     )
 )

@@ -1,6 +1,6 @@
 """The reading part of the protocol between workspaces (docs/remote-protocol.md).
 
-`/refs`, `/commits`, `/diff`, `/journal`, `/journal/purges`, `/consistency` and `/subgraph`, each of
+`/refs`, `/commits`, `/diff`, `/journal`, `/purges`, `/consistency` and `/subgraph`, each of
 the branch that `?branch=` names. The routes and their description are made from `REMOTE_ENDPOINTS`.
 """
 
@@ -180,7 +180,7 @@ REMOTE_ENDPOINTS: Final = (
         },
     ),
     RemoteEndpoint(
-        "/journal/purges",
+        "/purges",
         "The purges in the journal after a position, as CBOR",
         _purges,
         {"after": _position("The position of an entry, or 0", 0)},

@@ -135,7 +135,7 @@ class ServerSource:
         return read_page(self._binary("/journal", after))
 
     def purges(self, after: int) -> Iterator[Purge]:
-        return _read_purges(after, lambda position: self._binary("/journal/purges", position))
+        return _read_purges(after, lambda position: self._binary("/purges", position))
 
     def _binary(self, path: str, after: int) -> bytes:
         query = [("after", after), ("branch", self._branch)]

@@ -21,7 +21,7 @@ def test_a_model_reads_the_log_compares_states_and_goes_back(db: Path, project: 
         assert wrong.data["next_cursor"].startswith("log:")
         assert "tag first" in ok(limit=1, cursor=wrong.data["next_cursor"]).text
         assert ok(text="numbers", paths=["a"]).data == {"commits": wrong.data["commits"]}
-        assert "The types are Concept" in call(type="Nowhere").error["hint"]
+        assert "The types are Commitment, Concept" in call(type="Nowhere").error["hint"]
         diff = ok(action="diff", **{"from": "first"})
         assert diff.data == {"added": 0, "removed": 0, "changed": 1, "moved": 0}
         assert "-two\n    +2" in diff.text

@@ -354,7 +354,7 @@ def test_a_note_that_mentions_something_references_it(session: Session) -> None:
     link = {"source": note["uri"], "relation": "mentions", "target": thing["uri"]}
     told = session.ok("remember_knowledge", concepts=[note, thing], relations=[link])
     assert "—references→" in told.text
-    assert "mentions leads from Event alone" in told.text
+    assert "mentions leads from Event or Experience alone" in told.text
     assert "removed" in session.ok("forget_nodes", relations=[link]).text
     refused = session.call("remember_knowledge", relations=[link | {"relation": "learned"}])
     assert "related_to and references join any two nodes" in refused.text

@@ -376,7 +376,7 @@ def honest(db: mycel.Graph) -> Answer:
             case "/refs":
                 payload = {"workspace": "shop", "can": ["read"]} | pages.refs(db)
                 return 200, {}, json.dumps(payload).encode()
-            case "/journal/purges":
+            case "/purges":
                 return 200, {}, pages.purges_page(db, int(given["after"]))
             case "/journal":
                 return 200, {}, pages.journal_page(db, int(given["after"]))

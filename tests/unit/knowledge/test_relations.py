@@ -377,7 +377,7 @@ def test_mentions_of_a_node_that_is_no_event_is_written_as_a_reference(shop: Kno
     assert (linked.relation, linked.created) == ("references", True)
     (warning,) = linked.warnings
     assert warning.startswith(
-        "mentions leads from Event alone, and a source is of the type Concept"
+        "mentions leads from Event or Experience alone, and a source is of the type Concept"
     )
     assert shop.set_weight("b", "mentions", "a", 0.5).relation == "references"
     assert shop.unlink("b", "mentions", "a")
