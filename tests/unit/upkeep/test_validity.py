@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -144,3 +145,80 @@ def test_a_value_of_the_past_ends_where_the_next_one_begins(tmp_path: Path) -> N
             'FIND(?o.name, ?l.metadata.valid_until) WHERE { ?l (?p, "works_at", ?o) }'
         )
         assert dict(found.rows) == {"now": None, "before": "2020-01-01"}
+
+
+MERGED = """
+node Person { name: String @key }
+node Org { name: String @key }
+edge WorksAt: Person -> Org @functional {
+    role: String? @merge("newest")
+    level: I64? @merge("max")
+    skills: [String]? @merge("set")
+}
+"""
+VALUES = (
+    "FIND(?o.name, ?l.attributes.role, ?l.attributes.level, ?l.attributes.skills,"
+    " ?l.metadata.valid_from, ?l.metadata.valid_until)"
+    ' WHERE { ?l (?p, "WorksAt", ?o) } ORDER BY ?o.name'
+)
+
+
+def give(db: mycel.Graph, org: str, **properties: object) -> str:
+    """Write a job, and return the time of the commit."""
+    ends = ("Person", "ada"), ("Org", org)
+    db.write(lambda tx: tx.put_proposition(ends[0], "WorksAt", ends[1], properties))
+    return times.to_text(next(db.history.log(limit=1)).time_us)
+
+
+def merged_jobs(
+    folder: Path, clock: Clock, into: str, *, is_same: bool
+) -> tuple[list[tuple[Any, ...]], list[str]]:
+    """The jobs after a merge of branches that gave other or the same values, and their times."""
+    clock.now_us = times.from_text("2030-01-01")
+    with mycel.open(folder / f"{into}.db", clock_us=clock) as main:
+        main.schema.apply(MERGED)
+        with main.transaction() as tx:
+            tx.put_concept("Person", "ada", {"name": "ada"})
+            for name in ("acme", "initech", "zoo"):
+                tx.put_concept("Org", name, {"name": name})
+        give(main, "acme", role="dev", level=1, skills=["a"])
+        main.branches.create("side")
+        with main.open_branch("side") as side:
+            moments = []
+            for db, org, level, skill in (
+                (main, "initech", 5, "b"),
+                (side, "initech" if is_same else "zoo", 3, "c"),
+            ):
+                clock.turn(1)
+                give(db, "acme", level=level, skills=["a", skill])
+                moments.append(give(db, org, role=f"role {skill}", level=level, skills=[skill]))
+            target, source = (main, "side") if into == "main" else (side, "main")
+            clock.turn(1)
+            outcome = target.merge(source)
+            assert not outcome.conflicts
+            assert target.verify(replay=True).ok
+            assert step(target.sleep(), "contradictions").asked == 0
+            return [tuple(row) for row in target.execute(VALUES).rows], moments
+
+
+@pytest.mark.parametrize("into", ["main", "side"])
+def test_policies_of_a_schema_decide_about_a_functional_edge_and_its_values_stay_a_row(
+    tmp_path: Path, clock: Clock, into: str
+) -> None:
+    rows, (first, second) = merged_jobs(tmp_path, clock, into, is_same=False)
+    assert rows == [
+        ("acme", "dev", 5, ["a", "b", "c"], None, first),
+        ("initech", "role b", 5, ["b"], first, second),
+        ("zoo", "role c", 3, ["c"], second, None),
+    ]
+
+
+@pytest.mark.parametrize("into", ["main", "side"])
+def test_a_value_that_both_branches_give_begins_where_the_one_before_ends(
+    tmp_path: Path, clock: Clock, into: str
+) -> None:
+    rows, (first, _) = merged_jobs(tmp_path, clock, into, is_same=True)
+    assert rows == [
+        ("acme", "dev", 5, ["a", "b", "c"], None, first),
+        ("initech", "role c", 5, ["b", "c"], first, None),
+    ]

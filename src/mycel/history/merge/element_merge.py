@@ -32,7 +32,7 @@ from mycel.history.merge.versions import (
     with_values,
 )
 from mycel.model.elements import Concept, Element
-from mycel.store.index.lifetimes import VALID_UNTIL
+from mycel.store.index.lifetimes import VALID_FROM, VALID_UNTIL
 from mycel.store.query.diff import ABSENT, identity_of
 from mycel.store.query.origins import Origin
 
@@ -217,7 +217,7 @@ class ElementMerge:
         base, ours, theirs = contest[2:5]
         if key in SOURCES:
             return _united(base, ours, theirs)
-        if key == VALID_UNTIL and (verdict := earliest(contest)) is not None:
+        if key in (VALID_FROM, VALID_UNTIL) and (verdict := earliest(contest)) is not None:
             return self._choose("metadata", contest, verdict, decides=False)
         if len(self._decided) == 1 and "both" not in self._decided:
             (side,) = self._decided

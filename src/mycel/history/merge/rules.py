@@ -154,12 +154,16 @@ def newest(contest: Contest, rule: str, evidence: tuple[Evidence, Evidence]) -> 
 
 
 def earliest(contest: Contest) -> Verdict | None:
-    """The earlier of two ends of validity: both sides know that it does not hold after theirs."""
-    ends = [_time(value) for value in (contest.ours, contest.theirs)]
-    if None in ends or ends[0] == ends[1]:
+    """The earlier of two times at which a validity begins, or ends.
+
+    A value that both sides have given to a functional predicate begins where both have ended the
+    one before.
+    """
+    ours, theirs = (_time(value) for value in (contest.ours, contest.theirs))
+    if ours is None or theirs is None or ours == theirs:
         return None
-    at = int((ends[1] or 0) < (ends[0] or 0))
-    return _of_side(contest, at, "validity", "Its validity ends at the earlier time.")
+    reason = "Its validity begins, or ends, at the earlier time."
+    return _of_side(contest, int(theirs < ours), "validity", reason)
 
 
 def _superseding(contest: Contest, evidence: tuple[Evidence, Evidence]) -> Verdict | None:
