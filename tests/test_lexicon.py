@@ -14,28 +14,29 @@ MODULES = sorted((ROOT / "src" / "mycel").rglob("*.py"))
 # The tree of KIP and the IR use the same nouns for the same things.
 SHARED_CLASSES = {frozenset({"mycel.kip.ast", "mycel.ir.query"})}
 
-# Words that say nothing about a value or an act, and the number of locals and parameters that still
-# have such a name. Numbers may only become smaller.
+# Words that say nothing about a value or an act, and the number of names that are such a word.
+# Those that are left are public: `Hit.found`, `StepReport.found`, `.done`, the `done` of a progress
+# report, `Summary.kept`, and `shown`, a parameter of the HTTP API. Numbers may only become smaller.
 LOCALS_LEFT = {
-    "both": 7,
-    "done": 64,
+    "both": 0,
+    "done": 2,
     "each": 0,
-    "every": 6,
+    "every": 0,
     "found": 2,
-    "gone": 49,
-    "held": 25,
-    "kept": 83,
-    "listed": 42,
-    "made": 104,
-    "meant": 27,
-    "named": 107,
-    "said": 61,
-    "same": 17,
-    "shown": 72,
-    "taken": 29,
-    "told": 60,
-    "wanted": 102,
-    "whole": 49,
+    "gone": 0,
+    "held": 0,
+    "kept": 1,
+    "listed": 0,
+    "made": 0,
+    "meant": 0,
+    "named": 0,
+    "said": 0,
+    "same": 0,
+    "shown": 1,
+    "taken": 0,
+    "told": 0,
+    "wanted": 0,
+    "whole": 0,
 }
 
 # Names that docstrings only make up, to explain something.

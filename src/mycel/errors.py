@@ -458,9 +458,9 @@ def close_names(name: str, known: Iterable[str]) -> list[str]:
         for candidate in known
         if len(candidate) <= _COMPARED_CHARACTERS_MAX
     }
-    wanted = name.casefold()
-    if wanted in folded:
-        return [folded[wanted]]
-    misspelled = get_close_matches(wanted, list(folded), n=3)
-    containing = (candidate for candidate in folded if len(wanted) >= 3 and wanted in candidate)
+    key = name.casefold()
+    if key in folded:
+        return [folded[key]]
+    misspelled = get_close_matches(key, list(folded), n=3)
+    containing = (candidate for candidate in folded if len(key) >= 3 and key in candidate)
     return [folded[candidate] for candidate in islice(dict.fromkeys((*misspelled, *containing)), 3)]

@@ -68,8 +68,8 @@ class WorkspaceLocation:
     @property
     def creation(self) -> str:
         """The command that creates this database."""
-        named = {"--db": str(self.opened), "--workspace": self.workspace}.get(self.chosen_by)
-        return f"mycel init {self.chosen_by} {shlex.quote(named)}" if named else "mycel init"
+        value = {"--db": str(self.opened), "--workspace": self.workspace}.get(self.chosen_by)
+        return f"mycel init {self.chosen_by} {shlex.quote(value)}" if value else "mycel init"
 
 
 def file_location(path: str, chosen_by: str) -> WorkspaceLocation:
@@ -152,10 +152,10 @@ def _identity(folder: Path) -> str:
     """
     try:
         status = folder.stat()
-        made = (folder / ".git" / "description").stat()
+        marker = (folder / ".git" / "description").stat()
     except OSError:
         return ""
-    return f"{status.st_dev}:{status.st_ino}:{made.st_mtime_ns}"
+    return f"{status.st_dev}:{status.st_ino}:{marker.st_mtime_ns}"
 
 
 def _moved(home: Path, known: Iterable[Owner]) -> dict[str, Owner]:
@@ -287,6 +287,6 @@ def left_behind(home: Path, folder: Path) -> list[Owner]:
 
     Those of the folder's own name are named first.
     """
-    gone = [owner for owner in owners(home) if not owner.folder.exists()]
-    there = [owner for owner in gone if database_of(home, owner.workspace).exists()]
+    orphans = [owner for owner in owners(home) if not owner.folder.exists()]
+    there = [owner for owner in orphans if database_of(home, owner.workspace).exists()]
     return sorted(there, key=lambda owner: owner.folder.name != folder.name)

@@ -230,7 +230,7 @@ class Graph(GraphView):
         readonly: bool = False,
         dry_run: bool = False,
         message: str = "",
-        **named: Any,
+        **keywords: Any,
     ) -> Result:
         """Run one KIP command; `:name` in it is the parameter of that name.
 
@@ -242,8 +242,8 @@ class Graph(GraphView):
         Raises:
             MycelError: with a code, what happened and what to do next. Nothing was written then.
         """
-        if named:
-            parameters = {**(parameters or {}), **named}
+        if keywords:
+            parameters = {**(parameters or {}), **keywords}
         return self.engine.execute(
             command, parameters, readonly=readonly, dry_run=dry_run, message=message
         )
@@ -255,14 +255,14 @@ class Graph(GraphView):
         /,
         *,
         analyze: bool = False,
-        **named: Any,
+        **keywords: Any,
     ) -> dict[str, Any]:
         """Every stage of a command: its canonical text, the plan, each rewrite, the SQL.
 
         Nothing runs, unless `analyze` is asked for: then it does, writes included.
         """
         payload: dict[str, Any] = self.execute(
-            f"EXPLAIN {'ANALYZE ' if analyze else ''}{command}", parameters, **named
+            f"EXPLAIN {'ANALYZE ' if analyze else ''}{command}", parameters, **keywords
         ).value
         return payload
 
@@ -503,8 +503,8 @@ class Graph(GraphView):
         if hidden:
             self.schema.discard(*(f"{part.kind}:{part.name}" for part in hidden), actor=by)
         with self.transaction(actor=by, message=self._why(message) or "scrub") as tx:
-            done = scrubbing.scrub(tx, expected.until, reason)
-        return done._replace(hidden=names, scrubbed=self._store.scrub())
+            outcome = scrubbing.scrub(tx, expected.until, reason)
+        return outcome._replace(hidden=names, scrubbed=self._store.scrub())
 
     # Rows in and out.
 

@@ -112,8 +112,8 @@ def preview(client: Client, server: Server) -> tuple[str, list[str]]:
         servers = {}  # The user can still write the entry by hand.
     name = _name(client, server, servers)
     there = servers.get(name)
-    kept = _command(there) if _elsewhere(there, server) is None else ()
-    return name, server.command(client, kept)
+    options = _command(there) if _elsewhere(there, server) is None else ()
+    return name, server.command(client, options)
 
 
 def _read(client: Client) -> str | None:
@@ -141,17 +141,17 @@ def _load(client: Client, text: str) -> Any:
 
 def _parse(client: Client, text: str | None) -> dict[str, Any]:
     try:
-        whole = _load(client, text or "")
+        config = _load(client, text or "")
     except ValueError as error:
         message = "TOML" if client.is_toml else "JSON" if client.has_comments else "plain JSON"
         raise _refusal(client, f"it is not {message}: {error}") from None
-    if not isinstance(whole, dict):
+    if not isinstance(config, dict):
         raise _refusal(client, f"{client.key!r} is no object in it")
-    return whole
+    return config
 
 
-def _servers(client: Client, whole: dict[str, Any]) -> dict[str, Any]:
-    servers = whole.setdefault(client.key, {})
+def _servers(client: Client, config: dict[str, Any]) -> dict[str, Any]:
+    servers = config.setdefault(client.key, {})
     if not isinstance(servers, dict):
         raise _refusal(client, f"{client.key!r} is no object in it")
     return servers
@@ -170,18 +170,18 @@ def _after(client: Client, name: str, command: Sequence[str], before: str | None
     """The text of the file with our entry."""
     if before is None or not before.strip():
         return client.snippet(name, command)
-    whole = _parse(client, before)
-    servers = _servers(client, whole)
+    config = _parse(client, before)
+    servers = _servers(client, config)
     there, entry = servers.get(name), client.entry(command)
     ours = {key: value for key, value in entry.items() if key in _OURS}
     if isinstance(there, dict) and {key: there[key] for key in _OURS if key in there} == ours:
         return before
-    kept = {k: v for k, v in there.items() if k not in _OURS} if isinstance(there, dict) else {}
-    servers[name] = entry | kept
+    others = {k: v for k, v in there.items() if k not in _OURS} if isinstance(there, dict) else {}
+    servers[name] = entry | others
     if client.is_toml:
-        return _toml_after(client, name, entry, before, whole)
+        return _toml_after(client, name, entry, before, config)
     after = jsonc.with_member(before, (client.key, name), servers[name], _indent(before))
-    if _load(client, after) != whole:
+    if _load(client, after) != config:
         raise _refusal(client, f"{name!r} cannot be written without touching others")
     return after
 
@@ -212,9 +212,9 @@ def _elsewhere(entry: object, server: Server) -> str | None:
     if isinstance(entry.get("url"), str):
         return str(entry["url"])
     command = _command(entry)
-    named = [shlex.join((name, *value)) for name, value in options_of(command) if name in PLACES]
-    if named:
-        return None if _names(entry, server) else " ".join(named)
+    places = [shlex.join((name, *value)) for name, value in options_of(command) if name in PLACES]
+    if places:
+        return None if _names(entry, server) else " ".join(places)
     return None if not command or "mcp" in command else shlex.join(command)
 
 
@@ -232,9 +232,9 @@ def _indent(text: str) -> str:
 
 
 def _toml_after(
-    client: Client, name: str, entry: Mapping[str, Any], before: str, wanted: Mapping[str, Any]
+    client: Client, name: str, entry: Mapping[str, Any], before: str, config: Mapping[str, Any]
 ) -> str:
-    """The text with our table, added or replaced; it must parse to `wanted`."""
+    """The text with our table, added or replaced; it must parse to `config`."""
     header = f"[{client.key}.{name}]"
     ours = [header, *(f"{key} = {toml_value(value)}" for key, value in entry.items())]
     lines = before.removesuffix("\n").split("\n")
@@ -242,13 +242,13 @@ def _toml_after(
         start = lines.index(header)
         following = (at for at in range(start + 1, len(lines)) if lines[at].startswith("["))
         end = next(following, len(lines))
-        kept = [line for line in lines[start + 1 : end] if not _SETTING.match(line)]
-        lines[start:end] = [*ours, *kept]
+        rest = [line for line in lines[start + 1 : end] if not _SETTING.match(line)]
+        lines[start:end] = [*ours, *rest]
     else:
         lines += ["", *ours]
     after = "\n".join(lines) + "\n"
     try:
-        is_meant = tomllib.loads(after) == wanted
+        is_meant = tomllib.loads(after) == config
     except ValueError:
         is_meant = False
     if not is_meant:
@@ -374,7 +374,7 @@ class Registered(NamedTuple):
 def registered(client: Client) -> list[Registered]:
     """Our entries in a client's file; empty if there is no such file."""
     try:
-        whole = _load(client, _text_of(client))
+        config = _load(client, _text_of(client))
     except FileNotFoundError:
         return []
     except OSError as error:
@@ -382,7 +382,7 @@ def registered(client: Client) -> list[Registered]:
     except ValueError as error:
         how = "read" if isinstance(error, NoPlainFile) else "parsed"
         return [Registered(client, trouble=f"cannot be {how}: {reason_of(error)}")]
-    servers = whole.get(client.key) if isinstance(whole, dict) else None
+    servers = config.get(client.key) if isinstance(config, dict) else None
     if not isinstance(servers, dict):
         return []
     ours = {name: entry for name, entry in servers.items() if _is_ours(name, entry)}

@@ -67,8 +67,8 @@ class Server:
     form: EntryForm = "whole"
 
     def default_name(self, client: Client) -> str:
-        named = client.is_shared and self.form != "everywhere"
-        return server_name(self.location) if named else NAME
+        is_named = client.is_shared and self.form != "everywhere"
+        return server_name(self.location) if is_named else NAME
 
     def form_for(self, client: Client) -> EntryForm:
         """The form of the entry: a file that all projects share needs whole paths."""
@@ -79,7 +79,7 @@ class Server:
         form: EntryForm = "whole" if client is None else self.form_for(client)
         variable = None if client is None else client.folder_variable
         decided = {*PLACES, "--root"} | ({"--compat"} if self.compat is not None else set())
-        kept = [
+        rest = [
             word
             for name, value in options_of(before)
             for word in (name, *value)
@@ -93,7 +93,7 @@ class Server:
         program = self.program
         if form == "portable" and shutil.which(NAME) is not None:
             program = (NAME,)
-        return [*program, "mcp", *self._graph_options(form, variable), *root, *mode, *kept]
+        return [*program, "mcp", *self._graph_options(form, variable), *root, *mode, *rest]
 
     def _graph_options(self, form: EntryForm, variable: str | None) -> tuple[str, ...]:
         """The options that name the graph; none if the folder of the client finds it."""
@@ -148,8 +148,8 @@ def location_of(command: Sequence[str], folder: Path | None = None) -> Workspace
     """
     options = {name: value[0] for name, value in options_of(command) if value}
     if "--db" in options:
-        named = options["--db"].removeprefix(f"{FOLDER_VARIABLE}/")
-        workspace_location = workspaces.file_location(named, "--db")
+        path = options["--db"].removeprefix(f"{FOLDER_VARIABLE}/")
+        workspace_location = workspaces.file_location(path, "--db")
         return (
             workspace_location
             if folder is None

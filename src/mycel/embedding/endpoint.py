@@ -88,14 +88,14 @@ class EmbeddingEndpoint:
         Raises:
             EmbedderFailed: the server cannot be reached, refuses, or answers something else.
         """
-        made = [
+        batches = [
             self._batch(texts[at : at + TEXTS_TOGETHER])
             for at in range(0, len(texts), TEXTS_TOGETHER)
         ]
-        if not made:
+        if not batches:
             return np.zeros((0, self.dimensions), np.float32)
         try:
-            vectors = unit(np.concatenate(made))
+            vectors = unit(np.concatenate(batches))
         except ValueError:
             raise self._failed("gave vectors of different lengths") from None
         self._dimensions = self._dimensions or vectors.shape[1]

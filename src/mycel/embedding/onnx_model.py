@@ -69,13 +69,13 @@ class OnnxModel:
         """A vector of length one for each text, in order."""
         # Texts of a like length go together: all are padded to the longest.
         order = sorted(range(len(texts)), key=lambda at: len(texts[at]))
-        made: list[NDArray[np.float32]] = []
+        batches: list[NDArray[np.float32]] = []
         for start in range(0, len(order), TEXTS_TOGETHER):
             some = order[start : start + TEXTS_TOGETHER]
-            made.append(self._vectors([texts[at] for at in some]))
-        if not made:
+            batches.append(self._vectors([texts[at] for at in some]))
+        if not batches:
             return np.zeros((0, self.dimensions), np.float32)
-        vectors = np.concatenate(made)
+        vectors = np.concatenate(batches)
         vectors[order] = vectors.copy()
         return unit(vectors)
 
@@ -88,9 +88,9 @@ class OnnxModel:
             "attention_mask": mask,
             "token_type_ids": np.array([encoding.type_ids for encoding in encoded], np.int64),
         }
-        wanted = [input_.name for input_ in session.get_inputs()]
+        names = [input_.name for input_ in session.get_inputs()]
         try:
-            (out, *_) = session.run(None, {name: given[name] for name in wanted})
+            (out, *_) = session.run(None, {name: given[name] for name in names})
         except Exception as error:
             raise self._failed(f"failed: {type(error).__name__}") from error
         vectors: NDArray[np.float32] = np.asarray(out, np.float32)

@@ -67,8 +67,8 @@ class _WithoutAccents(dict[int, int | None]):
     """Characters by number, for `str.translate`: None for combining marks, which are dropped."""
 
     def __missing__(self, code: int) -> int | None:
-        self[code] = kept = None if unicodedata.category(chr(code)) == "Mn" else code
-        return kept
+        self[code] = target = None if unicodedata.category(chr(code)) == "Mn" else code
+        return target
 
 
 _WITHOUT_ACCENTS: Final = _WithoutAccents()

@@ -31,11 +31,11 @@ def embedded(embedder: Embedder, texts: Sequence[str]) -> list[bytes]:
     Raises:
         EmbedderFailed: the embedder made something else than one vector for each text.
     """
-    made: list[bytes] = []
+    blobs: list[bytes] = []
     for at in range(0, len(texts), TEXTS_TOGETHER_MAX):
         some = texts[at : at + TEXTS_TOGETHER_MAX]
-        made += as_bytes(checked_vectors(embedder, some))
-    return made
+        blobs += as_bytes(checked_vectors(embedder, some))
+    return blobs
 
 
 def checked_vectors(embedder: Embedder, texts: Sequence[str]) -> NDArray[np.float32]:

@@ -95,8 +95,8 @@ class DefinitionGuard:
         if isinstance(change.name_or_ends, str):
             if change.type_or_predicate in META_TYPES:
                 before = change.before if isinstance(change.before, Concept) else None
-                named = change.type_or_predicate, change.name_or_ends
-                scope.definitions.setdefault(named, before)
+                identity = change.type_or_predicate, change.name_or_ends
+                scope.definitions.setdefault(identity, before)
             definition = self._types.read(tx, change.type_or_predicate)
             if definition is not None:
                 self._check_concept(scope, definition, change, change.name_or_ends)
@@ -189,13 +189,13 @@ def _narrowed(tx: Transaction, before: Concept, now: PredicateDefinition) -> Ite
         kinds = summary.kinds_at(tx.reader, number, end, LINKS_COMPARED)
         outside = [(kind, count) for kind, count in kinds if kind not in new]
         if outside:
-            listed = " or ".join(kind for kind, _ in outside[:KINDS_SHOWN])
+            kind_list = " or ".join(kind for kind, _ in outside[:KINDS_SHOWN])
             count = sum(count for _, count in outside)
             noun, stays = ("link has", "it stays") if count == 1 else ("links have", "they stay")
             is_all = sum(count for _, count in kinds) < LINKS_COMPARED
             yield (
-                f"{'' if is_all else 'At least '}{count} stored {noun} {listed} as {end}, which the"
-                f" {end}_types of {now.name} no longer name; {stays}, and new ones are refused."
+                f"{'' if is_all else 'At least '}{count} stored {noun} {kind_list} as {end}, which"
+                f" the {end}_types of {now.name} no longer name; {stays}, and new ones are refused."
             )
 
 
@@ -216,9 +216,9 @@ def _violations(definition: ConceptDefinition, element: Concept) -> Iterator[Con
         yield ConstraintViolation(message, hint=hint, data=data | {"missing": list(absent)})
     for name in unexpected(definition, attributes):
         expected = next(rule.enum for rule in definition.rules if rule.name == name)
-        listed = ", ".join(orjson.dumps(alternative).decode() for alternative in expected)
+        alternatives = ", ".join(orjson.dumps(alternative).decode() for alternative in expected)
         yield ConstraintViolation(
-            f"The attribute {quoted(name)} of {what} is none of {listed}.",
+            f"The attribute {quoted(name)} of {what} is none of {alternatives}.",
             hint=hint,
             data=data | {"attribute": name, "expected": list(expected)},
         )

@@ -117,11 +117,11 @@ def _targets_of_kind(
 def _of_the_other_kind(
     tx: Transaction, node: ast.DeletePropositions | ast.DeleteConcept, number: int
 ) -> ConstraintViolation:
-    shown = tx.reader.outer_id(number)
+    id_ = tx.reader.outer_id(number)
     if isinstance(node, ast.DeletePropositions):
-        message = f"?{node.target.name} is bound to the concept {shown}, not to a proposition."
+        message = f"?{node.target.name} is bound to the concept {id_}, not to a proposition."
         hint = "Use DELETE CONCEPT ?node DETACH for concepts, or bind the link: ?link (?s, …, ?o)."
     else:
-        message = f"?{node.target.name} is bound to the proposition {shown}, not to a concept."
+        message = f"?{node.target.name} is bound to the proposition {id_}, not to a concept."
         hint = "Use DELETE PROPOSITIONS ?link for links, or bind the concept: ?node {type: …}."
     return ConstraintViolation(message, hint=hint, span=node.target.span)

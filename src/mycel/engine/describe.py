@@ -207,8 +207,8 @@ def _sample_instances(
     reader: Reader, definition: Concept, number: int, seen: list[summary.SampledConcept]
 ) -> list[str]:
     """Names of instances: the key instances of the definition first, then the most linked ones."""
-    named = definition.attributes.get("key_instances")
-    keys = [key for key in named if isinstance(key, str)] if isinstance(named, list) else []
+    instances = definition.attributes.get("key_instances")
+    keys = [key for key in instances if isinstance(key, str)] if isinstance(instances, list) else []
     live = [key for key in keys[:SHOWN] if key and reader.concept_named(number, key)]
     return list(
         dict.fromkeys([*live, *(sampled_concept.name for sampled_concept in seen[:SHOWN])])

@@ -167,9 +167,9 @@ class _Adviser:
             case ast.Comparison(operator, other, ast.Path() as path):
                 yield from self._compared(path, operator, other, types)
             case ast.Membership(operand=ast.Path() as path):
-                listed = self._values.value(condition.values)
-                if len(listed) <= LISTED_MAX:
-                    kinds = {json_type(value): json_kind(value) for value in listed}
+                values = self._values.value(condition.values)
+                if len(values) <= LISTED_MAX:
+                    kinds = {json_type(value): json_kind(value) for value in values}
                     yield from self._attribute(path, kinds, types)
             case ast.TextTest(operand=ast.Path() as path):
                 with_arrays = {"array": "an array"} if condition.function == "CONTAINS" else {}
@@ -285,12 +285,12 @@ def _kept_elsewhere(path: ast.Path) -> Iterator[str]:
     """A hint about metadata that the engine keeps under a key of its own."""
     if len(path.fields) != 2 or path.fields[0] != "metadata":
         return
-    kept = KNOWN_FIELDS.get(path.fields[1].replace("_", ""))
-    if kept is not None and kept != path.fields and path.fields[1][0] != "_":
+    fields = KNOWN_FIELDS.get(path.fields[1].replace("_", ""))
+    if fields is not None and fields != path.fields and path.fields[1][0] != "_":
         name = path.variable.name
         yield (
             f"{path_text(name, path.fields)} is there only where somebody wrote it; what the engine"
-            f" knows is {path_text(name, kept)}."
+            f" knows is {path_text(name, fields)}."
         )
 
 
@@ -305,8 +305,8 @@ def _with_others(lacks: str, key: str, names: Sequence[str], there_are: str) -> 
     if close := close_names(key, names):
         return f"{lacks}; did you mean {quoted_names(close)}?"
     more = ", …" if len(names) > _ATTRIBUTES_SHOWN_MAX else ""
-    shown = ", ".join(map(_key, names[:_ATTRIBUTES_SHOWN_MAX]))
-    return f"{lacks}; {there_are} {shown}{more}." if names else f"{lacks}."
+    examples = ", ".join(map(_key, names[:_ATTRIBUTES_SHOWN_MAX]))
+    return f"{lacks}; {there_are} {examples}{more}." if names else f"{lacks}."
 
 
 def _key(name: str) -> str:

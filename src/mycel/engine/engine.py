@@ -183,14 +183,14 @@ class Engine:
         from mycel.engine.explain import analyzed, explain  # noqa: PLC0415 - see `statements`
 
         def run() -> Outcome:
-            explained = self.prepare(told["command"])
+            explained = self.prepare(explanation["command"])
             return self._outcome(explained, values, by, self._timeout_s, dry_run=dry_run)
 
         with self._reading() as reader:
-            told = explain(reader, command.command, values)
+            explanation = explain(reader, command.command, values)
         if dry_run:
             return run() if command.analyze else valid()
-        return analyzed(told, run) if command.analyze else Outcome(told)
+        return analyzed(explanation, run) if command.analyze else Outcome(explanation)
 
     # Writing.
 

@@ -56,7 +56,7 @@ def explain(reader: Reader, command: ast.Command, values: Values) -> dict[str, A
     return payload
 
 
-def analyzed(told: dict[str, Any], run: Callable[[], Outcome]) -> Outcome:
+def analyzed(explanation: dict[str, Any], run: Callable[[], Outcome]) -> Outcome:
     """The outcome of EXPLAIN ANALYZE: the stages, the time, and the result of the command."""
     started = perf_counter()
     outcome = run()
@@ -64,7 +64,7 @@ def analyzed(told: dict[str, Any], run: Callable[[], Outcome]) -> Outcome:
     analysis: dict[str, Any] = {"took_ms": round(took_ms, 3), "result": outcome.result}
     if outcome.next_cursor is not None:
         analysis["next_cursor"] = outcome.next_cursor
-    return Outcome(told | {"analyze": analysis}, warnings=outcome.warnings)
+    return Outcome(explanation | {"analyze": analysis}, warnings=outcome.warnings)
 
 
 def _bound(reader: Reader, command: ast.Command, values: Values) -> BoundQuery | None:

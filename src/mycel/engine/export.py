@@ -72,9 +72,9 @@ def export(reader: Reader, node: ast.Export, values: Values) -> Outcome:
     if cursor is not None:
         last, *given = place_of(cursor, purpose)
         start = bisect_right(matched, _place(last), key=_place)
-    whole = LinkClosure(reader, matched)
+    closure = LinkClosure(reader, matched)
     # A link between matched elements comes along with them, so it begins no page.
-    seeds = (number for number in matched[start:] if not whole.spans(number))
+    seeds = (number for number in matched[start:] if not closure.spans(number))
     page = list(islice(seeds, limit + 1))
     more = len(page) > limit
     del page[limit:]

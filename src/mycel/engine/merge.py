@@ -100,8 +100,8 @@ def _unbound(
     tx: Transaction, node: ast.MergeConcept, values: Values, variable: ast.Variable
 ) -> MycelError:
     """The error for a variable that is bound to nothing."""
-    if (done := _done_before(tx, node, values)) is not None:
-        return done
+    if (outcome := _done_before(tx, node, values)) is not None:
+        return outcome
     for end in (node.source, node.target):
         if (error := missing_target(tx.reader, node.where, end.name, values)) is not None:
             return error
@@ -252,18 +252,18 @@ def _fill(tx: Transaction, source: Concept, target: Concept) -> int:
     """
     own, other = target.attributes, source.attributes
     filled = {key: other[key] for key in other if key not in own and key != _ALIASES}
-    taken = len(filled)
+    count = len(filled)
     names, others = _alias_list(own.get(_ALIASES)), _alias_list(other.get(_ALIASES)) or ()
     if names is not None:  # Otherwise the target keeps something else there.
         aliases = _united(names, others)
         united = _united(aliases, (source.name,))
         if admits(tx, target.type, _ALIASES, united):  # If not, the metadata still tells.
             filled[_ALIASES] = united
-            taken += len(aliases) > len(names)
+            count += len(aliases) > len(names)
     trails = (concept.metadata.get(MERGED_FROM, ()) for concept in (target, source))
     merged = (*chain.from_iterable(trails), f"{source.type}:{source.name}")
     tx.update(target, attributes=filled, reserved={MERGED_FROM: list(dict.fromkeys(merged))})
-    return taken
+    return count
 
 
 def _united(own: Sequence[Any], other: Sequence[Any]) -> list[Any]:

@@ -41,10 +41,10 @@ ENTITY_TYPES_KEY: Final = "entity_types"
 
 def entity_types(definition: Concept | None) -> dict[str, str]:
     """The concept type of each entity type, from the definition of `Entity`."""
-    listed = None if definition is None else definition.attributes.get(ENTITY_TYPES_KEY)
-    if not isinstance(listed, dict):
+    types = None if definition is None else definition.attributes.get(ENTITY_TYPES_KEY)
+    if not isinstance(types, dict):
         return {}
-    return {text: name for text, name in listed.items() if isinstance(name, str)}
+    return {text: name for text, name in types.items() if isinstance(name, str)}
 
 
 def is_placeholder(element: Element | None) -> bool:

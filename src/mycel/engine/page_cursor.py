@@ -24,17 +24,17 @@ def cursor_after(purpose: str, place: Any) -> str:
     >>> place_of(cursor_after("DESCRIBE CONCEPT TYPES", "Drug"), "DESCRIBE CONCEPT TYPES")
     'Drug'
     """
-    said = orjson.dumps(place)
-    return _text(_check(purpose, said) + said)
+    content = orjson.dumps(place)
+    return _text(_check(purpose, content) + content)
 
 
 def place_of(cursor: str, purpose: str) -> Any:
     """The place after which a cursor continues; refuses a damaged or foreign one."""
     try:
         raw = urlsafe_b64decode(cursor.encode() + b"=" * (-len(cursor) % 4))
-        check, said = raw[:_CHECK_BYTES], raw[_CHECK_BYTES:]
-        if check == _check(purpose, said) and cursor == _text(raw):
-            return orjson.loads(said)
+        check, content = raw[:_CHECK_BYTES], raw[_CHECK_BYTES:]
+        if check == _check(purpose, content) and cursor == _text(raw):
+            return orjson.loads(content)
     except ValueError:  # No base64, no JSON, or no text that could be either.
         pass
     raise InvalidSyntax(
@@ -48,5 +48,5 @@ def _text(raw: bytes) -> str:
     return urlsafe_b64encode(raw).rstrip(b"=").decode()
 
 
-def _check(purpose: str, said: bytes) -> bytes:
-    return sha256(purpose.encode(errors="surrogatepass") + b"\0" + said).digest()[:_CHECK_BYTES]
+def _check(purpose: str, content: bytes) -> bytes:
+    return sha256(purpose.encode(errors="surrogatepass") + b"\0" + content).digest()[:_CHECK_BYTES]

@@ -181,12 +181,14 @@ def at_parameter(error: MycelError, command: ast.Command) -> MycelError:
     """
     if "parameter" not in error.data:
         return error
-    named = (
+    matches = (
         placeholder
         for placeholder in placeholders(command)
         if placeholder.name == error.data["parameter"]
     )
-    return error if (placeholder := next(named, None)) is None else located(error, placeholder.span)
+    return (
+        error if (placeholder := next(matches, None)) is None else located(error, placeholder.span)
+    )
 
 
 @dataclass(slots=True)

@@ -100,8 +100,10 @@ def domain_summaries(reader: Reader) -> Outcome:
         for place, domain in enumerate(domains)
     ]
     left_out = facts.domain_count - len(summaries)
-    said = (f"{left_out} smaller domains are left out; FIND gives them all.",) if left_out else ()
-    return Outcome(sorted(summaries, key=lambda domain: str(domain["name"])), warnings=said)
+    warnings = (
+        (f"{left_out} smaller domains are left out; FIND gives them all.",) if left_out else ()
+    )
+    return Outcome(sorted(summaries, key=lambda domain: str(domain["name"])), warnings=warnings)
 
 
 def _summary(facts: Facts, domain: summary.Domain, *, look_inside: bool) -> JsonObject:
@@ -188,9 +190,9 @@ def _self_portrait(attributes: JsonObject) -> JsonObject:
         if attributes[key] in (None, "", [], {}):
             continue
         for items, text in _TRIMS:
-            kept = _trimmed(attributes[key], items=items, text=text)
-            if len(orjson.dumps(payload | {key: kept})) <= IDENTITY_BYTES_MAX:
-                payload[key] = kept
+            value = _trimmed(attributes[key], items=items, text=text)
+            if len(orjson.dumps(payload | {key: value})) <= IDENTITY_BYTES_MAX:
+                payload[key] = value
                 break
     return payload
 
@@ -199,8 +201,8 @@ def _trimmed(value: Any, *, items: int, text: int) -> Any:
     if isinstance(value, str):
         return shorten(value, text)
     if isinstance(value, list):
-        kept = [_trimmed(member, items=items, text=text // 2) for member in value[:items]]
-        return [*kept, f"… and {len(value) - items} more"] if len(value) > items else kept
+        members = [_trimmed(member, items=items, text=text // 2) for member in value[:items]]
+        return [*members, f"… and {len(value) - items} more"] if len(value) > items else members
     if isinstance(value, dict):
         entries = list(value.items())[:items]
         return {key: _trimmed(member, items=items, text=text // 2) for key, member in entries}

@@ -127,9 +127,9 @@ def _check_concept(tx: Transaction, change: Change, before: Concept) -> None:
         raise _refused(before, "changed", _SYSTEM_ALONE)
 
 
-def _refused(concept: Concept, done: str, hint: str) -> ImmutableTarget:
+def _refused(concept: Concept, change: str, hint: str) -> ImmutableTarget:
     return ImmutableTarget(
-        f"{concept.type} {concept.name!r} is part of the foundation and cannot be {done}.",
+        f"{concept.type} {concept.name!r} is part of the foundation and cannot be {change}.",
         hint=hint,
         data={"type": concept.type, "name": concept.name},
     )

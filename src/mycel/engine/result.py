@@ -107,8 +107,8 @@ class Result:
                 self._value = self._cells.copy()
                 return self._value
             columns = self._decoded()
-            whole = [column[0] for column in columns] if self._is_scalar else columns
-            self._value = whole[0] if len(whole) == 1 else whole
+            answer = [column[0] for column in columns] if self._is_scalar else columns
+            self._value = answer[0] if len(answer) == 1 else answer
         return self._value
 
     def to_dict(self) -> dict[str, Any]:
@@ -209,8 +209,8 @@ def for_json(result: Result) -> Any:
         [None if cell is None else orjson.Fragment(cell) for cell in column] if is_json else column
         for column, is_json in result._stored()
     ]
-    whole = [column[0] for column in columns] if result._is_scalar else columns
-    return whole[0] if len(whole) == 1 else whole
+    answer = [column[0] for column in columns] if result._is_scalar else columns
+    return answer[0] if len(answer) == 1 else answer
 
 
 def _parsed(cells: Sequence[str | None]) -> Any:

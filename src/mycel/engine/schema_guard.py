@@ -391,10 +391,10 @@ def _lacks(
     tx: Transaction, typed: _Declared, element: Concept | Proposition, missing: tuple[str, ...]
 ) -> ConstraintViolation:
     places = [f"{typed.name}.{name}" for name in missing]
-    listed = places[0] if len(places) == 1 else f"{', '.join(places[:-1])} and {places[-1]}"
+    names = places[0] if len(places) == 1 else f"{', '.join(places[:-1])} and {places[-1]}"
     whose = f"{typed.name} {shown_element(tx, element.number)}"
     return ConstraintViolation(
-        f"{listed} {'is' if len(places) == 1 else 'are'} required: {whose}"
+        f"{names} {'is' if len(places) == 1 else 'are'} required: {whose}"
         f" {'has none' if len(places) == 1 else 'has not got them'}.",
         hint=f"Give {' and '.join(map(repr, missing))} a value in the same command or transaction.",
         data={"type": typed.name, "property": missing[0], "missing": list(missing)}

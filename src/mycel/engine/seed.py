@@ -58,14 +58,14 @@ def seed_graph(store: Store) -> Applied:
 
 def apply(tx: Transaction, names: Iterable[str] = (CORE,)) -> Applied:
     """Apply shipped capsules by name, each after those that it builds on."""
-    wanted = {
+    capsules = {
         capsule
         for name in names
         for capsule in (NAMES if name == CORE else (_check_capsule_name(name),))
     }
     run = _Run(tx)
     for name in NAMES:
-        if name in wanted:
+        if name in capsules:
             for step in _steps(name):
                 run.concept(step) if isinstance(step, _Concept) else run.link(step)
     return Applied(run.created, run.filled, run.linked)

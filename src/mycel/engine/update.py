@@ -38,7 +38,7 @@ class _NotANumberError(Exception):
 class _Changes(NamedTuple):
     """The values of one SET: those that are the same for all, and those to compute."""
 
-    same: JsonObject
+    constants: JsonObject
     computed: dict[str, _Compute]
 
 
@@ -49,9 +49,9 @@ def update(tx: Transaction, node: ast.Update, values: Values) -> Outcome:
     """
     attributes = _changes(node.attributes, node.target.name, values, "attributes")
     metadata = _changes(node.metadata, node.target.name, values, "metadata")
-    check_metadata_keys((*metadata.same, *metadata.computed))
+    check_metadata_keys((*metadata.constants, *metadata.computed))
     warnings = MetadataWarnings()
-    warnings.check(metadata.same)
+    warnings.check(metadata.constants)
     weight = _weight(node, values)
     limit = None if node.limit is None else values.positive(node.limit, "LIMIT")
     with all_or_nothing(tx):
@@ -71,9 +71,9 @@ def update(tx: Transaction, node: ast.Update, values: Values) -> Outcome:
 
 def _applied(changes: _Changes, element: Element) -> JsonObject:
     if not changes.computed:
-        return changes.same
+        return changes.constants
     wire = element.to_dict()
-    new = dict(changes.same)
+    new = dict(changes.constants)
     for key, compute in changes.computed.items():
         try:
             result = compute(wire)
@@ -121,14 +121,14 @@ def _changes(
         return _Changes({}, {})
     if isinstance(given, ast.Placeholder):
         return _Changes(values.mapping(given, what), {})
-    same: JsonObject = {}
+    constants: JsonObject = {}
     computed: dict[str, _Compute] = {}
     for key, change in given:
         if isinstance(change, ast.Arithmetic):
             computed[key] = _arithmetic(change, target, values)
         else:
-            same[key] = values.value(change)
-    return _Changes(same, computed)
+            constants[key] = values.value(change)
+    return _Changes(constants, computed)
 
 
 def _operand(node: ast.Arithmetic | ast.Path | ast.Number, target: str, values: Values) -> _Compute:

@@ -217,11 +217,11 @@ class _Run:
         attributes = self._attributes(block)
         if block.expect_version is not None or type_name in META_TYPES:
             self._batch.write()
-            made = self._tx.put_concept(
+            id_ = self._tx.put_concept(
                 type_name, name, attributes, metadata, expect_version=self._version(block)
             )
-            self._known[type_name, name] = made
-            return made
+            self._known[type_name, name] = id_
+            return id_
         if type_name not in self._defined:
             check_type(self._tx, type_name)
             self._defined.add(type_name)

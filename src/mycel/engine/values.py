@@ -175,13 +175,13 @@ class Values:
 
     def _missing(self, name: str) -> UnknownReference:
         given = sorted(str(parameter) for parameter in self.parameters)
-        shown = ", ".join(f":{shorten(parameter)}" for parameter in given[:_NAMES_SHOWN_MAX])
+        names = ", ".join(f":{shorten(parameter)}" for parameter in given[:_NAMES_SHOWN_MAX])
         more = " and more" if len(given) > _NAMES_SHOWN_MAX else ""
-        listed = f"Given were {shown}{more}." if given else "No parameters were given."
+        sentence = f"Given were {names}{more}." if given else "No parameters were given."
         close = did_you_mean(name, given)
         return UnknownReference(
             f"The parameter :{shorten(name)} is not given.",
-            hint=f"Add {shorten(name)!r} to the parameters. {listed} {close}".strip(),
+            hint=f"Add {shorten(name)!r} to the parameters. {sentence} {close}".strip(),
             data={"parameter": name},
         )
 
@@ -226,10 +226,10 @@ def json_kind(value: object) -> str:
     return _KINDS.get(type(value), f"a Python {kind_of(value)}")
 
 
-def _mistyped(node: ast.Value, value: object, what: str, wanted: str) -> MycelError:
+def _mistyped(node: ast.Value, value: object, what: str, noun: str) -> MycelError:
     given = f":{shorten(node.name)}" if isinstance(node, ast.Placeholder) else shorten(repr(value))
-    kind = "a fraction" if wanted == "a whole number" and type(value) is float else json_kind(value)
+    kind = "a fraction" if noun == "a whole number" and type(value) is float else json_kind(value)
     error = InvalidValueType(
-        f"The {what} must be {wanted}; {given} is {kind}.", hint=f"Give {wanted} there."
+        f"The {what} must be {noun}; {given} is {kind}.", hint=f"Give {noun} there."
     )
     return located(error, node.span)

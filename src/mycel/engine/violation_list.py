@@ -34,16 +34,16 @@ def entry(error: MycelError) -> JsonObject:
 
 def apart(error: MycelError) -> list[MycelError]:
     """The violations that `together` joined; the first is that error, alone again."""
-    listed = error.data.pop("violations", None)
-    if listed is None:
+    violations = error.data.pop("violations", None)
+    if violations is None:
         return [error]
-    error.message = f"{listed[0]['message']}."
+    error.message = f"{violations[0]['message']}."
     others = [
         type(error)(
             f"{violation['message']}.",
             data={key: violation[key] for key in _TOLD if key in violation},
         )
-        for violation in listed[1:]
+        for violation in violations[1:]
     ]
     return [error, *others]
 

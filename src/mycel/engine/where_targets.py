@@ -112,10 +112,10 @@ def only_target(
             span=variable.span,
         )
     if len(numbers) > 1:
-        shown = ", ".join(map(reader.outer_id, numbers[:SHOWN]))
+        bindings = ", ".join(map(reader.outer_id, numbers[:SHOWN]))
         more = " and more" if len(numbers) > SHOWN else ""
         raise DuplicateExists(
-            f"?{variable.name} is bound to several elements: {shown}{more}.",
+            f"?{variable.name} is bound to several elements: {bindings}{more}.",
             hint="Narrow WHERE until it is bound to one: name it by type and name, or by id.",
             span=variable.span,
         )

@@ -19,7 +19,7 @@ def authors(scene: Scene, *, since: str | None, until: str | None, limit: int) -
     """The actors who wrote in a span, with the numbers of their commits and changes."""
     span = _span(scene, since, until, None)
     author_counts = authorship.authors(scene.reader, span.after, span.until)
-    shown = [
+    rows = [
         {
             "actor": author_count.name,
             "commits": author_count.commits,
@@ -28,7 +28,7 @@ def authors(scene: Scene, *, since: str | None, until: str | None, limit: int) -
         }
         for author_count in author_counts[:limit]
     ]
-    return scene.answer(authors=shown, total=len(author_counts))
+    return scene.answer(authors=rows, total=len(author_counts))
 
 
 def touched(
@@ -62,9 +62,9 @@ def touched(
 def _all(scene: Scene, span: WritingSpan, limit: int) -> JsonObject:
     numbers = authorship.concepts_written(scene.reader, span)
     there = {line.number: line for line in outline.concepts_among(scene.reader, numbers)}
-    kept = [number for number in numbers if number in there and _is_node(scene, there[number])]
-    cards = scene.cards.all(kept[:limit])
-    return scene.answer(nodes=[card["id"] for card in cards], links=[], total=len(kept))
+    nodes = [number for number in numbers if number in there and _is_node(scene, there[number])]
+    cards = scene.cards.all(nodes[:limit])
+    return scene.answer(nodes=[card["id"] for card in cards], links=[], total=len(nodes))
 
 
 def _is_node(scene: Scene, line: ConceptLine) -> bool:

@@ -40,11 +40,11 @@ class Cards:
 
     def read(self, numbers: Iterable[int]) -> None:
         """Read the cards of elements, with as few statements as possible."""
-        wanted = {number for number in numbers if number not in self._cards}
-        concepts = {number for number in wanted if ids.is_concept(number)}
+        missing = {number for number in numbers if number not in self._cards}
+        concepts = {number for number in missing if ids.is_concept(number)}
         symbols = self._reader.find_type(SYMBOL)
         rows = neighbours.concept_rows(self._reader, concepts, symbols) if concepts else {}
-        degrees = self.degrees(wanted) if wanted else {}
+        degrees = self.degrees(missing) if missing else {}
         for number in sorted(rows):
             row = rows[number]
             type_name = self._reader.type_name(row.type)
@@ -55,9 +55,9 @@ class Cards:
         if self._reader.state.is_live:
             for number, conflicts in open_conflicts(self._reader, rows).items():
                 self._cards[number]["conflicts"] = len(conflicts)
-        if wanted == concepts:
+        if missing == concepts:
             return
-        links = self._reader.elements(wanted - concepts)
+        links = self._reader.elements(missing - concepts)
         ends = (ids.parse_id(end) for link in links.values() for end in _ends(link))
         self.read([end for end in ends if ids.is_concept(end)])
         for number in sorted(links):
@@ -94,9 +94,9 @@ class Cards:
 
     def all(self, numbers: Iterable[int]) -> list[JsonObject]:
         """The cards of those elements that are part of the state, in order."""
-        listed = list(numbers)
-        self.read(listed)
-        return [self._cards[number] for number in listed if number in self._cards]
+        order = list(numbers)
+        self.read(order)
+        return [self._cards[number] for number in order if number in self._cards]
 
     def links(self, rows: Iterable[WeightedLink]) -> list[JsonObject]:
         """Links in their short form, by the ids of their ends."""

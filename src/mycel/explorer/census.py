@@ -172,15 +172,15 @@ class Census:
         """Choose the shelves, and put every folder on one."""
         inside = Counter(folder for folder in self.folder_of if folder != _NONE)
         tree = FolderTree({self.folders[number]: count for number, count in inside.items()})
-        for folder, whole in tree.groups(limits.GROUPS_WANTED, limits.GROUPS_MAX).items():
-            self._add_shelf(folder, whole=whole)
+        for folder, is_whole in tree.groups(limits.GROUPS_WANTED, limits.GROUPS_MAX).items():
+            self._add_shelf(folder, is_whole=is_whole)
         for folder in self.folders[1:]:
             self._shelf_of.append(self._shelf(folder))
         self._is_divided = True
 
-    def _add_shelf(self, folder: str, *, whole: bool) -> int:
+    def _add_shelf(self, folder: str, *, is_whole: bool) -> int:
         number = self._shelf_numbers[folder] = len(self.shelf_names)
-        self.shelf_names.append((folder, whole))
+        self.shelf_names.append((folder, is_whole))
         return number
 
     def _shelf(self, folder: str) -> int:
@@ -193,7 +193,7 @@ class Census:
                 return number
             outermost = around
             around = parent_of(around)
-        return self._add_shelf(outermost, whole=True)
+        return self._add_shelf(outermost, is_whole=True)
 
     def _reserve(self, number: int) -> None:
         more = (number >> 1) + 1 - len(self.degrees)
@@ -256,13 +256,13 @@ class Census:
 
     def _count_link(self, link: LinkLine, by: int) -> None:
         ends = link.subject, link.object
-        shown = [not end & 1 and self._is_node(end) for end in ends]
+        flags = [not end & 1 and self._is_node(end) for end in ends]
         for end in ends:
             if not end & 1 and end >> 1 < len(self.degrees):
                 self.degrees[end >> 1] += by
-        if any(shown) or (link.subject | link.object) & 1:
+        if any(flags) or (link.subject | link.object) & 1:
             self.relations[link.predicate] += by
-        if all(shown):
+        if all(flags):
             for grouping in self._groupings:
                 if grouping.links is not None:
                     grouping.links[grouping.of[ends[0] >> 1], grouping.of[ends[1] >> 1]] += by

@@ -183,16 +183,16 @@ def relations(
     page = links_page(reader, number, direction, predicates, limit, cursor)
     links = reader.elements(place.link for place in page)
     scene.cards.read([number, *(place.other for place in page)])
-    shown = []
+    rows = []
     for way, link, _, other in page:
         element = links.get(link)
         if isinstance(element, Proposition):
-            shown.append(_relation(scene, element, way, other))
+            rows.append(_relation(scene, element, way, other))
     counted = neighbours.counts_by_predicate(reader, number)
     types: dict[str, dict[str, int]] = {}
     for predicate, side, count in counted:
         types.setdefault(reader.predicate_name(predicate), {})[side] = count
-    payload: dict[str, Any] = {"relations": shown, "types": types}
+    payload: dict[str, Any] = {"relations": rows, "types": types}
     payload["total"] = sum(
         count
         for predicate, side, count in counted
@@ -289,14 +289,14 @@ def missing_concepts(scene: Scene, limit: int, cursor: str | None) -> JsonObject
     total, rows = neighbours.placeholders(reader, kinds, start, limit)
     sources = neighbours.sources(reader, [number for number, _ in rows], limits.MISSING_SOURCES)
     scene.cards.read([*(number for number, _ in rows), *(end for _, end, _ in sources)])
-    shown = []
+    page = []
     for number, links in rows:
         card = scene.cards.get(number)
         if card is None:
             continue
         near = [(end, predicate) for of, end, predicate in sources if of == number]
         others = dict.fromkeys(end for end, _ in near)
-        shown.append(
+        page.append(
             card
             | {
                 "links": links,
@@ -304,7 +304,7 @@ def missing_concepts(scene: Scene, limit: int, cursor: str | None) -> JsonObject
                 "relations": sorted({reader.predicate_name(predicate) for _, predicate in near}),
             }
         )
-    payload: dict[str, Any] = {"missing": shown, "total": total}
+    payload: dict[str, Any] = {"missing": page, "total": total}
     if start + limit < total:
         payload["next_cursor"] = str(start + limit)
     return scene.answer(**payload)

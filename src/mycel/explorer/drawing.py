@@ -64,7 +64,7 @@ def svg(nodes: list[JsonObject], links: list[JsonObject], title: str = "Mycel") 
 
 def _labels(nodes: list[JsonObject], places: dict[str, tuple[float, float]]) -> list[str]:
     """Names of nodes, the most linked ones first, as far as there is room."""
-    taken: list[tuple[float, float, float]] = []
+    boxes: list[tuple[float, float, float]] = []
     parts = []
     for card in sorted(nodes, key=lambda node: (node["kind"] != "missing", -node["degree"])):
         x, y = places[card["id"]]
@@ -72,9 +72,9 @@ def _labels(nodes: list[JsonObject], places: dict[str, tuple[float, float]]) -> 
         width = _CHARACTER * len(name)
         is_left = x + width > _SIDE
         begin, anchor = (x - width, ' text-anchor="end"') if is_left else (x, "")
-        if any(abs(y - t) < _LINE and begin < e and b < begin + width for b, e, t in taken):
+        if any(abs(y - t) < _LINE and begin < e and b < begin + width for b, e, t in boxes):
             continue
-        taken.append((begin, begin + width, y))
+        boxes.append((begin, begin + width, y))
         at = x - 12 if is_left else x + 12
         parts.append(f'<text x="{at:.1f}" y="{y + 4:.1f}"{anchor}>{_text(name)}</text>')
     return parts
@@ -99,8 +99,8 @@ def _node(card: JsonObject, place: tuple[float, float], colours: dict[str, str])
 
 
 def _text(text: str) -> str:
-    kept = "".join(character for character in text if character.isprintable() or character == " ")
-    return escape(kept, quote=True)
+    plain = "".join(character for character in text if character.isprintable() or character == " ")
+    return escape(plain, quote=True)
 
 
 def _laid_out(nodes: list[JsonObject], links: list[JsonObject]) -> dict[str, tuple[float, float]]:

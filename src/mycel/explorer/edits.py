@@ -102,11 +102,11 @@ def write(knowledge: Knowledge, db: Graph, op: str, given: Mapping[str, Any]) ->
     work = _WORK[op](knowledge, given)
 
     def run(tx: Transaction) -> tuple[str, list[str], int | None, list[str]]:
-        id_, told = work(tx)
-        return id_, told, None if tx.is_empty else tx.first_seq, tx.warnings
+        id_, hints = work(tx)
+        return id_, hints, None if tx.is_empty else tx.first_seq, tx.warnings
 
-    id_, told, first, warnings = db.write(run, message=message)
-    return _answer(knowledge, first, id_, [*told, *warnings])
+    id_, hints, first, warnings = db.write(run, message=message)
+    return _answer(knowledge, first, id_, [*hints, *warnings])
 
 
 def _answer(knowledge: Knowledge, entry: int | None, id_: str, warnings: list[str]) -> JsonObject:
@@ -135,7 +135,7 @@ def _add(knowledge: Knowledge, given: Mapping[str, Any]) -> Work:
     ]
 
     def work(tx: Transaction) -> tuple[str, list[str]]:
-        told: list[str] = []
+        hints: list[str] = []
         if uri.is_kip:
             _add_plain(tx, uri, given)
         else:
@@ -147,11 +147,11 @@ def _add(knowledge: Knowledge, given: Mapping[str, Any]) -> Work:
                 given["attributes"],
                 given["metadata"],
             )
-            _, told = node_writer.put_nodes(tx, (draft,), (uri,), merge=False)
+            _, hints = node_writer.put_nodes(tx, (draft,), (uri,), merge=False)
         if relations:
             _, more = relation_writer.put_relations(tx, relations, ends)
-            told += more
-        return uri.text, told
+            hints += more
+        return uri.text, hints
 
     return work
 
@@ -180,8 +180,8 @@ def _update(knowledge: Knowledge, given: Mapping[str, Any]) -> Work:
     )
 
     def work(tx: Transaction) -> tuple[str, list[str]]:
-        written, told = node_writer.update_node(tx, uri, changes)
-        return written.uri, told
+        written, hints = node_writer.update_node(tx, uri, changes)
+        return written.uri, hints
 
     return work
 
@@ -204,8 +204,8 @@ def _link(knowledge: Knowledge, given: Mapping[str, Any]) -> Work:
     )
 
     def work(tx: Transaction) -> tuple[str, list[str]]:
-        linked, told = relation_writer.put_relations(tx, (draft,), (ends,))
-        return f"kip:{linked[0].id}", told
+        linked, hints = relation_writer.put_relations(tx, (draft,), (ends,))
+        return f"kip:{linked[0].id}", hints
 
     return work
 
@@ -215,10 +215,10 @@ def _unlink(knowledge: Knowledge, given: Mapping[str, Any]) -> Work:
 
     def work(tx: Transaction) -> tuple[str, list[str]]:
         link = given["relation"]
-        gone = relation_writer.remove_relation(tx, ends, link, given["reason"])
-        return gone.source, [
-            *gone.hints,
-            *(() if gone.is_removed else ("There is no such relation; nothing changed.",)),
+        removal = relation_writer.remove_relation(tx, ends, link, given["reason"])
+        return removal.source, [
+            *removal.hints,
+            *(() if removal.is_removed else ("There is no such relation; nothing changed.",)),
         ]
 
     return work
@@ -327,22 +327,24 @@ def _lead_back(
     """Undo one commit, or lead elements back to a moment."""
     moment = given["commit" if op == "revert" else "to"]
     moment = moment_of(moment) if isinstance(moment, str) else moment
-    made: Rollback
+    rollback: Rollback
     if op == "revert":
-        made = db.history.revert(moment, dry_run=given["dry_run"], message=message)
+        rollback = db.history.revert(moment, dry_run=given["dry_run"], message=message)
     else:
         paths = [knowledge.uri(path).text for path in given["paths"]]
-        made = db.history.rollback(moment, paths=paths, dry_run=given["dry_run"], message=message)
+        rollback = db.history.rollback(
+            moment, paths=paths, dry_run=given["dry_run"], message=message
+        )
     with scene(knowledge, None, timeout_s=10) as seen:
         commit = None
-        if made.commit is not None:
-            commit = commit_of(transaction_of(seen.reader, entry_at(seen.reader, made.commit)))
+        if rollback.commit is not None:
+            commit = commit_of(transaction_of(seen.reader, entry_at(seen.reader, rollback.commit)))
         return seen.answer(
             commit=commit,
             changed=commit is not None,
             dry_run=given["dry_run"],
-            counts=made.diff.counts,
-            changes=list_changes(made.diff.elements),
+            counts=rollback.diff.counts,
+            changes=list_changes(rollback.diff.elements),
             warnings=[],
         )
 

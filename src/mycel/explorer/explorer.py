@@ -496,7 +496,7 @@ class Explorer:
         self, *, text: str, near: str | None, shown: list[str], is_new: bool
     ) -> JsonObject:
         with self._scene(None) as seen:
-            return naming.identify(seen, text, near=near, shown=shown, is_new=is_new)
+            return naming.identify(seen, text, near=near, screen_ids=shown, is_new=is_new)
 
     def _search(
         self,
@@ -529,16 +529,16 @@ class Explorer:
         with self._counted(at) as (seen, census):
             key = id(census), census.position, by, group, limit
             with self._lock:
-                kept = self._overviews.get(key)
+                stored = self._overviews.get(key)
             # The census itself is kept as well: its id stays its own.
-            if kept is not None and kept[0] is census:
-                return kept[1]
-            made = overviews.overview(seen, census, by, group, limit)
+            if stored is not None and stored[0] is census:
+                return stored[1]
+            answer = overviews.overview(seen, census, by, group, limit)
             with self._lock:
-                self._overviews[key] = census, made
+                self._overviews[key] = census, answer
                 while len(self._overviews) > limits.OVERVIEWS_KEPT:
                     self._overviews.popitem(last=False)
-            return made
+            return answer
 
     def _near(self, **given: Any) -> JsonObject:
         with self._scene(given.pop("at")) as seen:

@@ -123,7 +123,7 @@ def _missing(reader: Reader, numbers: list[int]) -> dict[int, str]:
 def _links(before: Reader, after: Reader, numbers: list[int]) -> list[JsonObject]:
     old = {link.number: link for link in outline.links_among(before, numbers)}
     new = {link.number: link for link in outline.links_among(after, numbers)}
-    shown = []
+    rows = []
     for number in numbers:
         link = new.get(number) or old.get(number)
         if link is None:
@@ -132,7 +132,7 @@ def _links(before: Reader, after: Reader, numbers: list[int]) -> list[JsonObject
         ends = _names(reader, [link.subject, link.object])
         change = _ADDED if number not in old else "changed" if number in new else "removed"
         relation = reader.predicate_name(link.predicate)
-        shown.append(
+        rows.append(
             {
                 "id": f"P:{number}:{relation}",
                 "source": ends.get(link.subject, f"kip:{reader.outer_id(link.subject)}"),
@@ -141,4 +141,4 @@ def _links(before: Reader, after: Reader, numbers: list[int]) -> list[JsonObject
                 "change": change,
             }
         )
-    return shown
+    return rows

@@ -112,8 +112,8 @@ class FolderTree:
             folders = inner
         return sorted(folders, key=lambda part: (-self.below[part], part))
 
-    def groups(self, wanted: int, most: int) -> dict[str, bool]:
-        """Folders that divide the graph: the largest are opened until there are `wanted` groups.
+    def groups(self, goal: int, most: int) -> dict[str, bool]:
+        """Folders that divide the graph: the largest are opened until there are `goal` groups.
 
         True if a group is the folder with all below it. False if it is the rest of a folder: the
         nodes directly in it, and those in parts that are too small for a group. Tests are not
@@ -128,22 +128,22 @@ class FolderTree:
             for folder in groups
             if folder.startswith("concept:")
         }
-        whole = {folder for folder in groups if self.inside.get(folder) and folder not in twins}
-        while whole and len(groups) < wanted:
-            largest = max(whole, key=lambda folder: (self.below[folder], folder))
-            if self.below[largest] * wanted < total:
+        undivided = {folder for folder in groups if self.inside.get(folder) and folder not in twins}
+        while undivided and len(groups) < goal:
+            largest = max(undivided, key=lambda folder: (self.below[folder], folder))
+            if self.below[largest] * goal < total:
                 break
-            whole.discard(largest)
+            undivided.discard(largest)
             if is_test_folder(largest) and self.below[largest] * 4 < total * 3 and tests < total:
                 continue
-            parts = [part for part in self.parts(largest) if self._is_group(part, total // wanted)]
+            parts = [part for part in self.parts(largest) if self._is_group(part, total // goal)]
             if len(groups) == 1:  # All that there is: some of its parts are better than one group.
                 parts = parts[: most - 1]
             if not parts or len(groups) + len(parts) > most:
                 continue
             del groups[largest]
             groups |= dict.fromkeys(parts, True)
-            whole |= {part for part in parts if self.inside.get(part)}
+            undivided |= {part for part in parts if self.inside.get(part)}
             rest = self.below[largest] - sum(self.below[part] for part in parts)
             if rest >= REST_NODES_MIN or (rest and not self._has_rest_around(largest, groups)):
                 groups[largest] = False

@@ -36,8 +36,8 @@ def has_nodes(reader: Reader, workspace: str) -> bool:
 
 def largest_workspace(census: Census) -> str | None:
     """The workspace with the most nodes; None in a graph without concept and file URIs."""
-    listed = workspaces(census)
-    return listed[0]["name"] if listed else None
+    rows = workspaces(census)
+    return rows[0]["name"] if rows else None
 
 
 def graph_name(db: Graph) -> str | None:
@@ -70,7 +70,7 @@ def uri_beside(knowledge: Knowledge, text: str, beside: Uri, *, kind: UriKind = 
 
 
 def identify(
-    scene: Scene, text: str, *, near: str | None, shown: Sequence[str], is_new: bool
+    scene: Scene, text: str, *, near: str | None, screen_ids: Sequence[str], is_new: bool
 ) -> JsonObject:
     """The node that a reader means by a text: `id`, and `node` if it exists.
 
@@ -82,11 +82,11 @@ def identify(
     uri = _uri(scene, text, near)
     hint = None
     if uri.is_bare and not is_new:
-        named = _shown_as(scene, uri, shown)
-        if len(named) > 1:
-            return scene.answer(id=None, node=None, candidates=scene.cards.all(named), hint=None)
-        if named:
-            card = scene.cards.get(named[0])
+        bearers = _shown_as(scene, uri, screen_ids)
+        if len(bearers) > 1:
+            return scene.answer(id=None, node=None, candidates=scene.cards.all(bearers), hint=None)
+        if bearers:
+            card = scene.cards.get(bearers[0])
             return scene.answer(id=card and card["id"], node=card, candidates=[], hint=None)
     if not is_new:
         try:
@@ -110,16 +110,16 @@ def _uri(scene: Scene, text: str, near: str | None) -> Uri:
     return uri_beside(scene.knowledge, text, scene.knowledge.uri(near))
 
 
-def _shown_as(scene: Scene, uri: Uri, shown: Collection[str]) -> list[int]:
+def _shown_as(scene: Scene, uri: Uri, screen_ids: Collection[str]) -> list[int]:
     """The shown nodes that a path names: by the whole path, or else by a name or the path's end."""
-    numbers = list(dict.fromkeys(scene.find_all(shown).values()))
+    numbers = list(dict.fromkeys(scene.find_all(screen_ids).values()))
     asked = uri.path.casefold()
-    whole, named = [], []
+    exact, alike = [], []
     for number, card in zip(numbers, scene.cards.all(numbers), strict=True):
         id_ = card["id"].casefold()
         if card["id"] == uri.text or id_.partition("://")[2].partition("/")[2] == asked:
-            whole.append(number)
+            exact.append(number)
         elif asked in (card["name"].casefold(), last_segment(id_)) or id_.endswith(f"/{asked}"):
-            named.append(number)
-    own = [number for number in whole if (scene.cards.get(number) or {}).get("id") == uri.text]
-    return (own or whole or named)[:CANDIDATES_MAX]
+            alike.append(number)
+    own = [number for number in exact if (scene.cards.get(number) or {}).get("id") == uri.text]
+    return (own or exact or alike)[:CANDIDATES_MAX]

@@ -33,7 +33,7 @@ def near(
     knows.
     """
     center = scene.number(id)
-    shown = set(scene.find_all(known).values())
+    known_numbers = set(scene.find_all(known).values())
     reader = scene.reader
     surroundings = neighbours.neighbours(
         reader,
@@ -45,7 +45,7 @@ def near(
     fresh = [
         neighbour
         for neighbour in surroundings
-        if neighbour.number not in shown and neighbour.number != center
+        if neighbour.number not in known_numbers and neighbour.number != center
     ]
     if for_time is not None:
         holding = outline.holding(reader, {n.number for n in fresh}, times.from_text(for_time))
@@ -53,7 +53,7 @@ def near(
     linked = scene.cards.degrees([neighbour.number for neighbour in fresh])
     best = nsmallest(limit, fresh, key=lambda n: (-linked.get(n.number, 0), n.weight, n.number))
     new = [neighbour.number for neighbour in best]
-    rows = _links(scene, [*new, center], shown | {*new, center})
+    rows = _links(scene, [*new, center], known_numbers | {*new, center})
     cut = _cut(rows)
     answer: dict[str, Any] = {
         "center": scene.cards.get(center),
@@ -68,7 +68,7 @@ def near(
 def among(scene: Scene, ids: Sequence[str]) -> JsonObject:
     """The nodes that are still there of those that a caller shows, and all links among them."""
     by_id = scene.find_all(ids)
-    gone = [element_id for element_id in dict.fromkeys(ids) if element_id not in by_id]
+    missing = [element_id for element_id in dict.fromkeys(ids) if element_id not in by_id]
     numbers: dict[int, str] = {}
     for asked, number in by_id.items():
         numbers.setdefault(number, asked)
@@ -80,7 +80,7 @@ def among(scene: Scene, ids: Sequence[str]) -> JsonObject:
     }
     rows = links_among(scene, numbers)
     links = scene.cards.links(rows[: limits.LINKS_MAX])
-    return scene.answer(nodes=cards, links=links, gone=gone, moved=moved, **_cut(rows))
+    return scene.answer(nodes=cards, links=links, gone=missing, moved=moved, **_cut(rows))
 
 
 def not_holding(scene: Scene, *, ids: Sequence[str], time: str) -> JsonObject:

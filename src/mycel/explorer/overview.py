@@ -83,9 +83,9 @@ def overview(scene: Scene, census: Census, by: By, group: str | None, limit: int
         parts = _kinds(scene, census, by, None if start else group)
     groups = sorted(parts.groups, key=lambda part: (-part.nodes, part.id))[start:]
     most = len(groups) if len(groups) <= limits.GROUPS_MAX else limits.GROUPS_MAX - 1
-    shown, rest = groups[:most], groups[most:]
+    head, rest = groups[:most], groups[most:]
     rest_id = f"{REST}{start + most}"
-    place = {group.id: group.id for group in shown} | {group.id: rest_id for group in rest}
+    place = {group.id: group.id for group in head} | {group.id: rest_id for group in rest}
     links, inner = _linked(parts.links, place)
     members = parts.members
     if group is None and census.types.nodes.total() <= limits.SMALL_GRAPH_NODES:
@@ -94,7 +94,7 @@ def overview(scene: Scene, census: Census, by: By, group: str | None, limit: int
     answer: dict[str, Any] = {
         "by": by,
         "group": group,
-        "groups": [_group_fields(group, inner[group.id]) for group in shown],
+        "groups": [_group_fields(group, inner[group.id]) for group in head],
         "links": links,
         "folded": len(rest),
         "counts": counts(scene.reader, census),
@@ -135,10 +135,10 @@ def _shelves(scene: Scene, census: Census) -> _Parts:
     """The groups of the whole graph by folder."""
     names = [folder for folder, _ in census.shelf_names]
     grouping = census.shelves
-    shown = [number for number in range(len(names)) if grouping.nodes[number]]
-    labels = group_names([names[number] for number in shown])
+    numbers = [number for number in range(len(names)) if grouping.nodes[number]]
+    labels = group_names([names[number] for number in numbers])
     groups = []
-    for number in shown:
+    for number in numbers:
         folder, is_whole = census.shelf_names[number]
         label = labels[folder]
         name = label if is_whole else f"{label.removeprefix('concept://')} (rest)"

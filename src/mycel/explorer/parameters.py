@@ -123,15 +123,15 @@ def _text(name: str, parameter: Argument, given: Any) -> str:
 
 
 def _texts(name: str, parameter: Argument, given: Any) -> list[str]:
-    listed: Sequence[Any] = given.split() if isinstance(given, str) else given
-    if not isinstance(listed, list) or not all(isinstance(text, str) for text in listed):
+    texts: Sequence[Any] = given.split() if isinstance(given, str) else given
+    if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
         raise InvalidValueType(f"{name} must be a list of texts.")
-    if parameter.most and len(listed) > parameter.most:
+    if parameter.most and len(texts) > parameter.most:
         raise ConstraintViolation(
-            f"{name} has {len(listed)} items; at most {parameter.most} are taken at once.",
+            f"{name} has {len(texts)} items; at most {parameter.most} are taken at once.",
             hint="Ask for a part of them.",
         )
-    return list(listed)
+    return list(texts)
 
 
 def _read_integer(name: str, parameter: Argument, given: Any) -> int:

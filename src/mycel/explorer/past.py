@@ -48,10 +48,10 @@ def commits(db: Graph, limit: int, before: int | None, where: Mapping[str, Any])
         if key in given:
             given[key] = moment_of(given[key])
     entries = list(db.history.log(limit=limit + 1, before=before, **given))
-    told: JsonObject = {"commits": [commit_of(entry) for entry in entries[:limit]]}
+    payload: JsonObject = {"commits": [commit_of(entry) for entry in entries[:limit]]}
     if len(entries) > limit:
-        told["next_before"] = entries[limit - 1].seq
-    return told
+        payload["next_before"] = entries[limit - 1].seq
+    return payload
 
 
 def commit_with(scene: Scene, entry: int) -> JsonObject:
@@ -121,12 +121,12 @@ def timeline(scene: Scene, buckets: int, begin: str | None, end: str | None) -> 
         raise ConstraintViolation("`from` is after `to`.", hint="Exchange them.")
     step = max(1, -(-(last.time_us - first.time_us) // buckets))
     edges = [min(last.time_us, first.time_us + step * (at + 1)) for at in range(buckets)]
-    shown = []
+    bars = []
     since = first.seq
     for edge in edges:
         seq = history.position_at_time(reader, edge)
         upto = min(max(seq, since), last.seq) if edge < last.time_us else last.seq
-        shown.append(
+        bars.append(
             {
                 "from_seq": since,
                 "to_seq": upto,
@@ -138,7 +138,7 @@ def timeline(scene: Scene, buckets: int, begin: str | None, end: str | None) -> 
         if edge >= last.time_us:
             break
     return scene.answer(
-        **{"from": _moment(first), "to": _moment(last), "buckets": shown, "tags": _tags(scene)}
+        **{"from": _moment(first), "to": _moment(last), "buckets": bars, "tags": _tags(scene)}
     )
 
 
@@ -187,9 +187,9 @@ def diff(db: Graph, given: Mapping[str, Any]) -> JsonObject:
     return payload
 
 
-def _side(db: Graph, state: State, named: str | None) -> JsonObject:
+def _side(db: Graph, state: State, moment: str | None) -> JsonObject:
     """One side of a comparison: its position and time, and the branch that was named."""
-    name = (named or "").partition(":")[0]
+    name = (moment or "").partition(":")[0]
     is_branch = bool(name) and db.path != ":memory:" and name in db.branches.names()
     payload: JsonObject = {"seq": state.seq} | ({"branch": name} if is_branch else {})
     opened = db.branches.reading(name) if is_branch else db.reading()
@@ -245,8 +245,8 @@ def _end(identity: Mapping[str, Any]) -> str:
 
 def list_changes(changes: Iterable[ElementChange], most: int = limits.CHANGES) -> list[JsonObject]:
     """Changes as nodes and links, up to a number."""
-    shown = []
+    rows = []
     for change in list(changes)[:most]:
         is_node = isinstance(change.element, Concept)
-        shown.append(changed_node(change) if is_node else changed_link(change))
-    return shown
+        rows.append(changed_node(change) if is_node else changed_link(change))
+    return rows

@@ -46,8 +46,8 @@ def reach(
     answer["cut_off"] = None
     for cut in traversal.cut_off:
         nearest = uri_at(scene.reader, ids.parse_id(cut.nearest))
-        named = cut._replace(nearest=nearest, name=nearest)
-        answer["cut_off"] = named.to_dict()
+        cut_off = cut._replace(nearest=nearest, name=nearest)
+        answer["cut_off"] = cut_off.to_dict()
     return scene.answer(**answer)
 
 
@@ -86,17 +86,17 @@ def path(
 
 def _drawn(scene: Scene, reached: Iterable[Reached]) -> JsonObject:
     """The cards of reached elements, each with its cost, and all links among them."""
-    listed = list(reached)
-    numbers = [visit.element.number for visit in listed]
+    visits = list(reached)
+    numbers = [visit.element.number for visit in visits]
     scene.cards.read(numbers)
     cards = dict(zip(numbers, scene.cards.all(numbers), strict=True))
-    uris = {visit.element.id: cards[visit.element.number]["id"] for visit in listed}
+    uris = {visit.element.id: cards[visit.element.number]["id"] for visit in visits}
     nodes = []
-    for visit in listed:
+    for visit in visits:
         more: JsonObject = {"cost": _cost(visit.cost), "hops": visit.hops, "via": None}
         if visit.path:
             step = visit.path[-1]
-            before = visit.path[-2].node if visit.hops > 1 else listed[0].element.id
+            before = visit.path[-2].node if visit.hops > 1 else visits[0].element.id
             ends = [uris[before], uris[step.node]]
             source, target = ends if step.direction == "out" else reversed(ends)
             more["via"] = {

@@ -173,8 +173,8 @@ def _ids(body: Mapping[str, Any]) -> list[str]:
     route = view["route"] or {}
     domain = view["group"] if view["by"] == "domain" else None
     single = [view["selected"], route.get("from"), route.get("to"), domain]
-    listed = [*view["ids"], *view["less"], *body["positions"], *filter(None, single)]
-    return list(dict.fromkeys(listed))
+    ids = [*view["ids"], *view["less"], *body["positions"], *filter(None, single)]
+    return list(dict.fromkeys(ids))
 
 
 def _names(scene: Scene, body: Mapping[str, Any], field: str) -> dict[str, str]:

@@ -55,15 +55,15 @@ def snapshot(
 
 def _about(explorer: Explorer, drawn: JsonObject) -> JsonObject:
     """The description of the graph, with the counts of what is shown."""
-    whole = explorer.view("about", {})
+    about = explorer.view("about", {})
     kinds = Counter(card["kind"] for card in drawn["nodes"])
     return {
-        "name": whole["name"],
-        "graph": whole["graph"],
-        "version": whole["version"],
-        "workspace": whole["workspace"],
-        "workspaces": [{"name": whole["workspace"], "nodes": len(drawn["nodes"])}],
-        "branch": whole["branch"],
+        "name": about["name"],
+        "graph": about["graph"],
+        "version": about["version"],
+        "workspace": about["workspace"],
+        "workspaces": [{"name": about["workspace"], "nodes": len(drawn["nodes"])}],
+        "branch": about["branch"],
         "branches": [],
         "position": drawn["position"],
         "writable": False,
@@ -85,12 +85,12 @@ def _missing(drawn: JsonObject) -> JsonObject:
     for card in drawn["nodes"]:
         if card["kind"] == "missing":
             links = [link for link in drawn["links"] if link["target"] == card["id"]]
-            named = {
+            fields = {
                 "links": len(links),
                 "from": [cards[link["source"]] for link in links if link["source"] in cards],
                 "relations": sorted({link["relation"] for link in links}),
             }
-            missing.append(card | named)
+            missing.append(card | fields)
     return {"position": drawn["position"], "missing": missing, "total": len(missing)}
 
 
@@ -110,8 +110,8 @@ def _chosen(explorer: Explorer, center: str | None, limit: int, at: str | None) 
     waiting = [first]
     while waiting and len(known) < limit:
         id_ = waiting.pop(0)
-        wanted = min(limit - len(known), 500)
-        asked = {"id": id_, "known": known, "limit": wanted, "at": at}
+        most = min(limit - len(known), 500)
+        asked = {"id": id_, "known": known, "limit": most, "at": at}
         fresh = [card["id"] for card in explorer.view("near", asked)["nodes"]]
         known += fresh
         waiting += fresh

@@ -45,11 +45,11 @@ def source_text(scene: Scene, id_: str) -> JsonObject:
     except MycelError as error:
         return scene.answer(**place, text=None, reason=error.message)
     last = min(end_line, line + limits.SOURCE_LINES - 1)
-    shown = lines[line - 1 : last]
-    if not shown:
+    excerpt = lines[line - 1 : last]
+    if not excerpt:
         reason = f"The file has {len(lines)} lines now: it was changed since it was read."
         return scene.answer(**place, text=None, reason=reason)
-    text = "\n".join(source_line[: limits.SOURCE_LINE_CHARACTERS] for source_line in shown)
+    text = "\n".join(source_line[: limits.SOURCE_LINE_CHARACTERS] for source_line in excerpt)
     is_cut = last < min(end_line, len(lines)) or (uri.is_file and len(lines) > last)
     return scene.answer(**place, text=text, lines=len(lines), cut=is_cut)
 

@@ -47,10 +47,10 @@ def suggest(
 
 def _ranked(scene: Scene, words: list[str], question: str, numbers: Iterable[int]) -> list[int]:
     """Those of these nodes that fit, the best first; definitions after nodes that fit as well."""
-    wanted = list(dict.fromkeys(numbers))
-    scene.cards.read(wanted)
+    candidates = list(dict.fromkeys(numbers))
+    scene.cards.read(candidates)
     ranked = []
-    for number in wanted:
+    for number in candidates:
         card = scene.cards.get(number)
         if card is None:
             continue

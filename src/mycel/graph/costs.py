@@ -53,8 +53,8 @@ def as_units(cost: object) -> int:
 def tokens_of(element: Element) -> int:
     """About how many tokens an element takes when a model reads all of it."""
     if isinstance(element, Concept):
-        named = len(element.type) + len(element.name)
+        name_length = len(element.type) + len(element.name)
     else:
-        named = len(element.subject) + len(element.predicate) + len(element.object)
-    characters = named + len(element.attributes_json) + len(element.metadata_json)
+        name_length = len(element.subject) + len(element.predicate) + len(element.object)
+    characters = name_length + len(element.attributes_json) + len(element.metadata_json)
     return -(-characters // TOKEN_CHARACTERS)

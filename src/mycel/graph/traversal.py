@@ -181,12 +181,12 @@ class CutOff(NamedTuple):
         is_one = self.remaining == 1 and not self.more
         are, lie = ("element is", "lies") if is_one else ("elements are", "lie")
         budget = self.budget.removesuffix("s") if self.limit == 1 else self.budget
-        named = self.nearest
+        node = self.nearest
         if self.name != self.nearest:
-            named = f"{shorten(self.name)!r} ({self.nearest})"
+            node = f"{shorten(self.name)!r} ({self.nearest})"
         return (
             f"The budget of {self.limit} {budget} is used up: {count} {are} left out that {lie}"
-            f" within max_cost, the nearest {named} at a cost of {self.cost:g}."
+            f" within max_cost, the nearest {node} at a cost of {self.cost:g}."
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -377,13 +377,13 @@ def find_path(
 
 
 def _neighbours(reader: Reader, bounds: Bounds, adjacency: Adjacency | None) -> Neighbours:
-    wanted = None
+    predicates = None
     if bounds.relation_types is not None:
-        wanted = frozenset(reader.predicate_number(name) for name in bounds.relation_types)
+        predicates = frozenset(reader.predicate_number(name) for name in bounds.relation_types)
     if adjacency is not None and reader.state.is_live and bounds.visibility == ORDINARY:
-        neighbours = adjacency.neighbours(reader, bounds.direction, wanted)
+        neighbours = adjacency.neighbours(reader, bounds.direction, predicates)
     else:
-        route = Route.of(bounds.direction, wanted, symmetric_predicates(reader))
+        route = Route.of(bounds.direction, predicates, symmetric_predicates(reader))
         neighbours = StoredNeighbours(reader, route, bounds.visibility)
     if bounds.visibility.valid_at_us is None and has_lifetimes(reader):
         return ValidFirst(neighbours, reader)

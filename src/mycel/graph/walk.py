@@ -174,7 +174,7 @@ def find(
     if types is not None:
         for name in types:
             reader.type_number(name)
-    wanted = None if types is None else frozenset(types)
+    allowed = None if types is None else frozenset(types)
     number = reader.number(start)
     memories: list[Memory] = []
     distances: list[int] = []
@@ -182,7 +182,7 @@ def find(
         predicate = None if predicates is None else predicates[0]
         near = reader.neighbour_elements(number, ways_of(follow.direction)[0], predicate, FEW_LINKS)
         if len(near) < FEW_LINKS:
-            matches = {element.number: element for element in near if _is_wanted(element, wanted)}
+            matches = {element.number: element for element in near if _is_wanted(element, allowed)}
             if not near and reader.element(number) is None:
                 raise missing(start)
             memories = [Memory(element, form) for element in matches.values()][:limit]
@@ -198,7 +198,7 @@ def find(
             )
             for other, hops in reached:
                 element = elements.get(other)
-                if element is None or not _is_wanted(element, wanted):
+                if element is None or not _is_wanted(element, allowed):
                     continue
                 if len(memories) == limit:
                     return FindResult(tuple(memories), tuple(distances), more=True)
@@ -263,8 +263,8 @@ def _sizes(first: int, most: int) -> Iterator[int]:
         size = min(4 * size, most)
 
 
-def _is_wanted(element: Element, wanted: frozenset[str] | None) -> bool:
-    return wanted is None or (isinstance(element, Concept) and element.type in wanted)
+def _is_wanted(element: Element, allowed: frozenset[str] | None) -> bool:
+    return allowed is None or (isinstance(element, Concept) and element.type in allowed)
 
 
 def _name(element: Element) -> str:

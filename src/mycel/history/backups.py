@@ -199,9 +199,9 @@ def _back_up(store: Store, target: Path, *, force: bool, full: bool) -> Backup:
         apart = _parting(target, store)
         _check_earlier(target, apart, force=force)
         if not apart.ahead and not apart.behind:
-            with closing(opened(target)) as same:
-                _verify(same, same.path)
-                backup = _describe_backup(same, target, is_new=False)
+            with closing(opened(target)) as existing:
+                _verify(existing, existing.path)
+                backup = _describe_backup(existing, target, is_new=False)
             _note_verified(target)
             return backup
         if is_verified and not apart.ahead and not full:
@@ -218,10 +218,10 @@ def _copy(
     backups: list[Backup] = []
 
     def check(copy: Path) -> None:
-        with closing(opened(copy)) as made:
-            if older is None or not _is_sound(made, older):
-                _verify(made, store.path)
-            backups.append(_describe_backup(made, target, is_new=True))
+        with closing(opened(copy)) as replica:
+            if older is None or not _is_sound(replica, older):
+                _verify(replica, store.path)
+            backups.append(_describe_backup(replica, target, is_new=True))
         if is_restored:
             _set_aside(target)
 

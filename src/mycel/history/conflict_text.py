@@ -33,58 +33,58 @@ class SideRow(NamedTuple):
     """False for lines that are shown only around contested ones."""
 
 
-def summary(done: Merge) -> str:
+def summary(merge: Merge) -> str:
     """The outcome of a merge, as one sentence."""
-    names = f"{done.source} into {done.into}"
-    match done.status:
+    names = f"{merge.source} into {merge.into}"
+    match merge.status:
         case "up_to_date":
-            return f"{done.into} has everything of {done.source} already."
+            return f"{merge.into} has everything of {merge.source} already."
         case "aborted":
             return f"The merge of {names} is given up; nothing changed."
         case "clean":
             return f"{names} merges without conflicts."
         case "merged":
-            made = ", ".join(
-                f"{number} {kind}" for kind, number in done.diff.counts.items() if number
+            counts = ", ".join(
+                f"{number} {kind}" for kind, number in merge.diff.counts.items() if number
             )
-            commit = f", in commit {short(done.commit)}" if done.commit else ""
-            return f"Merged {names}{commit} ({made or 'nothing to change'})."
-    number = len(done.unresolved)
+            commit = f", in commit {short(merge.commit)}" if merge.commit else ""
+            return f"Merged {names}{commit} ({counts or 'nothing to change'})."
+    number = len(merge.unresolved)
     left = count(number, "conflict")
-    if not done.is_open:
+    if not merge.is_open:
         return f"Merging {names} would leave {left}."
     if not number:
         return f"All conflicts of merging {names} are resolved."
     return f"Merging {names} leaves {left} to decide; nothing is committed before that."
 
 
-def title(told: Mapping[str, Any]) -> str:
+def title(conflict: Mapping[str, Any]) -> str:
     """The id, the kind and the place of a conflict, on one line."""
-    return f"{told['id']} {told['kind']}: {place(told)}"
+    return f"{conflict['id']} {conflict['kind']}: {place(conflict)}"
 
 
-def side_rows(told: Mapping[str, Any]) -> list[SideRow]:
+def side_rows(conflict: Mapping[str, Any]) -> list[SideRow]:
     """The versions of a conflict: lines of a text, values of an element, or one value."""
-    if told.get("hunks"):
-        return list(_hunk_rows(told["hunks"]))
-    versions = [told.get(side) for side in SIDES]
-    whole = [version for version in versions if _is_element(version)]
-    if whole and not told.get("field"):
-        return list(_element_rows(told, versions))
-    if all(side not in told for side in SIDES):
+    if conflict.get("hunks"):
+        return list(_hunk_rows(conflict["hunks"]))
+    versions = [conflict.get(side) for side in SIDES]
+    elements = [version for version in versions if _is_element(version)]
+    if elements and not conflict.get("field"):
+        return list(_element_rows(conflict, versions))
+    if all(side not in conflict for side in SIDES):
         return []
-    texts = (text_of(told[side]) if side in told else ABSENT for side in SIDES)
+    texts = (text_of(conflict[side]) if side in conflict else ABSENT for side in SIDES)
     return [SideRow("", tuple(texts))]
 
 
-def element_lines(told: Mapping[str, Any]) -> list[str]:
+def element_lines(conflict: Mapping[str, Any]) -> list[str]:
     """The elements that a broken constraint or a definition is about, one line each."""
-    return [f"{row.get('label', '')}: {row.get('message', '')}" for row in told.get("rows", ())]
+    return [f"{row.get('label', '')}: {row.get('message', '')}" for row in conflict.get("rows", ())]
 
 
-def is_text(told: Mapping[str, Any]) -> bool:
+def is_text(conflict: Mapping[str, Any]) -> bool:
     """True if every version of the contested value is a text."""
-    versions = [told[side] for side in SIDES if side in told]
+    versions = [conflict[side] for side in SIDES if side in conflict]
     return bool(versions) and all(isinstance(version, str) for version in versions)
 
 
@@ -93,25 +93,25 @@ def text_of(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def plain_lines(told: Mapping[str, Any], *, characters_max: int) -> list[str]:
+def plain_lines(conflict: Mapping[str, Any], *, characters_max: int) -> list[str]:
     """A conflict in lines without colour: its versions below each other, long ones cut."""
-    lines = [title(told), f"  {told.get('reason', '')}"]
-    lines += [f"  - {_cut(line, characters_max)}" for line in element_lines(told)]
-    rows = [row for row in side_rows(told) if row.contested]
-    is_in_parts = bool(told.get("hunks")) and len(rows) > 1
+    lines = [title(conflict), f"  {conflict.get('reason', '')}"]
+    lines += [f"  - {_cut(line, characters_max)}" for line in element_lines(conflict)]
+    rows = [row for row in side_rows(conflict) if row.contested]
+    is_in_parts = bool(conflict.get("hunks")) and len(rows) > 1
     for at, row in enumerate(rows, 1):
         if is_in_parts:
             lines.append(f"  contested part {at} of {len(rows)}")
         if row.name:
             lines.append(f"  {row.name}")
         for side, text in zip(SIDES, row.versions, strict=True):
-            shown = _cut(text, characters_max).replace("\n", "\n    | ")
-            lines.append(f"  {side}: {shown}")
-    if told.get("resolution"):
-        lines.append(f"  resolved: {resolution_text(told['resolution'])}")
-    elif told.get("suggestion"):
-        lines.append(f"  suggestion: {told['suggestion']}")
-    if told.get("hunks") and not told.get("resolution"):
+            excerpt = _cut(text, characters_max).replace("\n", "\n    | ")
+            lines.append(f"  {side}: {excerpt}")
+    if conflict.get("resolution"):
+        lines.append(f"  resolved: {resolution_text(conflict['resolution'])}")
+    elif conflict.get("suggestion"):
+        lines.append(f"  suggestion: {conflict['suggestion']}")
+    if conflict.get("hunks") and not conflict.get("resolution"):
         given = f"a list of {len(rows)} texts, one for each part" if is_in_parts else "one text"
         lines.append(
             '  To combine the contested lines, choose "lines", with what they become as the value'
@@ -142,9 +142,9 @@ def _hunk_rows(hunks: Sequence[Mapping[str, Any]]) -> Iterator[SideRow]:
         lines = hunk.get("same", hunk.get("merged", ()))
         after = lines[:_CONTEXT_LINES] if at else ()
         before = lines[-_CONTEXT_LINES:] if at + 1 < len(hunks) else ()
-        shown = [*after, *before] if len(lines) > len(after) + len(before) else list(lines)
-        if shown:
-            text = _joined(shown)
+        part = [*after, *before] if len(lines) > len(after) + len(before) else list(lines)
+        if part:
+            text = _joined(part)
             yield SideRow("", (text, text, text), contested=False)
 
 
@@ -156,15 +156,15 @@ def _is_element(value: Any) -> bool:
     return isinstance(value, dict) and "attributes" in value
 
 
-def _element_rows(told: Mapping[str, Any], versions: Sequence[Any]) -> Iterator[SideRow]:
+def _element_rows(conflict: Mapping[str, Any], versions: Sequence[Any]) -> Iterator[SideRow]:
     """The values in which versions of an element differ."""
     flat = [dict(_flat(version)) if _is_element(version) else {} for version in versions]
-    gone = ["" if side in told else "(deleted)" for side in SIDES]
-    if "base" not in told:
-        gone[0] = ABSENT
-    if any(gone):
-        yield SideRow("element", tuple(removal or "(there)" for removal in gone))
-    there = [values for values, missing in zip(flat, gone, strict=True) if not missing]
+    removals = ["" if side in conflict else "(deleted)" for side in SIDES]
+    if "base" not in conflict:
+        removals[0] = ABSENT
+    if any(removals):
+        yield SideRow("element", tuple(removal or "(there)" for removal in removals))
+    there = [values for values, missing in zip(flat, removals, strict=True) if not missing]
     for key in sorted({key for values in there for key in values}):
         if len({values.get(key) for values in there}) > 1 or len(there) == 1:
             yield SideRow(key, tuple(values.get(key, "") for values in flat))

@@ -169,8 +169,8 @@ class History:
         with self._store.reading() as reader:
             seq = entry_at(reader, to)
             name = commits.commit_at(reader, seq)
-        said = self._defaults.message_or(message) or f"rollback to {short(name)}"
-        return self._lead_back(work, by, said, dry_run=dry_run)
+        full_message = self._defaults.message_or(message) or f"rollback to {short(name)}"
+        return self._lead_back(work, by, full_message, dry_run=dry_run)
 
     def revert(
         self, commit: Moment, *, dry_run: bool = False, by: str | None = None, message: str = ""
@@ -184,7 +184,7 @@ class History:
         """
         with self._store.reading() as reader:
             entry = commits.transaction_of(reader, max(1, entry_at(reader, commit)))
-        said = (
+        full_message = (
             self._defaults.message_or(message) or f"revert {short(entry.commit)}: {entry.message}"
         )
 
@@ -192,7 +192,7 @@ class History:
             before = state_at(tx.reader, entry.first_seq - 1)  # It may be scrubbed.
             return rollback.revert(tx, before, entry.seq)
 
-        return self._lead_back(work, by, said, dry_run=dry_run)
+        return self._lead_back(work, by, full_message, dry_run=dry_run)
 
     def _lead_back(
         self, work: Callable[[Transaction], Diff], by: str | None, message: str, *, dry_run: bool
@@ -241,8 +241,8 @@ class History:
         Raises:
             NotFound: there is no such tag.
         """
-        said = self._defaults.message_or(message) or f"untag {name}"
-        self._write(lambda tx: remove_tag(tx, name), by, said)
+        full_message = self._defaults.message_or(message) or f"untag {name}"
+        self._write(lambda tx: remove_tag(tx, name), by, full_message)
 
     def tags(self) -> dict[str, str]:
         """The commit of every tag, by name, in the order in which they were set."""
@@ -257,8 +257,8 @@ class _Named(NamedTuple):
     moment: Moment | None
 
 
-def _state_in(reader: Reader, named: _Named) -> State:
-    return LIVE if named.moment is None else state_at(reader, named.moment)
+def _state_in(reader: Reader, moment_name: _Named) -> State:
+    return LIVE if moment_name.moment is None else state_at(reader, moment_name.moment)
 
 
 def _path_list(paths: Sequence[object]) -> Sequence[object]:

@@ -186,7 +186,7 @@ class Merges:
             undo(tx, chosen(tx.reader, choice if isinstance(choice, str) else choice.id))
             return tx.position + 1  # With the row that closes it.
 
-        said = self._defaults.message_or(message) or "undo a choice of a merge"
-        seq = self._store.run(work, actor=self._defaults.actor_or(by), message=said)
+        full_message = self._defaults.message_or(message) or "undo a choice of a merge"
+        seq = self._store.run(work, actor=self._defaults.actor_or(by), message=full_message)
         with self._store.reading() as reader:
             return commits.commit_at(reader, seq)

@@ -113,10 +113,10 @@ def check_name(name: str) -> str:
     Raises:
         ConstraintViolation: it is empty, too long, or has characters that cannot be seen.
     """
-    named = name.strip()
-    if not named or len(named) > NAME_CHARACTERS_MAX or not named.isprintable():
+    text = name.strip()
+    if not text or len(text) > NAME_CHARACTERS_MAX or not text.isprintable():
         raise ConstraintViolation(
             f"A view cannot have the name {shorten(repr(name))}.",
             hint=f"Give it 1 to {NAME_CHARACTERS_MAX} printable characters.",
         )
-    return named
+    return text

@@ -115,14 +115,14 @@ def reach(
     problems = [*obstacles, *attempt(tx, goals, twins, reason="rollback").obstacles]
     if not problems:
         return
-    listed = first_few(
+    reasons = first_few(
         [f"{obstacle.element}: {obstacle.message}" for obstacle in problems], LISTED_MAX
     )
     hint = _advice(later)
     if any(obstacle.code == ImmutableTarget.code for obstacle in problems):
         hint += " A schema is changed by applying another one: db.schema.apply."
     raise ConstraintViolation(
-        "This would break, so nothing was changed:\n  " + "\n  ".join(listed),
+        "This would break, so nothing was changed:\n  " + "\n  ".join(reasons),
         hint=hint,
         data={"obstacles": [obstacle._asdict() for obstacle in problems]}
         | ({"commits": [entry.commit for entry in later]} if later else {}),
@@ -220,14 +220,17 @@ class _Steps:
 
         One that goes does so at once, if nothing is about it: its key may be that of the other one.
         """
-        wanted = {
+        goals_by_name = {
             (then.type, then.name): concept
             for concept in self._concepts
             if isinstance(then := concept.then, Concept)
         }
         for goal in self._concepts:
             now = goal.now
-            if isinstance(now, Concept) and wanted.get((now.type, now.name), goal) is not goal:
+            if (
+                isinstance(now, Concept)
+                and goals_by_name.get((now.type, now.name), goal) is not goal
+            ):
                 self._apply_steps((goal,), self._move_aside)
 
     def _move_aside(self, goal: Goal) -> None:
@@ -294,8 +297,8 @@ class _Steps:
             return
         if tx.get_concept(then.type, then.name) is not None:
             raise DuplicateExists("There is another element with this type and name.")
-        made = tx.revive_concept(then, own_metadata(then.metadata))
-        self.numbers[then.number] = tx.reader.number(made)
+        id_ = tx.revive_concept(then, own_metadata(then.metadata))
+        self.numbers[then.number] = tx.reader.number(id_)
 
     # Links.
 
@@ -338,8 +341,8 @@ class _Steps:
         if tx.get_edge(subject, then.predicate, object_) is not None:
             raise DuplicateExists("There is another link in its place.")
         content = then.attributes, own_metadata(then.metadata)
-        made = tx.put_proposition(subject, then.predicate, object_, *content, weight=then.weight)
-        self.numbers[then.number] = tx.reader.number(made)
+        id_ = tx.put_proposition(subject, then.predicate, object_, *content, weight=then.weight)
+        self.numbers[then.number] = tx.reader.number(id_)
 
     def _break_circle(self, waiting: list[Goal]) -> bool:
         """Take one link away that stands in the place of another one; it comes back as new.

@@ -44,13 +44,13 @@ def sockets_for(folder: str, db: str) -> list[str]:
     if not is_private(socket_folder()):
         return []
     if db:
-        named = [socket_of("db", os.path.abspath(db))]  # noqa: PTH100 - as above.
+        sockets = [socket_of("db", os.path.abspath(db))]  # noqa: PTH100 - as above.
     else:
-        named = []
+        sockets = []
         while True:
-            named.append(socket_of("folder", folder))
+            sockets.append(socket_of("folder", folder))
             above = os.path.dirname(folder)  # noqa: PTH120 - as above.
             if above == folder:
                 break
             folder = above
-    return [name for name in named if os.path.exists(name)]  # noqa: PTH110 - as above.
+    return [name for name in sockets if os.path.exists(name)]  # noqa: PTH110 - as above.

@@ -51,9 +51,10 @@ def _operation(endpoint: _Endpoint, errors: Schema, branch: Schema) -> Schema:
     if "{name}" in endpoint.path:
         required = {"name": "name", "in": "path", "required": True}
         parameters.append(required | {"schema": {"type": "string"}})
-    shown = {"application/json": {"schema": _BODY}}
+    response_content = {"application/json": {"schema": _BODY}}
     responses = {
-        str(status): {"description": "Done", "content": shown} for status in endpoint.statuses
+        str(status): {"description": "Done", "content": response_content}
+        for status in endpoint.statuses
     }
     words = f"{endpoint.method}{endpoint.path}".replace("/", "_").strip("{}").lower()
     payload: Schema = {

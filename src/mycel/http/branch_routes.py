@@ -69,14 +69,14 @@ def _create_branch(call: _Call) -> Told:
 
 
 def _delete_branch(call: _Call) -> Told:
-    gone = call.branches.delete(call.name, unmerged=call.given["unmerged"])
-    return 200, _branch(call, gone)
+    branch = call.branches.delete(call.name, unmerged=call.given["unmerged"])
+    return 200, _branch(call, branch)
 
 
 def _branch(call: _Call, branch: Branch) -> dict[str, Any]:
-    told = branch.to_dict()
-    del told["path"]  # Folders of the server's machine are none of the caller's business.
-    return told | {"in_use": branch.name == call.db.branch}
+    payload = branch.to_dict()
+    del payload["path"]  # Folders of the server's machine are none of the caller's business.
+    return payload | {"in_use": branch.name == call.db.branch}
 
 
 def _list_merges(call: _Call) -> Told:
@@ -102,12 +102,12 @@ def _show_merge(call: _Call) -> Told:
 
 
 def _resolve(call: _Call) -> Told:
-    done = _open_merge(call)
+    merge = _open_merge(call)
     if call.given["resolutions"]:
-        done = call.db.merges.resolve(call.given["resolutions"], merge=done.id)
-    if call.given["commit"] and not done.unresolved:
-        done = call.db.merges.commit(done.id, message=call.given["message"])
-    return _merge_response(done)
+        merge = call.db.merges.resolve(call.given["resolutions"], merge=merge.id)
+    if call.given["commit"] and not merge.unresolved:
+        merge = call.db.merges.commit(merge.id, message=call.given["message"])
+    return _merge_response(merge)
 
 
 def _abort(call: _Call) -> Told:
@@ -197,13 +197,13 @@ def branch_routes(policy: Policy, branches: OpenBranches, workers: Workers) -> l
             def run() -> tuple[int, bytes]:
                 with branches.using(branch) as db:
                     db.check_in_place()
-                    status, told = endpoint.run(_Call(db, branches, name, known))
-                return status, encode(told)  # In the thread: the answer may be large.
+                    status, payload = endpoint.run(_Call(db, branches, name, known))
+                return status, encode(payload)  # In the thread: the answer may be large.
 
-            status, told = await workers.run(request.scope, run)
+            status, body = await workers.run(request.scope, run)
         except MycelError as error:
             return refusal(error)
-        return Response(told, status, media_type=JSON)
+        return Response(body, status, media_type=JSON)
 
     by_path: dict[str, dict[str, BranchEndpoint]] = {}
     for branch_endpoint in ENDPOINTS:

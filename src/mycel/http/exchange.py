@@ -149,9 +149,9 @@ class Exchange:
         return self._take_parts()
 
     def _take_parts(self) -> bytes:
-        whole = b"".join(self._parts)
+        body = b"".join(self._parts)
         self._parts, self._waiting_size = [], 0
-        return whole
+        return body
 
     async def receive(self) -> Message:
         if not self._is_over() and not self._parts:

@@ -237,15 +237,15 @@ class Job:
             self._is_large = False
             self._answers.large.release()
 
-    def _count(self, held: int, size: int) -> None:
+    def _count(self, amount: int, size: int) -> None:
         if self._cells + size > self._answers.each_max:
             raise ResourceExhausted(
                 f"The answer is larger than {self._answers.each_max} bytes.",
                 hint="Page through it with LIMIT and CURSOR, or send fewer commands in a request.",
             )
-        if not self._answers.add(held):
+        if not self._answers.add(amount):
             raise self._answers.crowded()
-        self._held += held
+        self._held += amount
 
     # Told by the server.
 

@@ -60,19 +60,19 @@ def respond(db: Graph, body: bytes, *, readonly: bool = False) -> Response:
         if "method" in message and "id" in message:
             payload["id"] = message["id"]
         payload |= _dispatch(db, message, readonly=readonly)
-    except _GoneError as gone:
+    except _GoneError as refusal:
         return Response(
-            encode(payload | {"error": gone.error.to_dict()}), GONE_STATUS, media_type=JSON
+            encode(payload | {"error": refusal.error.to_dict()}), GONE_STATUS, media_type=JSON
         )
     except MycelError as known:
         payload["error"] = known.to_dict()
     except Exception as error:  # noqa: BLE001 - The edge: the caller gets an answer to anything.
         _log.exception("A request failed with an unexpected error.")
         payload["error"] = unexpected(error).to_dict()
-    said = payload.get("error")
-    if said is None:
+    failure = payload.get("error")
+    if failure is None:
         return Response(encode(payload), media_type=JSON)
-    return Response(encode(payload), status_of(said), retry_header(said), media_type=JSON)
+    return Response(encode(payload), status_of(failure), retry_header(failure), media_type=JSON)
 
 
 def _parse(body: bytes) -> dict[str, Any]:
@@ -158,10 +158,10 @@ def list_logs(db: Graph, params: Mapping[str, Any]) -> dict[str, Any]:
     limit = _limit(params.get("limit"))
     # One more than the limit shows that there is another page.
     entries = list(db.history.log(limit=limit + 1, before=_before(params.get("cursor")), **where))
-    told: dict[str, Any] = {"result": [entry.to_dict() for entry in entries[:limit]]}
+    payload: dict[str, Any] = {"result": [entry.to_dict() for entry in entries[:limit]]}
     if len(entries) > limit:
-        told["next_cursor"] = f"log-{entries[limit - 1].seq}"
-    return told
+        payload["next_cursor"] = f"log-{entries[limit - 1].seq}"
+    return payload
 
 
 def _limit(given: object) -> int:

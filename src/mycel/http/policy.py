@@ -119,8 +119,8 @@ class Token:
     def opens(self, authorization: str | None) -> bool:
         """True if the header of a request holds the token. Compares in constant time."""
         scheme, _, sent = (authorization or "").partition(" ")
-        same = hmac.compare_digest(_digest(sent.strip()), self._digest)
-        return same and scheme.lower() == "bearer"
+        is_equal = hmac.compare_digest(_digest(sent.strip()), self._digest)
+        return is_equal and scheme.lower() == "bearer"
 
 
 @dataclass(frozen=True, slots=True)

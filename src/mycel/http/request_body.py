@@ -55,10 +55,10 @@ class RequestBody:
         if announced.isdecimal() and int(announced) > self._limit:
             raise self._too_large()
 
-    def take(self, whole: bytes) -> None:
+    def take(self, body: bytes) -> None:
         """Take the whole body at once."""
-        self._count(len(whole))
-        self._parts = [whole]
+        self._count(len(body))
+        self._parts = [body]
 
     async def read(self) -> None:
         """Read the body as it arrives."""
@@ -100,8 +100,8 @@ class RequestBody:
         """The messages for the application: the whole body, then those of the client."""
         if self._parts is None:
             return await self._receive()
-        whole, self._parts = b"".join(self._parts), None
-        return {"type": "http.request", "body": whole, "more_body": False}
+        body, self._parts = b"".join(self._parts), None
+        return {"type": "http.request", "body": body, "more_body": False}
 
     async def _next(self) -> tuple[bytes, bool]:
         message = await self._receive()

@@ -276,9 +276,9 @@ class RequestGate:
             raise Refused(refusal(error, 400, CLOSE))
         body.check_announced(headers)
         take = scope.get(TAKE_BODY)
-        whole = None if take is None else take()
-        if whole is not None:
-            body.take(whole)
+        content = None if take is None else take()
+        if content is not None:
+            body.take(content)
             return
         with anyio.CancelScope() as reading, self._ending(reading):
             if is_public:

@@ -35,10 +35,10 @@ def mistake_in(request: h11.Request) -> tuple[MycelError, int] | None:
             return unmet, 417
     names = {name for name, _ in request.headers}
     if b"transfer-encoding" in names and b"content-length" in names:
-        both = InvalidSyntax(
+        error = InvalidSyntax(
             "The request has both Content-Length and Transfer-Encoding.", hint="Send one of them."
         )
-        return both, 400
+        return error, 400
     if sum(len(name) + len(value) for name, value in request.headers) > HEAD_BYTES_MAX:
         large = ResourceExhausted(
             f"The headers are larger than {HEAD_BYTES_MAX} bytes.", hint="Send smaller ones."
@@ -54,9 +54,9 @@ def _mistake_in_url(request: h11.Request) -> tuple[MycelError, int] | None:
     """
     scheme, separator, rest = request.target.partition(b"://")
     host = rest.partition(b"/")[0].partition(b"?")[0]
-    named = [value.lower() for name, value in request.headers if name == b"host"]
+    hosts = [value.lower() for name, value in request.headers if name == b"host"]
     path_alone = "Send the path alone, such as POST /kip."
-    if not separator or [host.lower()] != named:
+    if not separator or [host.lower()] != hosts:
         foreign = InvalidSyntax(
             "The target of the request is neither a path nor a URL of the host that it names.",
             hint=path_alone,

@@ -66,10 +66,10 @@ def _watch(reading: int, server: int, within_s: float) -> NoReturn:
             if not select.select([reading], [], [], left_s)[0]:
                 os.kill(server, signal.SIGKILL)
                 break
-            told = os.read(reading, 64)
-            if not told:
+            signals = os.read(reading, 64)
+            if not signals:
                 break
-            if deadline is None and not _STOPPING.isdisjoint(told):
+            if deadline is None and not _STOPPING.isdisjoint(signals):
                 deadline = monotonic() + within_s
         status = 0
     finally:

@@ -57,7 +57,7 @@ def listening_again(sockets: Sequence[socket.socket]) -> list[socket.socket]:
     """
     if sys.platform != "linux":
         return list(sockets)
-    made = []
+    listeners = []
     for listener in sockets:
         own = socket.socket(listener.family, listener.type, listener.proto)
         for level, name in (
@@ -71,8 +71,8 @@ def listening_again(sockets: Sequence[socket.socket]) -> list[socket.socket]:
             own.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
         own.bind(listener.getsockname())
         listener.close()
-        made.append(own)
-    return made
+        listeners.append(own)
+    return listeners
 
 
 class Supervisor:

@@ -178,9 +178,11 @@ def _links(text: str, path: str = "") -> Iterator[NoteLink]:
     seen: set[NoteLink] = set()
     for line in text.splitlines():
         for match in _LINK.finditer(line):
-            named = _RELATION.match(line)
-            is_named = named is not None and named.end() == match.start() + 2
-            relation = "_".join(named[1].split()).lower() if is_named and named else ""
+            relation_match = _RELATION.match(line)
+            is_named = relation_match is not None and relation_match.end() == match.start() + 2
+            relation = (
+                "_".join(relation_match[1].split()).lower() if is_named and relation_match else ""
+            )
             link = NoteLink(relation.replace("-", "_").strip("_") or LINKS_TO, match[1].strip())
             if link.target and link not in seen and len(seen) < LINKS_MAX:
                 seen.add(link)
@@ -198,8 +200,8 @@ def _named_file(address: str, path: str) -> str:
     name = unquote(address.partition("#")[0])
     if not posixpath.splitext(name)[1] or "://" in name or name.startswith(("/", "mailto:")):
         return ""
-    named = posixpath.normpath(posixpath.join(posixpath.dirname(path), name))
-    return "" if named.startswith("..") else named.removesuffix(".md")
+    target = posixpath.normpath(posixpath.join(posixpath.dirname(path), name))
+    return "" if target.startswith("..") else target.removesuffix(".md")
 
 
 def instruction_notes(path: Path) -> NoteItems:

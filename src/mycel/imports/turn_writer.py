@@ -105,18 +105,18 @@ class TurnWriter:
         conversations: dict[str, list[Turn]] = {}
         for turn in turns:
             conversations.setdefault(self.conversation_uri(turn.conversation), []).append(turn)
-        named = {
+        by_name = {
             f"{uri}/{segment(turn.id)}": (uri, turn)
             for uri, own in conversations.items()
             for turn in own
         }
         reader = tx.reader
-        names = [*conversations, *named]
+        names = [*conversations, *by_name]
         there = lookup.numbers_named(reader, reader.type_number(EVENT), names)
         removed = lookup.former_names(reader, [name for name in names if name not in there])
         rows: list[ConceptRow] = []
         new: dict[str, list[Turn]] = {}
-        for name, (uri, turn) in named.items():
+        for name, (uri, turn) in by_name.items():
             if name in there:
                 self.counts.known += 1
             elif name in removed or uri in removed:

@@ -35,7 +35,7 @@ def _chain(
     depth: int,
     operator: str,
     part: Callable[[KipTokens, int], ast.Condition],
-    whole: type[ast.Conjunction] | type[ast.Disjunction],
+    node_type: type[ast.Conjunction] | type[ast.Disjunction],
 ) -> ast.Condition:
     """Parts with an operator between them, or the only part."""
     texts = tokens.tokens
@@ -44,11 +44,11 @@ def _chain(
     if texts[tokens.at] != operator:
         return only_part
     parts: list[ast.Condition] = []
-    _join(parts, only_part, whole)
+    _join(parts, only_part, node_type)
     while texts[tokens.at] == operator:
         tokens.at += 1
-        _join(parts, part(tokens, depth), whole)
-    return whole(tuple(parts), span=tokens.span(first))
+        _join(parts, part(tokens, depth), node_type)
+    return node_type(tuple(parts), span=tokens.span(first))
 
 
 def _join(
@@ -97,12 +97,12 @@ def _comparison(tokens: KipTokens) -> ast.Condition:
     left = operand(tokens)
     operator = texts[tokens.at]
     if operator not in OPERATORS:
-        meant = foreign_idioms.comparison(tokens, first)
+        suggestion = foreign_idioms.comparison(tokens, first)
         raise unexpected(
-            tokens, *sorted(OPERATORS), hint=_operator_hint(tokens, first), meant=meant
+            tokens, *sorted(OPERATORS), hint=_operator_hint(tokens, first), suggestion=suggestion
         )
     if operator == "<" and tokens.text.startswith("<>", tokens.starts[tokens.at]):
-        raise unexpected(tokens, *sorted(OPERATORS), meant="Write != for not equal.")
+        raise unexpected(tokens, *sorted(OPERATORS), suggestion="Write != for not equal.")
     tokens.at += 1
     right = operand(tokens)
     if texts[tokens.at] in OPERATORS:
@@ -146,8 +146,10 @@ def _test(tokens: KipTokens) -> ast.Condition:
     name = tokens.tokens[first]
     if name not in TESTS:
         others = ("IN", "IS_NULL", "IS_NOT_NULL")
-        meant = foreign_idioms.aggregate(tokens)
-        raise unexpected(tokens, "a condition", *sorted(_TEXT_TESTS), *others, meant=meant)
+        suggestion = foreign_idioms.aggregate(tokens)
+        raise unexpected(
+            tokens, "a condition", *sorted(_TEXT_TESTS), *others, suggestion=suggestion
+        )
     tokens.at = first + 2
     subject = operand(tokens)
     if name in {"IS_NULL", "IS_NOT_NULL"}:

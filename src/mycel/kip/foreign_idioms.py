@@ -39,8 +39,8 @@ def scalar(tokens: KipTokens, at: int) -> str:
 
 def path_from(tokens: KipTokens, at: int) -> str:
     """The first variable or path from a place on, for a hint to use, or `?x`."""
-    named = (token for token in tokens.tokens[at:] if token[0] == "?" and len(token) > 1)
-    return shorten(next(named, "?x"))
+    variables = (token for token in tokens.tokens[at:] if token[0] == "?" and len(token) > 1)
+    return shorten(next(variables, "?x"))
 
 
 # WHERE.

@@ -173,8 +173,8 @@ def condition(node: ast.Condition, *, within: ast.Condition | None = None) -> st
     return f"({text})" if loose else text
 
 
-def _joined(sign: str, whole: ast.Condition, parts: Iterable[ast.Condition]) -> str:
-    return sign.join(condition(part, within=whole) for part in parts)
+def _joined(sign: str, outer: ast.Condition, parts: Iterable[ast.Condition]) -> str:
+    return sign.join(condition(part, within=outer) for part in parts)
 
 
 def _test(node: ast.Membership | ast.NullTest | ast.TextTest) -> str:

@@ -167,7 +167,7 @@ def _changes(tokens: KipTokens, target: str) -> Changes:
             tokens.at += 1
         elif texts[tokens.at] != "}":
             raise unexpected(
-                tokens, ",", "}", meant=foreign_idioms.arithmetic(tokens, tokens.at - 1)
+                tokens, ",", "}", suggestion=foreign_idioms.arithmetic(tokens, tokens.at - 1)
             )
     tokens.at += 1
     return tuple(entries.items())
@@ -183,7 +183,7 @@ def _change(tokens: KipTokens, target: str) -> ast.Change:
             "a JSON value, a placeholder",
             *_ARITY,
             hint=f"Paths belong in a function: COALESCE(?{shorten(target)}.attributes.key, 0).",
-            meant=foreign_idioms.arithmetic(tokens, tokens.at),
+            suggestion=foreign_idioms.arithmetic(tokens, tokens.at),
         )
     if token[0].isalpha() and tokens.tokens[tokens.at + 1] == "(":
         raise unexpected(tokens, "a JSON value, a placeholder", *_ARITY)
@@ -250,8 +250,8 @@ def merge(tokens: KipTokens) -> ast.MergeConcept:
     """`MERGE CONCEPT ?source INTO ?target WHERE { … }`."""
     first = tokens.at
     tokens.at = first + 1
-    if meant := foreign_idioms.creation(tokens):
-        raise unexpected(tokens, "CONCEPT", meant=meant)
+    if suggestion := foreign_idioms.creation(tokens):
+        raise unexpected(tokens, "CONCEPT", suggestion=suggestion)
     expect(tokens, "CONCEPT", hint=_MERGE)
     source = values.variable(tokens, hint=_MERGE)
     expect(tokens, "INTO", hint=_MERGE)

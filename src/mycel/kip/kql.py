@@ -69,7 +69,7 @@ def expression(tokens: KipTokens) -> ast.Expression:
             tokens,
             "a variable or path such as `?x.name`",
             *sorted(AGGREGATES),
-            meant=_bare_word(tokens),
+            suggestion=_bare_word(tokens),
             hint=_expression_hint(tokens),
         )
     tokens.at = first + 1

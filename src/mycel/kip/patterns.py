@@ -37,15 +37,17 @@ def matcher(tokens: KipTokens, *, exact: bool = False) -> ast.ConceptMatcher:
             raise _no_matcher_key(tokens, token, opened, exact=exact)
         tokens.at += 2
         if texts[tokens.at][0] in "?[":
-            meant = foreign_idioms.matcher_choice(tokens, opened, token)
-            raise unexpected(tokens, f"the {token} in double quotes, or a placeholder", meant=meant)
+            suggestion = foreign_idioms.matcher_choice(tokens, opened, token)
+            raise unexpected(
+                tokens, f"the {token} in double quotes, or a placeholder", suggestion=suggestion
+            )
         fields[token] = values.text(tokens, f"the {token}")
         key, token = token, texts[tokens.at]
         if token == ",":
             tokens.at += 1
         elif token != "}":
-            meant = foreign_idioms.matcher_choice(tokens, opened, key)
-            raise unexpected(tokens, ",", "}", meant=meant)
+            suggestion = foreign_idioms.matcher_choice(tokens, opened, key)
+            raise unexpected(tokens, ",", "}", suggestion=suggestion)
     tokens.at += 1
     concept_matcher = ast.ConceptMatcher(**fields, span=tokens.span(opened))
     if fields.keys() != {"type", "name"}:
@@ -56,11 +58,11 @@ def matcher(tokens: KipTokens, *, exact: bool = False) -> ast.ConceptMatcher:
 def _check_matcher(
     tokens: KipTokens, node: ast.ConceptMatcher, opened: int, *, exact: bool
 ) -> None:
-    named = node.type is not None and node.name is not None
+    has_both = node.type is not None and node.name is not None
     something = node.type is not None or node.name is not None
     if node.id is not None and something:
         problem = "An id is enough: type and name cannot be given with it."
-    elif node.id is not None or named or (something and not exact):
+    elif node.id is not None or has_both or (something and not exact):
         return
     elif something:
         problem = "This matcher does not say which concept is meant."
@@ -111,11 +113,11 @@ def link(tokens: KipTokens, depth: int, *, exact: bool = False) -> ast.LinkPatte
         identity = values.text(tokens, "the id")
         expect(tokens, ")", hint='A link is given by its id alone: `(id: "P:…")`.')
         return ast.LinkById(identity, span=tokens.span(opened))
-    if meant := foreign_idioms.concept_in_parentheses(tokens, opened):
-        raise unexpected(tokens, "a variable, `{` or `(` as the subject", meant=meant)
-    if texts[opened + 2] in {")", ":"} and (meant := foreign_idioms.arrow(tokens, opened)):
+    if suggestion := foreign_idioms.concept_in_parentheses(tokens, opened):
+        raise unexpected(tokens, "a variable, `{` or `(` as the subject", suggestion=suggestion)
+    if texts[opened + 2] in {")", ":"} and (suggestion := foreign_idioms.arrow(tokens, opened)):
         tokens.at += texts[opened + 1][0] == "?"
-        raise unexpected(tokens, 'a link such as `(?a, "p", ?b)`', meant=meant)
+        raise unexpected(tokens, 'a link such as `(?a, "p", ?b)`', suggestion=suggestion)
     subject = endpoint(tokens, depth, "subject", exact=exact)
     _comma(tokens, "subject")
     predicate = values.text(tokens, "a predicate") if exact else _predicate(tokens)
@@ -131,7 +133,7 @@ def _comma(tokens: KipTokens, after: str, *, exact: bool = True) -> None:
             tokens,
             f"`,` after the {after}",
             hint=_comma_hint(tokens, after),
-            meant=None if after == "subject" else _hops_meant(tokens, exact=exact),
+            suggestion=None if after == "subject" else _hops_meant(tokens, exact=exact),
         )
     tokens.at += 1
 
@@ -228,8 +230,8 @@ def _hops(tokens: KipTokens) -> tuple[int, int | None]:
         tokens.at += 1
         maximum = None if texts[tokens.at] == "}" else _bound(tokens, opened)
     if texts[tokens.at] != "}":
-        meant = foreign_idioms.hop_range(tokens, opened)
-        raise unexpected(tokens, ",", "}", hint=_HOPS, meant=meant)
+        suggestion = foreign_idioms.hop_range(tokens, opened)
+        raise unexpected(tokens, ",", "}", hint=_HOPS, suggestion=suggestion)
     tokens.at += 1
     if maximum is not None and minimum > maximum:
         raise fail(
@@ -245,8 +247,8 @@ def _hops(tokens: KipTokens) -> tuple[int, int | None]:
 def _bound(tokens: KipTokens, opened: int) -> int:
     token = tokens.tokens[tokens.at]
     if not (token.isascii() and token.isdigit()):
-        meant = foreign_idioms.hop_range(tokens, opened)
-        raise unexpected(tokens, "a number of hops", hint=_HOPS, meant=meant)
+        suggestion = foreign_idioms.hop_range(tokens, opened)
+        raise unexpected(tokens, "a number of hops", hint=_HOPS, suggestion=suggestion)
     value = values.number_at(tokens, tokens.at)
     if not isinstance(value, int) or value > HOP_BOUND_MAX:
         raise fail(

@@ -79,19 +79,19 @@ def separated(tokens: KipTokens, sign: str, read: Callable[[KipTokens], T]) -> t
 
 
 def unexpected(
-    tokens: KipTokens, *expected: str, hint: str | None = None, meant: str | None = None
+    tokens: KipTokens, *expected: str, hint: str | None = None, suggestion: str | None = None
 ) -> MycelError:
     """The error for a next token that is none of those expected.
 
     `expected` are keywords and signs, which may be misspelt, and phrases (with a space in them).
-    `hint` is used unless the token itself tells more; `meant`, where the parser has recognised what
-    was meant, is used in any case.
+    `hint` is used unless the token itself tells more; `suggestion`, given where the parser has
+    recognised what was meant, is always used.
     """
     token = tokens.tokens[tokens.at]
     if token[0] == '"' and is_broken(token):
         return broken_string(InvalidSyntax, tokens, tokens.at)
     advice = (
-        meant
+        suggestion
         or subscript(tokens)
         or _about_character(tokens, token)
         or about_end(tokens, token)

@@ -36,17 +36,17 @@ def trailing(tokens: KipTokens, command: ast.Command) -> MycelError:
     token = tokens.tokens[tokens.at]
     inner = command.command if isinstance(command, ast.Explain) else command
     word, possible = token.upper(), _modifiers(inner)
-    meant = None
+    suggestion = None
     if isinstance(inner, ast.Traverse):
-        meant = BOUNDS.get(word)
+        suggestion = BOUNDS.get(word)
     elif isinstance(inner, ast.Search) and word in {"IN", "FROM", "OF", "ON", "FOR"}:
-        meant = _search(tokens, inner, "TYPE")
+        suggestion = _search(tokens, inner, "TYPE")
     elif token == "," and tokens.tokens[tokens.at - 2] == "LIMIT":
-        meant = WORDS["OFFSET"]
+        suggestion = WORDS["OFFSET"]
     elif word in _CLAUSES and (token == word or word not in possible):
-        meant = _instead(tokens, inner, word)
+        suggestion = _instead(tokens, inner, word)
     hint = _ONE_BY_ONE if token in STATEMENTS else None
-    return unexpected(tokens, "the end of the command", *possible, hint=hint, meant=meant)
+    return unexpected(tokens, "the end of the command", *possible, hint=hint, suggestion=suggestion)
 
 
 def _instead(tokens: KipTokens, command: ast.Command, token: str) -> str | None:

@@ -192,7 +192,7 @@ def _not_closed(
             length=2,
         )
     if token == "WITH" and part == "METADATA":
-        return unexpected(tokens, *(("SET",) if left else ()), "}", meant=_METADATA)
+        return unexpected(tokens, *(("SET",) if left else ()), "}", suggestion=_METADATA)
     version = ("EXPECT",) if is_first and left == known else ()
     also = ("SET",) if left else ()
     return unexpected(tokens, *version, *also, "}", hint=misplaced(tokens, _order(known)))

@@ -89,7 +89,7 @@ def _bound(tokens: KipTokens, depth: int) -> ast.ConceptClause | ast.LinkClause:
         tokens,
         "{",
         "(",
-        meant=foreign_idioms.triple(tokens, label),
+        suggestion=foreign_idioms.triple(tokens, label),
         hint=f'Say what the variable is: {label} {{type: "…"}} for a concept, or '
         f'{label} (?s, "…", ?o) for a link.',
     )
@@ -104,7 +104,7 @@ def _bare_condition(tokens: KipTokens) -> Exception:
     hint = f"Conditions belong in a filter: {test}."
     if field in {"type", "name"} and operator in {"==", "="}:
         hint = f"Write {shorten(variable)} {{{field}: {value}}}, or {test}."
-    return unexpected(tokens, "a clause", "FILTER", meant=hint)
+    return unexpected(tokens, "a clause", "FILTER", suggestion=hint)
 
 
 def _filter(tokens: KipTokens, depth: int) -> ast.Filter:
@@ -144,7 +144,7 @@ def _no_clause(tokens: KipTokens) -> Exception:
         if hint is None and token not in KEYWORDS and tokens.tokens[tokens.at + 1] in {"{", "("}:
             hint = f"A variable is written ?{shorten(token)}."
     expected = ("a clause", "FILTER", "NOT", "OPTIONAL", "UNION", "}")
-    return unexpected(tokens, *expected, hint=hint, meant=foreign_idioms.junction(tokens))
+    return unexpected(tokens, *expected, hint=hint, suggestion=foreign_idioms.junction(tokens))
 
 
 # Modifiers.

@@ -114,17 +114,17 @@ class ActiveContext:
         followed when they move. Returns the evicted URIs.
         """
         known = ids or {}
-        wanted = {uri: (tokens, why) for uri, tokens, why in reversed(list(nodes))}
+        by_uri = {uri: (tokens, why) for uri, tokens, why in reversed(list(nodes))}
         with self._lock:
-            for uri, (tokens, why) in wanted.items():
+            for uri, (tokens, why) in by_uri.items():
                 self._loaded[uri] = LoadedNode(uri, tokens, why, known.get(uri, ""))
                 self._loaded.move_to_end(uri)
-            gone = []
+            uris = []
             while len(self._loaded) > self.size_max:
                 uri, _ = self._loaded.popitem(last=False)
                 self._evict(uri, f"least recently used of more than {self.size_max}")
-                gone.append(uri)
-        return tuple(gone)
+                uris.append(uri)
+        return tuple(uris)
 
     def touch(self, uri: str) -> bool:
         """Use a node again. False if it is not loaded."""

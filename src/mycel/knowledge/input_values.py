@@ -23,12 +23,12 @@ def uri_list(uris: Iterable[str]) -> list[str]:
         raise InvalidValueType(
             f"A list of URIs is needed, not {kind_of(uris)}.", hint="Put a single one into a list."
         )
-    wanted = list(islice(uris, PAGE_MAX + 1))
-    if len(wanted) > PAGE_MAX:
+    refs = list(islice(uris, PAGE_MAX + 1))
+    if len(refs) > PAGE_MAX:
         raise ConstraintViolation(
             f"More than {PAGE_MAX:,} URIs at once are too many.", hint="Pass them in several calls."
         )
-    return wanted
+    return refs
 
 
 def page_limit(limit: int) -> int:
@@ -42,7 +42,7 @@ def page_limit(limit: int) -> int:
 def drafts(given: Iterable[Any], kind: type[Draft], **defaults: str) -> tuple[Draft, ...]:
     """Nodes or relations to write, from values of their class or objects with its fields."""
     fields = tuple(kind.__dataclass_fields__)
-    listed = f"Its fields are {', '.join(fields)}."
+    field_list = f"Its fields are {', '.join(fields)}."
     if isinstance(given, str | Mapping) or not isinstance(given, Iterable):
         raise InvalidValueType(
             f"A list is needed, not {kind_of(given)}.",
@@ -61,7 +61,7 @@ def drafts(given: Iterable[Any], kind: type[Draft], **defaults: str) -> tuple[Dr
         if not isinstance(draft, Mapping):
             raise InvalidValueType(
                 f"A {kind.__name__} must be an object, not {kind_of(draft)}.",
-                hint=listed,
+                hint=field_list,
                 data={"row": row},
             )
         values = defaults | dict(draft)
@@ -69,13 +69,15 @@ def drafts(given: Iterable[Any], kind: type[Draft], **defaults: str) -> tuple[Dr
         if unknown is not None:
             raise ConstraintViolation(
                 f"A {kind.__name__} has no field {shorten(repr(unknown))}.",
-                hint=f"{did_you_mean(str(unknown), list(fields))} {listed}".strip(),
+                hint=f"{did_you_mean(str(unknown), list(fields))} {field_list}".strip(),
                 data={"row": row},
             )
         absent = [field for field in _REQUIRED if field in fields and field not in values]
         if absent:
             raise ConstraintViolation(
-                f"A {kind.__name__} needs {' and '.join(absent)}.", hint=listed, data={"row": row}
+                f"A {kind.__name__} needs {' and '.join(absent)}.",
+                hint=field_list,
+                data={"row": row},
             )
         read.append(kind(**values))
     return tuple(read)

@@ -223,7 +223,7 @@ class Knowledge(KnowledgeView):
         URI that never named a node has an error for an outcome; the others have the resolved URI.
         Any other error is raised, and nothing is removed.
         """
-        wanted = uri_list(uris)
+        refs = uri_list(uris)
         single = [(self.uri(source), name, self.uri(end)) for source, name, end in relations]
         called: list[str] = []
 
@@ -250,7 +250,7 @@ class Knowledge(KnowledgeView):
             names = iter(called)
             deleted = (
                 ref if ref.result is None else replace(ref, uri=next(names))
-                for ref in self._map_refs(wanted, delete)
+                for ref in self._map_refs(refs, delete)
             )
             return (*deleted, *unlinked)
 
@@ -371,22 +371,22 @@ class Knowledge(KnowledgeView):
             remembered, warnings=(*remembered.warnings, *doubtful, *warnings, *contested, *close)
         )
 
-    def _close_to_others(self, made: Remembered) -> list[str]:
+    def _close_to_others(self, outcome: Remembered) -> list[str]:
         """Warnings about new nodes that may be known already, for the first of them."""
-        new = [ids.parse_id(node.id) for node in made.nodes if node.created][:CHECKED_MAX]
+        new = [ids.parse_id(node.id) for node in outcome.nodes if node.created][:CHECKED_MAX]
         if not new:
             return []
         # The write is done, and a warning is not worth an error.
         with suppress(MycelError), self._checks.spending() as is_affordable:
             if is_affordable:
-                return self._known_already(new, made)
+                return self._known_already(new, outcome)
         return []
 
-    def _known_already(self, new: Sequence[int], made: Remembered) -> list[str]:
+    def _known_already(self, new: Sequence[int], outcome: Remembered) -> list[str]:
         with self._reading() as reader:
             is_behind = len(pending_concepts(reader)) > PENDING_MAX
         with self._reading(words=is_behind) as reader:
-            numbers = [ids.parse_id(relation.id) for relation in made.relations[:RELATED_MAX]]
+            numbers = [ids.parse_id(relation.id) for relation in outcome.relations[:RELATED_MAX]]
             links = map(reader.proposition, numbers)
             related = {end for link in links if link is not None for end in link.ends}
             formers = former_bearers(reader, new)

@@ -217,12 +217,12 @@ class KnowledgeView:
         Writes in the block are not visible there.
         """
         with self._reading() as reader:
-            held = self.with_context(self.context)
-            held._reader = reader
+            view = self.with_context(self.context)
+            view._reader = reader
             try:
-                yield held
+                yield view
             finally:
-                held._reader = None
+                view._reader = None
 
     def _reading(self, *, words: bool = False) -> AbstractContextManager[Reader]:
         if self._reader is not None:
@@ -299,9 +299,9 @@ class KnowledgeView:
         self, uris: Iterable[str], *, content: bool = True
     ) -> tuple[NodeOutcome[Node], ...]:
         """An outcome for each URI, in order: its node, or an error. All are of one moment."""
-        wanted = uri_list(uris)
+        refs = uri_list(uris)
         with self._reading() as reader:
-            return self._map_refs(wanted, partial(self._node, reader, content=content))
+            return self._map_refs(refs, partial(self._node, reader, content=content))
 
     def concepts(
         self, *, without: Collection[str] = (), limit: int = PAGE_DEFAULT, cursor: str | None = None

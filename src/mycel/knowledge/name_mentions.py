@@ -85,13 +85,13 @@ def find_words(source: bytes, names: Collection[str]) -> list[tuple[int, int]]:
     # A search for plain bytes is many times faster than a pattern that looks behind.
     places: list[tuple[int, int]] = []
     for name in names:
-        wanted = name.encode()
-        at = source.find(wanted) if wanted else -1
+        word = name.encode()
+        at = source.find(word) if word else -1
         while at >= 0:
-            end = at + len(wanted)
+            end = at + len(word)
             if source[end : end + 1] not in _PART and source[at - 1 : at] not in _PART:
                 places.append((at, end))
-            at = source.find(wanted, end)
+            at = source.find(word, end)
     return sorted(places)
 
 

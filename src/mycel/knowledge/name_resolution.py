@@ -86,10 +86,10 @@ def locate(reader: Reader, uri: Uri, *, at_home: bool = False) -> Located:
         return Located(concept, None)
     resolved = resolve_all(reader, (uri,), at_home=at_home).get(uri)
     there = None if resolved is None else find(reader, resolved.uri)
-    meant = None if there is None else reader.concept(there.number)
-    if resolved is None or meant is None:
+    target = None if there is None else reader.concept(there.number)
+    if resolved is None or target is None:
         raise not_found(reader, uri, linked=concept is not None)
-    return Located(meant, resolved.hint)
+    return Located(target, resolved.hint)
 
 
 def locate_all(reader: Reader, uri: Uri) -> list[Concept]:
@@ -169,8 +169,8 @@ def name_line(resolved: Mapping[Uri, Resolved | Located]) -> list[str]:
     return [f"{RESOLVED_NAMES}{', '.join(first_few(names, NAMES_SHOWN))}."] if names else []
 
 
-def _present_uri(meant: Resolved | Located) -> str:
-    return element_uri(meant.concept) if isinstance(meant, Located) else meant.uri.text
+def _present_uri(node: Resolved | Located) -> str:
+    return element_uri(node.concept) if isinstance(node, Located) else node.uri.text
 
 
 def _by_names(
@@ -222,14 +222,14 @@ def _by_former_names(
     for uri, end in ends.items():
         bearers: dict[int, Concept] = {}
         moved: set[int] = set()
-        for former, meant in present.items():
+        for former, node in present.items():
             if former.workspace == uri.workspace and former.text.endswith(end):
-                bearer = node_at(reader, meant.uri)
+                bearer = node_at(reader, node.uri)
                 if bearer.number in others.get(uri, ()):
                     continue
                 if not (at_home and is_elsewhere(bearer, uri.workspace)):
                     bearers[bearer.number] = bearer
-                    moved |= set() if meant.is_merged else {bearer.number}
+                    moved |= set() if node.is_merged else {bearer.number}
         if len(bearers) == 1:
             ((number, bearer),) = bearers.items()
             how = "is the former name of" if moved else "was merged into"
@@ -338,13 +338,13 @@ def closest(reader: Reader, uri: Uri) -> list[str]:
         if name != uri.text
     )
     paths = {name.removeprefix(root).casefold(): name for name in known}
-    wanted = uri.text.removeprefix(root).casefold()
-    folder, _, last = wanted.rpartition("/")
+    text = uri.text.removeprefix(root).casefold()
+    folder, _, last = text.rpartition("/")
     siblings = {
         path.removeprefix(f"{folder}/"): path for path in paths if path.startswith(f"{folder}/")
     }
     near = [siblings[end] for end in get_close_matches(last, siblings, n=SUGGESTIONS_MAX)]
-    far = get_close_matches(wanted, paths, n=SUGGESTIONS_MAX, cutoff=TYPO_SIMILARITY)
+    far = get_close_matches(text, paths, n=SUGGESTIONS_MAX, cutoff=TYPO_SIMILARITY)
     close = (
         *_namesakes(reader, uri),
         *(paths[path] for path in near),

@@ -45,10 +45,12 @@ def merge_nodes(tx: Transaction, uri: Uri, into: Uri) -> MergedNode:
     """
     located = {node_uri: locate(tx.reader, node_uri, at_home=True) for node_uri in (uri, into)}
     source, target = located[uri].concept, located[into].concept
-    merged, kept = element_uri(source), element_uri(target)
+    merged, target_uri = element_uri(source), element_uri(target)
     if source.number == target.number:
-        done = f"{uri.text} is {kept} already; nothing changed."
-        return MergedNode(kept, target.id, merged, version=target.version, warnings=(done,))
+        warning = f"{uri.text} is {target_uri} already; nothing changed."
+        return MergedNode(
+            target_uri, target.id, merged, version=target.version, warnings=(warning,)
+        )
     _check(source, target)
     counts = merge_concepts(tx, source, target)
     united = _united(tx, source, target)
@@ -56,7 +58,7 @@ def merge_nodes(tx: Transaction, uri: Uri, into: Uri) -> MergedNode:
     tx.update(target.id, attributes=united, metadata=metadata)
     after = tx.reader.concept(target.number) or target
     return MergedNode(
-        kept,
+        target_uri,
         target.id,
         merged,
         changed=True,
@@ -146,8 +148,8 @@ def _conflicts(source: Concept, target: Concept, united: JsonObject) -> list[str
     for key, value in source.metadata.items():
         is_kept = key.startswith("_") or _missing_metadata(source, target).get(key) is not None
         if not is_kept and target.metadata.get(key) != value:
-            shown = shorten(_text_of(value), VALUE_CHARACTERS)
-            warnings.append(f"Its {key} in the metadata was {shown}; it is not taken over.")
+            text = shorten(_text_of(value), VALUE_CHARACTERS)
+            warnings.append(f"Its {key} in the metadata was {text}; it is not taken over.")
     return sorted(warnings)
 
 

@@ -93,13 +93,13 @@ def _clear_the_way(tx: Transaction, moving: Mapping[Concept, Uri]) -> None:
         for text, match in find_all(reader, set(moving.values())).items()
         if match.number not in leaving
     }
-    taken = [text for text, match in there.items() if not match.is_missing]
-    if taken:
-        named = ", ".join(shorten(text, 200) for text in taken[:DUPLICATES_NAMED])
+    duplicates = [text for text, match in there.items() if not match.is_missing]
+    if duplicates:
+        listing = ", ".join(shorten(text, 200) for text in duplicates[:DUPLICATES_NAMED])
         raise DuplicateExists(
-            f"There is already a node {named}.",
+            f"There is already a node {listing}.",
             hint="Choose another URI, or delete that node first.",
-            data={"uris": taken[:DUPLICATES_NAMED]},
+            data={"uris": duplicates[:DUPLICATES_NAMED]},
         )
     for concept, to in moving.items():
         placeholder = there.get(to.text)

@@ -131,14 +131,14 @@ def with_uris(reader: Reader, traversal: graph.Traversal) -> NodeTraversal:
     """A traversal of the graph as one of nodes."""
     # Every element on a path was reached before.
     uris = {node.element.id: element_uri(node.element) for node in traversal.nodes}
-    shown = [
+    elements = [
         as_node(node.element)
         if isinstance(node.element, Concept)
         else as_relation(reader, node.element)
         for node in traversal.nodes
     ]
     nodes = []
-    marked = with_marks(reader, shown)
+    marked = with_marks(reader, elements)
     for reached, node in zip(traversal.nodes, marked, strict=True):
         path = tuple(
             RelationStep(s.relation, s.weight, s.direction, uris[s.node]) for s in reached.path

@@ -126,9 +126,9 @@ class Page(Sequence[Item_co], Generic[Item_co]):
 
     def to_dict(self) -> JsonObject:
         """The value as JSON; `next_cursor` only if there is more."""
-        shown = [item.to_dict() if isinstance(item, _Value) else item for item in self.items]
+        items = [item.to_dict() if isinstance(item, _Value) else item for item in self.items]
         more = {} if self.next_cursor is None else {"next_cursor": self.next_cursor}
-        return {"items": shown} | more
+        return {"items": items} | more
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,7 +73,7 @@ def put_nodes(
 ) -> tuple[list[Written], list[str]]:
     """Add new nodes, and merge values into those that exist. Returns results and warnings."""
     read = [_read(draft, uri) for draft, uri in zip(drafts, uris, strict=True)]
-    told: list[str] = []
+    warnings: list[str] = []
     matches = find_all(tx.reader, uris)
     for uri in uris:
         if uri.is_kip and uri.text not in matches:
@@ -84,7 +84,7 @@ def put_nodes(
             fresh.setdefault(draft.uri.text, draft)
     _check_files(tx.reader, list(fresh.values()))
     for name in dict.fromkeys(_type_of(draft) for draft in fresh.values()):
-        told += require_type(tx, name)
+        warnings += require_type(tx, name)
     rows = [
         ConceptRow(
             _type_of(draft),
@@ -94,16 +94,16 @@ def put_nodes(
         )
         for draft in fresh.values()
     ]
-    made = dict(zip(fresh, tx.put_concepts(rows), strict=True))
+    new_ids = dict(zip(fresh, tx.put_concepts(rows), strict=True))
     written = []
     for draft in read:
         text = draft.uri.text
-        if text in made and fresh.pop(text, None) is not None:
-            written.append(Written(text, made[text], created=True, changed=True))
+        if text in new_ids and fresh.pop(text, None) is not None:
+            written.append(Written(text, new_ids[text], created=True, changed=True))
             continue
-        number = ids.parse_id(made[text]) if text in made else matches[text].number
-        written.append(_put_again(tx, number, draft, merge=merge, told=told))
-    return written, told
+        number = ids.parse_id(new_ids[text]) if text in new_ids else matches[text].number
+        written.append(_put_again(tx, number, draft, merge=merge, warnings=warnings))
+    return written, warnings
 
 
 def _read(draft: NewNode, uri: Uri) -> _Draft:
@@ -138,7 +138,7 @@ def _draft_attributes(type_name: str, draft: _Draft) -> JsonObject:
 
 
 def _put_again(
-    tx: Transaction, number: int, draft: _Draft, *, merge: bool, told: list[str]
+    tx: Transaction, number: int, draft: _Draft, *, merge: bool, warnings: list[str]
 ) -> Written:
     """Write a node that exists, if only as a placeholder."""
     before = tx.reader.concept(number)
@@ -158,7 +158,7 @@ def _put_again(
             data={"uri": uri, "id": before.id, "version": before.version},
         )
     if type_name != before.type:
-        told += require_type(tx, type_name)
+        warnings += require_type(tx, type_name)
         tx.move(before.id, type_name=type_name)
     tx.update(before.id, attributes=attributes, metadata=draft.metadata)
     after = tx.reader.concept(number)
@@ -179,11 +179,11 @@ def _read_before(uri: str, there: JsonObject, draft: _Draft) -> ConstraintViolat
     what = there.get("node_type") or there.get("kind") or "file"
     text = str(draft.attributes.get(CONTENT, ""))
     path = note_path(str(draft.attributes.get(NAME, "")) or title_of(text) or draft.uri.path)
-    shown = shorten(uri, 200)
+    short_uri = shorten(uri, 200)
     return ConstraintViolation(
-        f"{shown} is a {what} that was read from the project, not a note.",
-        hint=f"Write the note under {path}, with a relation about {shown}. To change the node of"
-        f" the {what} itself, update it.",
+        f"{short_uri} is a {what} that was read from the project, not a note.",
+        hint=f"Write the note under {path}, with a relation about {short_uri}. To change the node"
+        f" of the {what} itself, update it.",
         data={"uri": uri, "suggestion": path},
     )
 
@@ -237,7 +237,7 @@ class NodeChanges(NamedTuple):
 def update_node(tx: Transaction, uri: Uri, changes: NodeChanges) -> tuple[Written, list[str]]:
     """Change a node that exists."""
     located = locate(tx.reader, uri, at_home=True)
-    before, told = located.concept, name_line({uri: located})
+    before, warnings = located.concept, name_line({uri: located})
     content = changes.content
     if changes.append is not None:
         if content is not None:
@@ -247,20 +247,20 @@ def update_node(tx: Transaction, uri: Uri, changes: NodeChanges) -> tuple[Writte
             )
         content = _appended(as_node(before).content, _text("append", changes.append))
         if content is None:
-            told.append("The content ends with this already; nothing was appended.")
+            warnings.append("The content ends with this already; nothing was appended.")
     draft = _read(
         NewNode(uri.text, changes.name, content, None, changes.properties, changes.metadata), uri
     )
     drop, absent = _divided(changes.drop, before.attributes.keys() - {STAMP})
     if absent:
-        told.append(f"There was nothing to drop under {', '.join(map(repr, absent))}.")
+        warnings.append(f"There was nothing to drop under {', '.join(map(repr, absent))}.")
     attributes, expected = (
         _draft_attributes(changes.type or before.type, draft),
         changes.expect_version,
     )
     if changes.type is not None and changes.type != before.type:
         tx.update(before.id, expect_version=expected)  # Only checks the version.
-        told += _change_type(tx, before, changes.type, attributes, drop)
+        warnings += _change_type(tx, before, changes.type, attributes, drop)
         drop, expected = [], None
     tx.update(
         before.id,
@@ -271,7 +271,7 @@ def update_node(tx: Transaction, uri: Uri, changes: NodeChanges) -> tuple[Writte
     )
     after = tx.reader.concept(before.number) or before
     changed = after.version != before.version
-    return Written(element_uri(after), before.id, False, changed, after.version), told
+    return Written(element_uri(after), before.id, False, changed, after.version), warnings
 
 
 def _change_type(
@@ -293,29 +293,27 @@ def _change_type(
             f"{type_name} is the type of placeholders for nodes that do not exist.",
             hint="Choose another type, or remove the node.",
         )
-    kept = {key: value for key, value in before.attributes.items() if key not in drop}
-    if type_name == RESOURCE and {NAME, CONTENT} & kept.keys():
+    rest = {key: value for key, value in before.attributes.items() if key not in drop}
+    if type_name == RESOURCE and {NAME, CONTENT} & rest.keys():
         raise ConstraintViolation(
             f"{shorten(element_uri(before), 200)} has a name or content, and a resource has none.",
             hint="Drop name and content first, or put them into other properties.",
         )
     warnings = require_type(tx, type_name)
-    tx.move(before.id, type_name=type_name, attributes=kept | attributes)
+    tx.move(before.id, type_name=type_name, attributes=rest | attributes)
     return warnings
 
 
 def _divided(names: object, there: Collection[str]) -> tuple[list[str], list[str]]:
     """Names of properties, divided into those that exist and those that do not."""
-    listed = [names] if isinstance(names, str) else names
-    if not isinstance(listed, Iterable) or isinstance(listed, Mapping):
+    value = [names] if isinstance(names, str) else names
+    if not isinstance(value, Iterable) or isinstance(value, Mapping):
         raise InvalidValueType(f"drop must be a list of names, not {kind_of(names)}.")
-    wanted = list(listed)
-    for name in wanted:
+    keys = list(value)
+    for name in keys:
         if not isinstance(name, str):
             raise InvalidValueType(f"drop holds {kind_of(name)}, which is no name of a property.")
-    return [name for name in wanted if name in there], [
-        name for name in wanted if name not in there
-    ]
+    return [name for name in keys if name in there], [name for name in keys if name not in there]
 
 
 def _appended(content: str | None, more: str) -> str | None:

@@ -51,15 +51,15 @@ class Recalled:
 
 def written_hits(sought: Callable[..., list[ElementHit]], limit: int) -> list[ElementHit]:
     """The best hits that are more than placeholders, of a search that takes a `limit`."""
-    wanted = limit
+    most = limit
     while True:
-        element_hits = sought(limit=wanted)
+        element_hits = sought(limit=most)
         hits = [
             element_hit for element_hit in element_hits if not is_placeholder(element_hit.element)
         ]
-        if len(hits) >= limit or len(element_hits) < wanted:
+        if len(hits) >= limit or len(element_hits) < most:
             return hits[:limit]
-        wanted *= 2  # Placeholders took places.
+        most *= 2  # Placeholders took places.
 
 
 def as_hits(reader: Reader, hits: Sequence[ElementHit], question: str) -> list[Hit]:

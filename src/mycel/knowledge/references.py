@@ -243,10 +243,10 @@ class _Sorter:
         """Names that imports of any file give to the symbols."""
 
     def sort(self, files: Iterable[MentioningFile]) -> None:
-        listed = list(files)
-        self._files = {file.uri for file in listed}
+        batch = list(files)
+        self._files = {file.uri for file in batch}
         spans = self._spans(self._files)
-        for mentioning_file in listed:
+        for mentioning_file in batch:
             self._sort_file(mentioning_file, spans.get(mentioning_file.uri, []))
 
     def _spans(self, uris: Iterable[str]) -> dict[str, list[StoredSpan]]:
@@ -273,16 +273,16 @@ class _Sorter:
         self._renames.update(aliases)
         words = {*self._names, *(alias for alias in aliases if len(alias) >= ALIAS_CHARACTERS_MIN)}
         lines = code.split(b"\n")
-        wanted = _numbers(code, words)
-        around = {number: _innermost(spans, number) for number in wanted}
+        line_numbers = _numbers(code, words)
+        around = {number: _innermost(spans, number) for number in line_numbers}
         own = {target.uri for target in self._targets}
         defining = {
-            _first_line(span, wanted): span.name in own
+            _first_line(span, line_numbers): span.name in own
             for span in spans
             if _last(span.name) in self._names
         }
         within = defaultdict(list)
-        for number in wanted:
+        for number in line_numbers:
             if number in defining:
                 if not defining[number]:
                     self._put("other", file.uri, texts, number)

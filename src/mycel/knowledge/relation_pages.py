@@ -57,10 +57,10 @@ def links_page(
         for way in ways if last is None else ways[ways.index(last.way) :]:
             since = (0, 0) if last is None else (last.predicate, last.other)
             last = None
-            wanted = limit + 1 - len(places)
-            if wanted and not group.is_empty:
+            room = limit + 1 - len(places)
+            if room and not group.is_empty:
                 rows = lookup.links_after(
-                    reader, number, way, group.predicates, since, wanted, without=group.without
+                    reader, number, way, group.predicates, since, room, without=group.without
                 )
                 places += [LinkPlace(way, *row) for row in rows]
     if len(places) <= limit:
@@ -99,9 +99,9 @@ def _predicate_groups(
     others = frozenset[int]().union(*known)
     if predicates is None:
         return (_PredicateGroup(None, others), *map(_PredicateGroup, known))
-    wanted = frozenset(predicates)
+    allowed = frozenset(predicates)
     return tuple(
-        _PredicateGroup(group) for group in (wanted - others, *(wanted & k for k in known))
+        _PredicateGroup(group) for group in (allowed - others, *(allowed & k for k in known))
     )
 
 

@@ -73,7 +73,7 @@ def put_relations(
     for draft in drafts:
         check_names(draft.properties, "properties", "relation", RESERVED_IN_RELATIONS)
         check_names(draft.metadata, "metadata", "relation", RESERVED_IN_RELATIONS)
-    lines = [said for name in _relation_types(drafts) for said in require_relation(tx, name)]
+    lines = [line for name in _relation_types(drafts) for line in require_relation(tx, name)]
     reader = tx.reader
     present, warnings, names = _present_uris(reader, given, file_at, own)
     ends = [(present.get(one, one), present.get(other, other)) for one, other in given]
@@ -101,11 +101,11 @@ def put_relations(
             error.hint = f"related_to and {REFERENCES} join any two nodes. {error.hint}"
         raise
     numbers = before | lookup.links_between(reader, fresh)
-    made = []
+    outcomes = []
     for place, draft, (source, target) in zip(places, drafts, ends, strict=True):
         is_new = fresh.pop(place, None) is not None
         changed = is_new or _merge(tx, numbers[place], draft)
-        made.append(
+        outcomes.append(
             Linked(
                 ids.proposition_id(numbers[place], draft.relation),
                 source.text,
@@ -115,7 +115,7 @@ def put_relations(
                 changed=changed,
             )
         )
-    return made, lines
+    return outcomes, lines
 
 
 def _generalized(
@@ -305,10 +305,10 @@ def _made_as(uri: Uri) -> str:
 
 def _warning(reader: Reader, uri: Uri, *, suggest: bool) -> str:
     close = closest(reader, uri) if suggest else []
-    meant = f" Did you mean {' or '.join(close)}?" if close else ""
+    advice = f" Did you mean {' or '.join(close)}?" if close else ""
     return (
         f"There is no concept {uri.text} yet. The relation is kept, and heals when the concept is"
-        f" added.{meant}"
+        f" added.{advice}"
     )
 
 

@@ -100,13 +100,13 @@ class ShortNames:
 
     def bearers(self, keys: Iterable[str]) -> list[Concept]:
         """Concepts with one of these keys that are nodes."""
-        wanted = {key for key in keys if key}
-        own = [concept for key in wanted for concept in self._own.get(key, ())]
-        if wanted <= self._by_key.keys():
-            indexed = [concept for key in wanted for concept in self._by_key[key]]
+        name_keys = {key for key in keys if key}
+        own = [concept for key in name_keys for concept in self._own.get(key, ())]
+        if name_keys <= self._by_key.keys():
+            indexed = [concept for key in name_keys for concept in self._by_key[key]]
         else:
             # The longest key first and alone: a common name does not crowd out `Owner.name`.
-            by_length = sorted(wanted, key=lambda name_key: (-len(name_key), name_key))
+            by_length = sorted(name_keys, key=lambda name_key: (-len(name_key), name_key))
             indexed = [
                 with_key for key in by_length for with_key in self._with_keys({key}, BEARERS_MAX)
             ]
@@ -164,9 +164,9 @@ def _keys_of(uri: Uri) -> set[str]:
 
 def _has_alias(concept: Concept, texts: Collection[str]) -> bool:
     aliases: Any = concept.attributes.get(ALIASES)
-    listed = aliases if isinstance(aliases, list) else [aliases]
-    wanted = {text.casefold() for text in texts}
-    return any(isinstance(alias, str) and alias.casefold() in wanted for alias in listed)
+    names = aliases if isinstance(aliases, list) else [aliases]
+    keys = {text.casefold() for text in texts}
+    return any(isinstance(alias, str) and alias.casefold() in keys for alias in names)
 
 
 def _is_called(concept: Concept, name: str, fold: Callable[[str], str]) -> bool:
@@ -175,13 +175,13 @@ def _is_called(concept: Concept, name: str, fold: Callable[[str], str]) -> bool:
     Modules count as a part of a name too: `cart.price` for `src/cart.py/price`.
     """
     attributes = concept.attributes
-    wanted, readable = fold(name), attributes.get("name")
+    text, readable = fold(name), attributes.get("name")
     path = fold(dotted(unquote(concept.name)))
-    if wanted == path or (isinstance(readable, str) and fold(readable) == wanted):
+    if text == path or (isinstance(readable, str) and fold(readable) == text):
         return True
-    if "://" not in path or path.endswith((f"/{wanted}", f".{wanted}")):
+    if "://" not in path or path.endswith((f"/{text}", f".{text}")):
         return "://" in path
-    pieces = wanted.split(".")
+    pieces = text.split(".")
     segments = called(concept.name, attributes).segments
     return len(pieces) > 1 and pieces == [fold(segment) for segment in segments[-len(pieces) :]]
 

@@ -94,8 +94,8 @@ def workspace_named(text: str) -> str:
     >>> workspace_named("My Project (2)")
     'my-project-2'
     """
-    kept = re.sub(r"[^a-z0-9._]+", "-", text.lower(), flags=re.ASCII)
-    return kept.strip("-._")[:WORKSPACE_CHARACTERS_MAX] or "workspace"
+    name = re.sub(r"[^a-z0-9._]+", "-", text.lower(), flags=re.ASCII)
+    return name.strip("-._")[:WORKSPACE_CHARACTERS_MAX] or "workspace"
 
 
 def parse(text: object, workspace: str, *, kind: UriKind = "concept") -> Uri:

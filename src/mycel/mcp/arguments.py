@@ -110,9 +110,9 @@ def _object(schema: Schema, given: Mapping[str, Any], call: _Call, place: str) -
 
 
 def _value(schema: Schema, given: Any, call: _Call, place: str) -> Any:
-    tool, wanted = call.tool, schema.get("type")
+    tool, kind = call.tool, schema.get("type")
     value = given if call.is_exact else _as_meant(schema, given)
-    if not _is_of(wanted, value):
+    if not _is_of(kind, value):
         raise InvalidValueType(
             f"The argument {place!r} of {tool} must be {_type_noun(schema)},"
             f" not {json_kind(given)}.",
@@ -128,53 +128,53 @@ def _value(schema: Schema, given: Any, call: _Call, place: str) -> Any:
         raise ConstraintViolation(
             f"The argument {place!r} of {tool} is {value}.", hint=_value_hint(schema, place)
         )
-    if wanted == "array" and "items" in schema:
+    if kind == "array" and "items" in schema:
         return [
             _value(schema["items"], member, call, f"{place}[{at}]")
             for at, member in enumerate(value)
         ]
-    if wanted == "object" and "properties" in schema:
+    if kind == "object" and "properties" in schema:
         return _object(schema, value, call, f"{place}.")
     return value
 
 
 def _as_meant(schema: Schema, given: Any) -> Any:
     match schema.get("type"), given:
-        case ("array" | "object") as wanted, str():
+        case ("array" | "object") as kind, str():
             try:
                 read = read_json(given)
             except ValueError:
                 read = None
-            if _is_of(wanted, read):
+            if _is_of(kind, read):
                 return read
             is_list_of_texts = schema.get("items", {}).get("type") == "string"
-            return [given] if wanted == "array" and is_list_of_texts else given
+            return [given] if kind == "array" and is_list_of_texts else given
         case "array", dict():
             return [given]
         case "integer", float() if given.is_integer():
             return int(given)
-        case ("integer" | "number") as wanted, str() if len(given) <= NUMBER_CHARACTERS_MAX:
-            return _number(wanted, given)
+        case ("integer" | "number") as kind, str() if len(given) <= NUMBER_CHARACTERS_MAX:
+            return _number(kind, given)
         case "boolean", "true" | "false":
             return given == "true"
     return given
 
 
-def _number(wanted: str, given: str) -> Any:
+def _number(kind: str, given: str) -> Any:
     """The number in a text, or the text."""
     try:
         read = read_json(given)
     except ValueError:
         return given
-    if wanted == "integer" and isinstance(read, float) and read.is_integer():
+    if kind == "integer" and isinstance(read, float) and read.is_integer():
         read = int(read)
-    return read if _is_of(wanted, read) else given
+    return read if _is_of(kind, read) else given
 
 
-def _is_of(wanted: str | None, value: Any) -> bool:
+def _is_of(kind: str | None, value: Any) -> bool:
     if isinstance(value, bool):
-        return wanted in (None, "boolean")
-    return wanted is None or isinstance(value, _CLASSES[wanted])
+        return kind in (None, "boolean")
+    return kind is None or isinstance(value, _CLASSES[kind])
 
 
 def _value_hint(schema: Schema, place: str) -> str:

@@ -59,9 +59,9 @@ def in_tools(error: MycelError, *, readonly: bool) -> MycelError:
         error.hint = error.hint.replace(elsewhere, here)
     if isinstance(error, NotFound) and "closest" in error.data:
         close = error.data["closest"]
-        meant = f"Did you mean {' or '.join(close)}? " if close else ""
+        advice = f"Did you mean {' or '.join(close)}? " if close else ""
         add = "" if readonly else " remember_knowledge adds one."
-        error.hint = f"{meant}search_knowledge finds nodes by words.{add}"
+        error.hint = f"{advice}search_knowledge finds nodes by words.{add}"
     return error
 
 

@@ -100,10 +100,10 @@ def _log(call: ToolCall) -> Answer:
         f" {with_short_hashes(entry.message)}"
         for entry in entries[:limit]
     )
-    shown = page.add_all(shorten(line, _VALUE_CHARACTERS) for line in lines)
-    data: dict[str, Any] = {"commits": [entry.commit for entry in entries[:shown]]}
-    if len(entries) > shown > 0:
-        data["next_cursor"] = f"log:{entries[shown - 1].seq}"
+    number = page.add_all(shorten(line, _VALUE_CHARACTERS) for line in lines)
+    data: dict[str, Any] = {"commits": [entry.commit for entry in entries[:number]]}
+    if len(entries) > number > 0:
+        data["next_cursor"] = f"log:{entries[number - 1].seq}"
         page.close(f"Older ones: cursor {data['next_cursor']}.")
     if not entries:
         page.close("No commit fits.")
@@ -121,26 +121,30 @@ def _lead_back(call: ToolCall, action: str) -> Answer:
     db, dry_run = call.state.db, call.arguments.get("dry_run", False)
     to = _moment(call, "to")
     if action == "revert":
-        done = db.history.revert(to, dry_run=dry_run, message=call.message)
+        rollback = db.history.revert(to, dry_run=dry_run, message=call.message)
     else:
-        done = db.history.rollback(to, paths=_paths(call), dry_run=dry_run, message=call.message)
-    if done.commit is None:
-        message = "Would change:" if dry_run and done.diff else "Nothing has to change."
-        return _diff(done.diff, message)
-    return _diff(done.diff, f"Done, in commit {short(done.commit)}:", {"commit": done.commit})
+        rollback = db.history.rollback(
+            to, paths=_paths(call), dry_run=dry_run, message=call.message
+        )
+    if rollback.commit is None:
+        message = "Would change:" if dry_run and rollback.diff else "Nothing has to change."
+        return _diff(rollback.diff, message)
+    return _diff(
+        rollback.diff, f"Done, in commit {short(rollback.commit)}:", {"commit": rollback.commit}
+    )
 
 
-def _diff(diff: Diff, said: str = "", more: dict[str, Any] | None = None) -> Answer:
+def _diff(diff: Diff, title: str = "", more: dict[str, Any] | None = None) -> Answer:
     page = TextPage()
-    if said:
-        page.add(said)
-    shown = page.add_all(
+    if title:
+        page.add(title)
+    number = page.add_all(
         "\n".join([f"{SIGNS[element.kind]} {element.label}", *_values(element)])
         for element in diff.elements
     )
-    if shown < len(diff.elements):
-        page.close(f"… and {count(len(diff.elements) - shown, 'element')} more: narrow paths.")
-    if not diff and not said:
+    if number < len(diff.elements):
+        page.close(f"… and {count(len(diff.elements) - number, 'element')} more: narrow paths.")
+    if not diff and not title:
         page.close("No differences.")
     return Answer(str(page), data_within((more or {}) | diff.counts))
 

@@ -170,14 +170,14 @@ def settle(call: ToolCall, responses: InquiryResponses) -> Answer:
         except MycelError as error:
             decided = []
             problems.append(f"An answer was of no use: {error.message} {error.hint}")
-    told = answer(call, merge)
-    told = told._replace(text="\n".join((*problems, told.text)))
+    reply = answer(call, merge)
+    reply = reply._replace(text="\n".join((*problems, reply.text)))
     left = undecided(call, merge)
     by_model = any(key.endswith(_OF_MODEL) for key in responses)
     if left is None or not (decided or by_model):
-        return told
+        return reply
     # A model that decided nothing is not asked again, nor after the person whose turn is next.
-    return told._replace(asks=left._replace(is_for_model=by_model and bool(decided)))
+    return reply._replace(asks=left._replace(is_for_model=by_model and bool(decided)))
 
 
 def asked_about(keys: Iterable[str]) -> tuple[str, int]:
@@ -229,11 +229,11 @@ def _from_model(response: Mapping[str, Any]) -> list[dict[str, Any]]:
     text = "\n".join(text for text in texts if isinstance(text, str))
     fenced = _FENCE.search(text)
     try:
-        said = read_json((fenced[1] if fenced else text).strip())
+        value = read_json((fenced[1] if fenced else text).strip())
     except ValueError:
         raise InvalidSyntax("The model did not answer with JSON.") from None
     schema = {"properties": {"resolutions": RESOLUTIONS}, "required": ["resolutions"]}
-    given = said if isinstance(said, dict) else {"resolutions": said}
+    given = value if isinstance(value, dict) else {"resolutions": value}
     checked = arguments.check("resolve_conflicts", schema, given)
     resolutions: list[dict[str, Any]] = checked["resolutions"]
     return resolutions

@@ -56,8 +56,8 @@ def _rows(command: str, response: JsonObject) -> JsonObject:
     if all(isinstance(expression, ast.Aggregate) for expression in find.expressions):
         rows = [result] if len(columns) > 1 else [[result]]
     else:
-        whole = result if len(columns) > 1 else [result]
-        rows = [list(row) for row in zip(*whole, strict=True)]
+        cells = result if len(columns) > 1 else [result]
+        rows = [list(row) for row in zip(*cells, strict=True)]
     return {"columns": columns} | response | {"result": rows}
 
 
@@ -75,16 +75,16 @@ def _cut(request: Mapping[str, Any], response: JsonObject) -> JsonObject:
     if not isinstance(commands, Sequence) or not isinstance(inner, list):
         return _fewer(str(request.get("command")), response, TOKENS_MAX)
     room = TOKENS_MAX - CLOSING_TOKENS
-    told = []
+    parts = []
     for at, (command, part) in enumerate(zip(commands, inner, strict=False)):
         share = room // (len(inner) - at)
         text = command.get("command") if isinstance(command, Mapping) else command
-        told.append(part if size_of(part) <= share else _fewer(str(text), part, share))
-        room -= min(size_of(told[-1]), room)
+        parts.append(part if size_of(part) <= share else _fewer(str(text), part, share))
+        room -= min(size_of(parts[-1]), room)
     message = (
         "The results are too large for one answer: not all of each is shown. Send fewer at once."
     )
-    return response | {"result": told, "warnings": [message]}
+    return response | {"result": parts, "warnings": [message]}
 
 
 def _fewer(command: str, response: JsonObject, room: int) -> JsonObject:
@@ -94,8 +94,8 @@ def _fewer(command: str, response: JsonObject, room: int) -> JsonObject:
     rows = response["result"]
     left = max(room - CLOSING_TOKENS, room // 2)
     is_table = "columns" not in response and _is_table(command, rows)
-    shown = _fewer_rows(rows, left) if is_table else smaller(rows, left)
-    of, count = (rows[0], shown[0]) if is_table else (rows, shown)
+    part = _fewer_rows(rows, left) if is_table else smaller(rows, left)
+    of, count = (rows[0], part[0]) if is_table else (rows, part)
     message = "not all of it is shown"
     if isinstance(of, list) and isinstance(count, list):
         message = f"{len(count)} of {len(of)} rows are shown, or not all of each"
@@ -105,7 +105,7 @@ def _fewer(command: str, response: JsonObject, room: int) -> JsonObject:
     )
     others = smaller(list(response.get("warnings", ())), CLOSING_TOKENS // 2)
     columns = {"columns": response["columns"]} if "columns" in response else {}
-    return {**columns, "result": shown, "warnings": [warning, *others]}
+    return {**columns, "result": part, "warnings": [warning, *others]}
 
 
 def _briefer(response: JsonObject, room: int) -> JsonObject:
@@ -113,11 +113,11 @@ def _briefer(response: JsonObject, room: int) -> JsonObject:
     error = response.get("error")
     if not isinstance(error, dict):
         return smaller(response, room)  # type: ignore[no-any-return]
-    kept = {key: member for key, member in error.items() if key != "data"}
-    left = room - size_of({"error": kept | {"message": ""}})
+    fields = {key: member for key, member in error.items() if key != "data"}
+    left = room - size_of({"error": fields | {"message": ""}})
     if left > 0:
-        return {"error": kept | {"message": smaller(kept["message"], left)}}
-    return {"error": smaller({"code": kept["code"], "hint": kept["hint"]}, room)}
+        return {"error": fields | {"message": smaller(fields["message"], left)}}
+    return {"error": smaller({"code": fields["code"], "hint": fields["hint"]}, room)}
 
 
 def _is_table(command: str, result: Any) -> bool:

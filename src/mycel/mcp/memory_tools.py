@@ -185,9 +185,9 @@ def _count_reply(count: int, asked: int, nouns: tuple[str, str], missing: tuple[
     noun = nouns[asked != 1]
     message = f"Deleted {count if count == asked else f'{count} of {asked}'} {noun}."
     if missing:
-        named = ", ".join(shorten(name) for name in missing[:_NAMES_TOLD])
+        listing = ", ".join(shorten(name) for name in missing[:_NAMES_TOLD])
         more = "…" if len(missing) > _NAMES_TOLD else ""
-        message += f" There is no entity named {named}{more}."
+        message += f" There is no entity named {listing}{more}."
     return Reply(message, {"success": True, "message": message})
 
 

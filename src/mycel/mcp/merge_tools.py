@@ -38,13 +38,13 @@ def merge(call: ToolCall) -> Answer:
         raise InvalidSyntax(
             "A merge needs the name of the branch to take from.", hint='Pass name: "draft".'
         )
-    done = call.state.db.merge(
+    outcome = call.state.db.merge(
         source,
         policy=call.arguments.get("policy"),
         dry_run=call.arguments.get("dry_run", False),
         message=call.message,
     )
-    return answer(call, done)._replace(asks=undecided(call, done))
+    return answer(call, outcome)._replace(asks=undecided(call, outcome))
 
 
 def resolve(call: ToolCall) -> Answer:
@@ -71,24 +71,24 @@ def resolve(call: ToolCall) -> Answer:
 def settled(call: ToolCall, resolutions: list[dict[str, Any]], merge_id: str | None) -> Merge:
     """The merge after decisions, which is committed if none is left."""
     db = call.state.db
-    done = db.merges.resolve(resolutions, merge=merge_id)
-    if done.unresolved:
-        return done
-    return db.merges.commit(done.id, message=call.message)
+    outcome = db.merges.resolve(resolutions, merge=merge_id)
+    if outcome.unresolved:
+        return outcome
+    return db.merges.commit(outcome.id, message=call.message)
 
 
-def undecided(call: ToolCall, done: Merge) -> Undecided | None:
+def undecided(call: ToolCall, outcome: Merge) -> Undecided | None:
     """The conflicts of an open merge that are left; None if there are none.
 
     Those that `@merge("ask")` or the policy of the call has made are for a person.
     """
-    if not done.is_open or not done.unresolved:
+    if not outcome.is_open or not outcome.unresolved:
         return None
     if call.arguments.get("policy") == "ask":
-        return Undecided(done, frozenset(conflict.id for conflict in done.unresolved))
+        return Undecided(outcome, frozenset(conflict.id for conflict in outcome.unresolved))
     known: dict[tuple[str, str], Mapping[str, str]] = {}
     personal = set()
-    for conflict in done.unresolved:
+    for conflict in outcome.unresolved:
         if conflict.field != "attributes" or not conflict.path:
             continue
         place = (CONCEPT_TYPE, str(conflict.identity.get("type")))
@@ -99,50 +99,50 @@ def undecided(call: ToolCall, done: Merge) -> Undecided | None:
             known[place] = {} if definition is None else merge_policies(definition.attributes)
         if known[place].get(conflict.path[0]) == "ask":
             personal.add(conflict.id)
-    return Undecided(done, frozenset(personal))
+    return Undecided(outcome, frozenset(personal))
 
 
-def answer(call: ToolCall, done: Merge) -> Answer:
+def answer(call: ToolCall, outcome: Merge) -> Answer:
     """A merge in words: what it changed, or what has to be decided and how."""
     page = TextPage()
-    data: dict[str, Any] = {"status": done.status, **done.diff.counts}
-    data |= {"commit": done.commit} if done.commit else {}
-    data |= {"merge_id": done.id} if done.is_open else {}
-    page.add(summary(done))
-    for warning in done.warnings:
+    data: dict[str, Any] = {"status": outcome.status, **outcome.diff.counts}
+    data |= {"commit": outcome.commit} if outcome.commit else {}
+    data |= {"merge_id": outcome.id} if outcome.is_open else {}
+    page.add(summary(outcome))
+    for warning in outcome.warnings:
         page.add(f"Warning: {warning}")
-    left = done.unresolved
+    left = outcome.unresolved
     if left:
-        _show(call, page, done, data)
-    elif done.choices and done.status != "aborted":
+        _show(call, page, outcome, data)
+    elif outcome.choices and outcome.status != "aborted":
         page.add("Chosen by rules:")
         page.add_all(
             f"- {choice.id} {choice.label} {'.'.join(choice.path)}: {choice.reason}"
-            for choice in done.choices
+            for choice in outcome.choices
         )
     return Answer(str(page), data_within(data))
 
 
-def _show(call: ToolCall, page: TextPage, done: Merge, data: dict[str, Any]) -> None:
+def _show(call: ToolCall, page: TextPage, outcome: Merge, data: dict[str, Any]) -> None:
     """Show conflicts that are left, and how to decide them."""
-    left = done.unresolved
+    left = outcome.unresolved
     start = call.number_in(_PAGE) or 0
-    shown = 0
+    number = 0
     for conflict in left[start:]:
         text = "\n".join(plain_lines(conflict.to_dict(), characters_max=VALUE_CHARACTERS))
         if not page.add(text):
-            if shown:
+            if number:
                 break
             page.add_beginning(text)
-        shown += 1
-    if start + shown < len(left):
-        data["next_cursor"] = f"{_PAGE}:{start + shown}"
-        page.close(f"{len(left) - start - shown} more: cursor {data['next_cursor']}.")
-    data["conflicts"] = [conflict.to_dict() for conflict in left[start : start + shown]]
-    if done.is_open:
+        number += 1
+    if start + number < len(left):
+        data["next_cursor"] = f"{_PAGE}:{start + number}"
+        page.close(f"{len(left) - start - number} more: cursor {data['next_cursor']}.")
+    data["conflicts"] = [conflict.to_dict() for conflict in left[start : start + number]]
+    if outcome.is_open:
         branch = "" if call.state.db.branch == "main" else f', branch: "{call.state.db.branch}"'
         page.close(
-            f'Decide with resolve_conflicts: merge_id: "{done.id}"{branch}, resolutions:'
+            f'Decide with resolve_conflicts: merge_id: "{outcome.id}"{branch}, resolutions:'
             ' [{"conflict": "…", "choice": "ours" | "theirs" | "base" | "value" | "lines",'
             ' "value": …}].'
             " Combine both versions where both are right: in a value, which replaces the whole"

@@ -56,10 +56,10 @@ _log = logging.getLogger(__name__)
 class NoMessage(Exception):  # noqa: N818 - it is an answer.
     """The input is no message of JSON-RPC; `answer` is the error for its sender."""
 
-    def __init__(self, known_id: int | str | None, said: str, code: int = INVALID_REQUEST) -> None:
-        super().__init__(said)
+    def __init__(self, known_id: int | str | None, text: str, code: int = INVALID_REQUEST) -> None:
+        super().__init__(text)
         self.answer: Final = JSONRPCError(
-            jsonrpc="2.0", id=known_id, error=ErrorData(code=code, message=said)
+            jsonrpc="2.0", id=known_id, error=ErrorData(code=code, message=text)
         )
 
 
@@ -164,7 +164,7 @@ def _invalid(method: str, error: ValidationError) -> str:
     place = shorten(".".join(str(part) for part in detail["loc"]) or "params")
     if detail["type"] == "missing":
         return f"{shorten(method)} needs {place}."
-    wanted = _WANTED.get(detail["type"])
-    if wanted is None:
+    requirement = _WANTED.get(detail["type"])
+    if requirement is None:
         return f"{place} is not what {shorten(method)} takes."
-    return f"{place} of {shorten(method)} has to be {wanted}."
+    return f"{place} of {shorten(method)} has to be {requirement}."

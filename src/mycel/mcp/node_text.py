@@ -42,10 +42,12 @@ def _changes(node: Node) -> str:
 
 def facts(node: Node, *, detailed: bool) -> str:
     """The properties of a node; detailed, also its id, times and metadata."""
-    lines = [f"{key}: {value(member, whole=detailed)}" for key, member in node.properties.items()]
+    lines = [
+        f"{key}: {value(member, is_whole=detailed)}" for key, member in node.properties.items()
+    ]
     if detailed:
         lines += [f"id: {node.id}", f"created: {moment(node.created_at)}"]
-        lines += [f"metadata: {value(node.metadata, whole=True)}"] if node.metadata else []
+        lines += [f"metadata: {value(node.metadata, is_whole=True)}"] if node.metadata else []
     return "\n".join(lines)
 
 
@@ -66,7 +68,7 @@ def relation(link: Relation, *, seen_from: str | None = None, detailed: bool = F
     line += caveat_mark(link) + conflict_mark(link)
     if detailed:
         more = link.properties | ({"metadata": link.metadata} if link.metadata else {})
-        line += f" {link.id}" + (f" {value(more, whole=True)}" if more else "")
+        line += f" {link.id}" + (f" {value(more, is_whole=True)}" if more else "")
     return line
 
 
@@ -80,12 +82,12 @@ def conflicts(element: Node | Relation) -> list[str]:
     lines: list[str] = []
     room = CONFLICTS_CHARACTERS
     for at, payload in enumerate(element.conflicts):
-        shown = plain_lines(payload, characters_max=VERSION_CHARACTERS)
-        room -= sum(map(len, shown))
+        excerpt = plain_lines(payload, characters_max=VERSION_CHARACTERS)
+        room -= sum(map(len, excerpt))
         if room < 0:
             lines.append(f"… and {count(len(element.conflicts) - at, 'more conflict')}")
             break
-        lines += [f"In conflict, merge {payload['merge']}:", *shown]
+        lines += [f"In conflict, merge {payload['merge']}:", *excerpt]
     return lines
 
 
@@ -113,10 +115,10 @@ def snippet(node: Node) -> str:
     return shorten(" ".join(str(text).split()), SNIPPET_CHARACTERS)
 
 
-def value(given: Any, *, whole: bool = False) -> str:
+def value(given: Any, *, is_whole: bool = False) -> str:
     """A value as JSON; a text as it is."""
     text = given if isinstance(given, str) else orjson.dumps(given, default=str).decode()
-    return text if whole else shorten(text, VALUE_CHARACTERS)
+    return text if is_whole else shorten(text, VALUE_CHARACTERS)
 
 
 def moment(time: datetime) -> str:

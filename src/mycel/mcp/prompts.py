@@ -76,8 +76,8 @@ class Prompt:
             "title": self.title,
             "description": self.description,
             "arguments": [
-                {"name": name, "description": said, "required": required}
-                for name, (said, required) in self.arguments.items()
+                {"name": name, "description": description, "required": required}
+                for name, (description, required) in self.arguments.items()
             ],
         }
 

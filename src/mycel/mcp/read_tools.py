@@ -51,13 +51,13 @@ def get(call: ToolCall) -> Answer:
     with call.knowledge().moment() as knowledge:
         for at, uri in enumerate(uris):
             try:
-                shown = add(call, knowledge, uri, page, payload)
+                is_added = add(call, knowledge, uri, page, payload)
             except TypeMismatch as error:  # The same for all of them.
                 raise _unknown_relation(call, error) from None
             except MycelError as error:
                 failures[uri] = hints.in_tools(error, readonly=call.state.readonly)
                 continue
-            if not shown:
+            if not is_added:
                 rest = uris[at:]
                 payload["not_shown"] = rest
                 left = shorten(", ".join(rest), 400)
@@ -69,7 +69,7 @@ def get(call: ToolCall) -> Answer:
 
 
 def _callers(
-    call: ToolCall, knowledge: Knowledge, uri: str, page: TextPage, told: JsonObject
+    call: ToolCall, knowledge: Knowledge, uri: str, page: TextPage, payload: JsonObject
 ) -> bool:
     """Add the users of a symbol, or of the symbols of a name. False if they do not fit."""
     references = knowledge.references(uri)
@@ -77,11 +77,13 @@ def _callers(
         knowledge.get(uri)  # Raises, with the closest URIs.
     limit = call.arguments.get("relations", RELATIONS_SHOWN)
     entries = source_lines.add_references(references, limit, page, detailed=call.is_detailed)
-    told["nodes"] += entries or ()
+    payload["nodes"] += entries or ()
     return entries is not None
 
 
-def _node(call: ToolCall, knowledge: Knowledge, uri: str, page: TextPage, told: JsonObject) -> bool:
+def _node(
+    call: ToolCall, knowledge: Knowledge, uri: str, page: TextPage, payload: JsonObject
+) -> bool:
     """Add one node. False if it does not fit."""
     arguments, detailed = call.arguments, call.is_detailed
     target = _target(knowledge, uri, read_file=arguments.get("read_file", False))
@@ -108,7 +110,7 @@ def _node(call: ToolCall, knowledge: Knowledge, uri: str, page: TextPage, told: 
     if node is not None and since is None and "content_cursor" not in entry:
         _relations(call, knowledge, node, page, entry)
         mention_tools.add(call, knowledge, node, page, entry)
-    told["nodes"].append(entry)
+    payload["nodes"].append(entry)
     return True
 
 
@@ -170,8 +172,8 @@ def _content(text: str, since: int, page: TextPage, entry: JsonObject) -> None:
     if not text:
         return
     page.add("")
-    shown = page.add_beginning(text[since:])
-    until = since + shown
+    length = page.add_beginning(text[since:])
+    until = since + length
     if until < len(text):
         entry["content_cursor"] = f"content:{until}"
         page.close(
@@ -231,11 +233,11 @@ def traverse(call: ToolCall) -> Answer:
     if node_traversal.hint is not None:
         page.add(node_traversal.hint)
     detailed = call.is_detailed
-    shown = page.add_all(
+    number = page.add_all(
         node_text.reached(node, detailed=detailed) for node in node_traversal.nodes
     )
     payload["nodes"] = [
-        {"uri": node.uri, "cost": node.cost} for node in node_traversal.nodes[:shown]
+        {"uri": node.uri, "cost": node.cost} for node in node_traversal.nodes[:number]
     ]
     if node_traversal.notes_inside:
         page.add("Notes about what is inside:")
@@ -254,12 +256,12 @@ def traverse(call: ToolCall) -> Answer:
             {"uri": node.uri, "state": node.state, "cost": node.cost}
             for node in node_traversal.distant
         ]
-    if shown < len(node_traversal.nodes):
-        more = count(len(node_traversal.nodes) - shown, "more node")
+    if number < len(node_traversal.nodes):
+        more = count(len(node_traversal.nodes) - number, "more node")
         page.close(
             f"{more} do not fit. Lower max_cost or max_nodes, or traverse from one of those above."
         )
-        payload["not_shown"] = len(node_traversal.nodes) - shown
+        payload["not_shown"] = len(node_traversal.nodes) - number
     for cut in node_traversal.cut_off:
         page.close(cut.sentence)
     if node_traversal.cut_off:
@@ -267,10 +269,10 @@ def traverse(call: ToolCall) -> Answer:
             {"budget": cut.budget, "limit": cut.limit, "remaining": cut.remaining}
             for cut in node_traversal.cut_off
         ]
-    close_conflicts(call, page, (node.node for node in node_traversal.nodes[:shown]))
+    close_conflicts(call, page, (node.node for node in node_traversal.nodes[:number]))
     if node_traversal.evicted:
-        gone = count(len(node_traversal.evicted), "node")
-        page.close(f"{gone} evicted from the active context to make room.")
+        nodes = count(len(node_traversal.evicted), "node")
+        page.close(f"{nodes} evicted from the active context to make room.")
     if "context_id" in payload:
         page.close(
             f"Loaded into an active context. Pass context_id {payload['context_id']} to the next"
@@ -322,10 +324,14 @@ def context(call: ToolCall) -> Answer:
                 loaded_node.uri for loaded_node in knowledge.context.show().loaded
             ]
             knowledge.context.clear()
-    shown = knowledge.context.show()
+    contents = knowledge.context.show()
     payload |= changed
-    payload |= {"loaded": len(shown.loaded), "size_max": shown.size_max, "tokens": shown.tokens}
-    payload["evicted"] = shown.evicted_count
+    payload |= {
+        "loaded": len(contents.loaded),
+        "size_max": contents.size_max,
+        "tokens": contents.tokens,
+    }
+    payload["evicted"] = contents.evicted_count
     page = TextPage()
     if action != "show" and not any(changed.values()):
         page.add("Nothing changed.")
@@ -334,8 +340,8 @@ def context(call: ToolCall) -> Answer:
             page.add(f"{words} ({len(changed[key])}):")
             _list(page, changed[key])
     page.add(
-        f"Loaded: {len(shown.loaded)} of at most {count(shown.size_max, 'node')}, about"
-        f" {count(shown.tokens, 'token')}; evicted: {shown.evicted_count}."
+        f"Loaded: {len(contents.loaded)} of at most {count(contents.size_max, 'node')}, about"
+        f" {count(contents.tokens, 'token')}; evicted: {contents.evicted_count}."
     )
     if "context_id" in payload:
         page.add(f"context_id: {payload['context_id']} (pass it to the next call)")
@@ -344,14 +350,14 @@ def context(call: ToolCall) -> Answer:
             page,
             [
                 f"{loaded_node.uri} ({loaded_node.tokens} tokens): {loaded_node.why}"
-                for loaded_node in shown.loaded
+                for loaded_node in contents.loaded
             ],
         )
-        if shown.evicted:
+        if contents.evicted:
             page.add("Evicted, last first:")
-            evicted = shown.evicted if call.is_detailed else shown.evicted[:10]
+            evicted = contents.evicted if call.is_detailed else contents.evicted[:10]
             _list(page, [f"{eviction.uri}: {eviction.why}" for eviction in evicted])
-    if not shown.loaded:
+    if not contents.loaded:
         page.close("Nothing is loaded: traverse_graph loads the nodes near a node.")
     return answer_about(len(uris), failures, page, payload)
 
@@ -371,9 +377,9 @@ def _load(knowledge: Knowledge, uri: str, changed: _Changed) -> None:
     node = knowledge.get(uri)
     size = size_of(node.to_dict())
     was_there = node.uri in knowledge.context
-    gone = knowledge.context.add(node.uri, tokens=size, why="added by request", id=node.id)
+    evictions = knowledge.context.add(node.uri, tokens=size, why="added by request", id=node.id)
     changed.setdefault("used_again" if was_there else "added", []).append(node.uri)
-    changed.setdefault("made_room", []).extend(gone)
+    changed.setdefault("made_room", []).extend(evictions)
 
 
 def _unload(knowledge: Knowledge, uri: str, changed: _Changed) -> None:
@@ -454,7 +460,7 @@ def _overview(call: ToolCall) -> Answer:
         page.add(f"Also defined: {', '.join(demanding)}")
     page.add("Topics types and relation_types list all of them, unused ones too.")
     if call.is_detailed:
-        page.add(node_text.value(primer, whole=True))
+        page.add(node_text.value(primer, is_whole=True))
     broken = len(state.knowledge.broken_links(limit=100))
     if broken:
         number = "100 or more" if broken == 100 else str(broken)
@@ -508,13 +514,15 @@ def _definition(call: ToolCall, kind: str) -> Answer:
     if name is None:
         return _names(call, kind)
     try:
-        told = call.state.db.execute(f"DESCRIBE {kind} TYPE :name", {"name": name}).value
+        payload = call.state.db.execute(f"DESCRIBE {kind} TYPE :name", {"name": name}).value
     except NotFound as error:
         what: hints.Names = "type" if kind == "CONCEPT" else "relation type"
         raise hints.undefined(call.state.db, error, what, [name]) from None
-    if "attributes_seen" in told:
-        told["attributes_seen"] = [
-            attribute for attribute in told["attributes_seen"] if attribute["key"] != STAMP
+    if "attributes_seen" in payload:
+        payload["attributes_seen"] = [
+            attribute for attribute in payload["attributes_seen"] if attribute["key"] != STAMP
         ]
-    text = node_text.value(told, whole=True) if call.is_detailed else type_text.concise(told)
+    text = (
+        node_text.value(payload, is_whole=True) if call.is_detailed else type_text.concise(payload)
+    )
     return Answer(text, {"name": name})

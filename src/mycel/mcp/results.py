@@ -79,8 +79,8 @@ class Answer(NamedTuple):
 def failure(error: MycelError) -> Answer:
     """An error as a model reads it: code, message and hint."""
     text = f"{error.code} {error.name}: {error.message}\nHint: {error.hint}"
-    told = smaller(_sendable(error.to_dict()), DATA_TOKENS_MAX)
-    return Answer(_sendable(text), {"error": told}, failed=True)
+    payload = smaller(_sendable(error.to_dict()), DATA_TOKENS_MAX)
+    return Answer(_sendable(text), {"error": payload}, failed=True)
 
 
 Failures = Mapping[str, MycelError]
@@ -104,8 +104,8 @@ def _all_failed(failures: Failures) -> Answer:
     if not others:
         return answer
     page = TextPage()
-    named = _sendable(shorten(uri, _URI_CHARACTERS))
-    page.add_all((f"{named}: {answer.text}", *_lines(dict(others))))
+    name = _sendable(shorten(uri, _URI_CHARACTERS))
+    page.add_all((f"{name}: {answer.text}", *_lines(dict(others))))
     return Answer(
         str(page), data_within({**(answer.data or {}), "failed": _failed(failures)}), True
     )
@@ -184,10 +184,10 @@ class TextPage:
 
     def add_beginning(self, text: str) -> int:
         """Add as much of a text as fits. Returns the number of characters."""
-        shown = _beginning(text, max(self._left - 1, 0))
-        if shown:
-            self.add(shown)
-        return len(shown)
+        beginning = _beginning(text, max(self._left - 1, 0))
+        if beginning:
+            self.add(beginning)
+        return len(beginning)
 
     def close(self, text: str) -> None:
         """Add a short text, even beyond the budget."""
@@ -208,19 +208,25 @@ def smaller(value: Any, tokens: int) -> Any:
         return value
     match value:
         case str():
-            shown = _beginning(value, tokens - _REMARK_TOKENS) if tokens > _REMARK_TOKENS else ""
-            return f"{shown}… ({len(value) - len(shown)} more characters)" if shown else "…"
+            beginning = (
+                _beginning(value, tokens - _REMARK_TOKENS) if tokens > _REMARK_TOKENS else ""
+            )
+            return (
+                f"{beginning}… ({len(value) - len(beginning)} more characters)"
+                if beginning
+                else "…"
+            )
         case list():
-            kept: list[Any] = []
+            members: list[Any] = []
             for member in value:
                 size = size_of(member)
                 if size > tokens:
-                    if not kept:
-                        kept.append(smaller(member, tokens))
+                    if not members:
+                        members.append(smaller(member, tokens))
                     break
-                kept.append(member)
+                members.append(member)
                 tokens -= size
-            return kept
+            return members
         case dict():
             sizes = sorted((size_of(member) + size_of(key), key) for key, member in value.items())
             payload = {}

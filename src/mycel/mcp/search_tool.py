@@ -58,32 +58,32 @@ def _search(call: ToolCall) -> Answer:
     page = TextPage()
     _say_weak(page, [hit.score for hit in hits])
     lines = _lines(hits, detailed=call.is_detailed)
-    shown = hits[: page.add_all(lines)]
+    page_hits = hits[: page.add_all(lines)]
     data: JsonObject = {
         "hits": [
             {"uri": hit.uri, "score": round(hit.score, 3), "kind": hit.kind}
             | ({"why": list(hit.why)} if hit.why else {})
             | ({"caveats": caveats} if (caveats := node_text.care_reasons(hit.found)) else {})
-            for hit in shown
+            for hit in page_hits
         ],
     }
     counts = [
-        before + sum(hit.kind == kind for hit in shown)
+        before + sum(hit.kind == kind for hit in page_hits)
         for before, kind in zip(shown_before, _SECTIONS, strict=True)
     ]
-    if shown and is_full and max(counts) < SEARCH_DEPTH_MAX:
+    if page_hits and is_full and max(counts) < SEARCH_DEPTH_MAX:
         data["next_cursor"] = cursor = f"hits:{'+'.join(map(str, counts))}"
         page.close(f"There may be more: cursor {cursor}. Other words may help more.")
     query = call.arguments["query"]
     if not hits:
         page.close(_nothing_found(call, query))
-    _close_former(page, shown)
+    _close_former(page, page_hits)
     _close_others(call, page, hits, limit)
     if names_no_code(Question(query), hits) and call.knowledge().root is not None:
         page.close(_about_name(call, query.strip()))
     for warning in dict.fromkeys(warnings):
         page.close(warning)
-    close_conflicts(call, page, (hit.found for hit in shown))
+    close_conflicts(call, page, (hit.found for hit in page_hits))
     return Answer(str(page), data_within(data))
 
 
@@ -164,23 +164,23 @@ def _recall(call: ToolCall) -> Answer:
     )
     page = TextPage()
     _say_weak(page, [node.score for node in recalled.nodes if node.score is not None])
-    shown = page.add_all(
+    number = page.add_all(
         node_text.reached(node, detailed=True) + ("" if node.hops else f"\n    {node.reason}")
         for node in recalled.nodes
     )
     nodes = [
         {"uri": node.uri}
         | ({"cost": node.cost} if node.score is None else {"score": round(node.score, 3)})
-        for node in recalled.nodes[:shown]
+        for node in recalled.nodes[:number]
     ]
-    left_out = recalled.left_out + len(recalled.nodes) - shown
+    left_out = recalled.left_out + len(recalled.nodes) - number
     if left_out:
         page.close(f"{count(left_out, 'more node')} had no room.")
     if not nodes:
         page.close(_nothing_found(call, arguments["query"]))
     for warning in dict.fromkeys(warnings):
         page.close(warning)
-    close_conflicts(call, page, (node.node for node in recalled.nodes[:shown]))
+    close_conflicts(call, page, (node.node for node in recalled.nodes[:number]))
     return Answer(str(page), data_within({"nodes": nodes, "left_out": left_out}))
 
 
@@ -219,8 +219,10 @@ def hit_text(hit: Hit, *, detailed: bool) -> str:
 
 def _shown_reason(hit: Hit) -> str:
     """The reason that is shown beside a hit; words, names and meaning show by themselves."""
-    named = [why for why in hit.why if why.startswith(FORMERLY)]
-    return next((why for why in (*named, *hit.why[:1]) if why.startswith(_SHOWN_REASONS)), "")
+    former_names = [why for why in hit.why if why.startswith(FORMERLY)]
+    return next(
+        (why for why in (*former_names, *hit.why[:1]) if why.startswith(_SHOWN_REASONS)), ""
+    )
 
 
 def _close_former(page: TextPage, hits: Sequence[Hit]) -> None:
@@ -264,7 +266,7 @@ def _close_others(call: ToolCall, page: TextPage, hits: Sequence[Hit], limit: in
         return
     if call.arguments.get("element", "node") != "node":
         return
-    shown = {hit.uri for hit in hits}
+    uris = {hit.uri for hit in hits}
     query = (
         "FIND(?n.name) WHERE { ?n {type: :type} }"
         " ORDER BY ?n.metadata._updated_at DESC LIMIT :limit"
@@ -274,9 +276,9 @@ def _close_others(call: ToolCall, page: TextPage, hits: Sequence[Hit], limit: in
         for type_name in ([types] if isinstance(types, str) else types)
         for name in call.state.db.execute(query, {"type": type_name, "limit": limit}).value
     ]
-    if others := [name for name in dict.fromkeys(names) if name not in shown]:
-        listed = ", ".join(shorten(name) for name in others[: limit - len(hits)])
-        page.close(f"Others of this type, the newest first, whatever was asked: {listed}.")
+    if others := [name for name in dict.fromkeys(names) if name not in uris]:
+        listing = ", ".join(shorten(name) for name in others[: limit - len(hits)])
+        page.close(f"Others of this type, the newest first, whatever was asked: {listing}.")
 
 
 def _about_name(call: ToolCall, name: str) -> str:

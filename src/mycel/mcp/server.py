@@ -179,7 +179,7 @@ class _Service:
         # Late: the package root imports everything.
         from mycel import __version__  # noqa: PLC0415
 
-        same, now = CacheHint(SAME_FOR_MS, "public"), CacheHint(0, "private")
+        static, now = CacheHint(SAME_FOR_MS, "public"), CacheHint(0, "private")
         # A connection with one client is told of changes. Others ask again after a while.
         is_told = not self._by_handle and (self._only_queries or self._queries != "none")
         listening = ListenHandler(self._bus) if is_told else None
@@ -194,8 +194,8 @@ class _Service:
             ),
             cache_hints={
                 "tools/list": CacheHint(QUERIES_FOR_MS, "private"),  # It depends on the client.
-                "prompts/list": same,
-                "resources/templates/list": same,
+                "prompts/list": static,
+                "resources/templates/list": static,
                 "resources/list": now,
                 "resources/read": now,
             },
@@ -221,8 +221,8 @@ class _Service:
         if not _shows_app(context):
             tools = [tool.to_wire(by_handle=self._by_handle) for tool in self._tools.values()]
         else:
-            listed = (*self._tools.values(), app_view.EXPLORE)
-            tools = [app_view.tool_to_wire(tool, by_handle=self._by_handle) for tool in listed]
+            all_tools = (*self._tools.values(), app_view.EXPLORE)
+            tools = [app_view.tool_to_wire(tool, by_handle=self._by_handle) for tool in all_tools]
         entries, queries = await self._asked(context, self._queries_now)
         self._listing = _Listing(context.session, queries, entries)
         return COMPLETE | {"tools": [*tools, *queries]}
@@ -398,8 +398,8 @@ class _Service:
     def _chosen_branch(self, context: Context) -> str | None:
         """The branch of a request that names none in its arguments."""
         if context.request is not None:
-            named: str | None = context.request.query_params.get("branch")
-            return named
+            branch: str | None = context.request.query_params.get("branch")
+            return branch
         return self._state.chosen.name
 
     @contextmanager
@@ -563,13 +563,13 @@ async def _watched(context: Context) -> AsyncIterator[ProgressReport]:
     stopped = threading.Event()
     told_at = -PROGRESS_S
 
-    def report(done: float, total: float | None, words: str) -> None:
+    def report(position: float, total: float | None, words: str) -> None:
         nonlocal told_at
         if stopped.is_set():
             raise _StoppedError
         if monotonic() - told_at >= PROGRESS_S:
             told_at = monotonic()
-            anyio.from_thread.run(context.session.report_progress, done, total, words)
+            anyio.from_thread.run(context.session.report_progress, position, total, words)
 
     async def watch() -> None:
         try:

@@ -97,11 +97,11 @@ def add_references(
     meaning = _meaning(references)
     if meaning and not page.add(meaning):
         return None
-    shown = references.symbols
-    if len(shown) > NAMESAKES_SHOWN:
-        shown = tuple(references for references in shown if references.users)
+    symbols = references.symbols
+    if len(symbols) > NAMESAKES_SHOWN:
+        symbols = tuple(references for references in symbols if references.users)
     lines = sum(len(lines.lines) for lines in references.possible)
-    for uses in shown:
+    for uses in symbols:
         entry = node_text.brief(uses.symbol, detailed=detailed)
         if not _add_users(uses, limit, page, entry, len(files), lines):
             return None
@@ -109,7 +109,7 @@ def add_references(
     unused = [
         symbol_references.symbol
         for symbol_references in references.symbols
-        if symbol_references not in shown
+        if symbol_references not in symbols
     ]
     if unused:
         names = first_few([node.uri for node in unused], NAMESAKES_SHOWN)
@@ -134,8 +134,8 @@ def _meaning(references: References) -> str:
         return f"No symbol is named {asked}."
     if not symbols:
         verb = "symbol is" if len(others) == 1 else "symbols are"
-        listed = ", ".join(first_few(others, NAMESAKES_SHOWN))
-        return f"No symbol has the path {asked}; {len(others)} {verb} named {name}: {listed}"
+        listing = ", ".join(first_few(others, NAMESAKES_SHOWN))
+        return f"No symbol has the path {asked}; {len(others)} {verb} named {name}: {listing}"
     if len(symbols) > 1:
         if len(symbols) >= SYMBOLS_MAX:
             many = (
@@ -205,14 +205,14 @@ def _numbers(files: Iterable[FileLines], most: int) -> Iterator[str]:
     """The numbers of lines by file, up to `most` lines, and how many were left out."""
     left_out = files_left_out = 0
     for lines in files:
-        shown = lines.lines[:most]
-        more = len(lines.lines) - len(shown)
-        if more and not shown:
+        part = lines.lines[:most]
+        more = len(lines.lines) - len(part)
+        if more and not part:
             left_out += more
             files_left_out += 1
             continue
-        most -= len(shown)
-        numbers = ", ".join(str(line.number) for line in shown)
+        most -= len(part)
+        numbers = ", ".join(str(line.number) for line in part)
         rest = f" and {more} more" if more else ""
         yield f"- {lines.uri}: {numbers}{rest}" if numbers else f"- {lines.uri}"
     if left_out:

@@ -122,8 +122,8 @@ class _Connection:
         parts: list[bytes] = []
         size = 0
         while data := await self._read_some():
-            *whole, rest = data.split(b"\n")
-            for piece in whole:
+            *pieces, rest = data.split(b"\n")
+            for piece in pieces:
                 parts.append(piece)
                 yield b"".join(parts)
                 parts, size = [], 0

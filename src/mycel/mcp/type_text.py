@@ -29,21 +29,23 @@ def name_with_required(name: str, required: Mapping[str, list[str]]) -> str:
     return f"{name} (requires {', '.join(required[name])})" if name in required else name
 
 
-def concise(told: JsonObject) -> str:
+def concise(payload: JsonObject) -> str:
     """The answer to DESCRIBE … TYPE in a few lines."""
-    attributes = told["attributes"]
-    count = told.get("instance_count", told.get("link_count"))
-    lines = [f"{told['name']}: {count} {'instances' if 'instance_count' in told else 'links'}"]
+    attributes = payload["attributes"]
+    count = payload.get("instance_count", payload.get("link_count"))
+    lines = [
+        f"{payload['name']}: {count} {'instances' if 'instance_count' in payload else 'links'}"
+    ]
     if description := attributes.get("description"):
         lines.append(shorten(" ".join(str(description).split()), DESCRIPTION_CHARACTERS))
-    lines += _ends(attributes) if "link_count" in told else []
-    lines += _properties(told["name"], attributes)
-    lines += _undeclared_attributes(told, attributes)
-    lines += _relationships(told.get("relationships", {}))
-    if samples := told.get("sample_instances"):
-        shown = ", ".join(shorten(sample, 60) for sample in samples[:NAMES_SHOWN])
-        lines.append(f"for example: {shown}")
-    lines.append(told["example"])
+    lines += _ends(attributes) if "link_count" in payload else []
+    lines += _properties(payload["name"], attributes)
+    lines += _undeclared_attributes(payload, attributes)
+    lines += _relationships(payload.get("relationships", {}))
+    if samples := payload.get("sample_instances"):
+        examples = ", ".join(shorten(sample, 60) for sample in samples[:NAMES_SHOWN])
+        lines.append(f"for example: {examples}")
+    lines.append(payload["example"])
     lines.append("detail: detailed gives the whole definition.")
     return "\n".join(lines)
 
@@ -81,22 +83,22 @@ def _ends(attributes: JsonObject) -> list[str]:
     return [f"{subjects} → {objects}{''.join(f', {mark}' for mark in marks)}"]
 
 
-def _undeclared_attributes(told: JsonObject, attributes: JsonObject) -> list[str]:
+def _undeclared_attributes(payload: JsonObject, attributes: JsonObject) -> list[str]:
     """The attributes of instances that the definition does not name."""
     schema = attributes.get("instance_schema")
     known = schema if isinstance(schema, dict) else {}
     keys = [
         attribute["key"]
-        for attribute in told.get("attributes_seen", ())
+        for attribute in payload.get("attributes_seen", ())
         if attribute["key"] not in known
     ]
     return [f"also seen: {', '.join(shorten(str(key), 60) for key in keys)}"] if keys else []
 
 
-def _relationships(told: Mapping[str, Any]) -> list[str]:
+def _relationships(payload: Mapping[str, Any]) -> list[str]:
     lines = []
     for title, key in (("out", "outgoing"), ("in", "incoming")):
-        predicates = [str(relation.get("predicate")) for relation in told.get(key, ())]
+        predicates = [str(relation.get("predicate")) for relation in payload.get(key, ())]
         if predicates:
             lines.append(f"relations {title}: {', '.join(predicates)}")
     return lines

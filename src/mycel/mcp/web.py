@@ -107,9 +107,9 @@ class _Messages:
             else:
                 read(body)
         except NoMessage as mistake:
-            told = encode_message(mistake.answer)
+            error_body = encode_message(mistake.answer)
             await send({"type": "http.response.start", "status": status, "headers": _JSON})
-            await send({"type": "http.response.body", "body": told})
+            await send({"type": "http.response.body", "body": error_body})
             return
         await self._app(scope, _replayed(body, receive), send)
 

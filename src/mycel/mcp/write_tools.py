@@ -49,10 +49,10 @@ def remember(call: ToolCall) -> Answer:
         )
     remembered = call.state.knowledge.remember(concepts, relations, message=call.message)
     page = TextPage()
-    kept = len(remembered.nodes) + len(remembered.relations) - remembered.changed
+    unchanged = len(remembered.nodes) + len(remembered.relations) - remembered.changed
     page.add(
         f"{remembered.created} new, {remembered.changed - remembered.created} changed,"
-        f" {kept} unchanged."
+        f" {unchanged} unchanged."
     )
     if len(remembered.nodes) + len(remembered.relations) <= SHOWN or call.is_detailed:
         for node in remembered.nodes:
@@ -92,11 +92,11 @@ def update(call: ToolCall) -> Answer:
             hint=f"Pass one of {', '.join((*CHANGES, 'new_uri', 'merge_into', 'superseded_by'))}.",
         )
     page = TextPage()
-    told: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
     if changes:
         written = knowledge.update(arguments["uri"], **changes, message=call.message)
         page.add(_written(written))
-        told = written.warnings
+        warnings = written.warnings
     if new_uri is not None:
         try:
             written = knowledge.move(
@@ -110,14 +110,14 @@ def update(call: ToolCall) -> Answer:
                 error.message += " It was not moved; the other changes were made."
             raise
         page.add(_moved(written, knowledge.uri(arguments["uri"]).text))
-        told = (*told, *written.warnings)
-    _warn(page, told)
+        warnings = (*warnings, *written.warnings)
+    _warn(page, warnings)
     data: JsonObject = {"uri": written.uri, "changed": written.changed}
     if written.version is None:
         data["moved"] = written.moved
     else:
         data["version"] = written.version
-    return Answer(str(page), _with_warnings(data, told))
+    return Answer(str(page), _with_warnings(data, warnings))
 
 
 def _supersede(call: ToolCall, by: str) -> Answer:
@@ -131,10 +131,10 @@ def _merge(call: ToolCall, into: str) -> Answer:
     merge = call.state.knowledge.merge_nodes(call.arguments["uri"], into, message=call.message)
     page = TextPage()
     if merge.changed:
-        moved, taken = count(merge.relations, "relation"), count(merge.properties, "property")
+        moved, properties = count(merge.relations, "relation"), count(merge.properties, "property")
         page.add(
             f"{merge.merged} is merged into {merge.uri} (version {merge.version}): {moved} moved,"
-            f" {taken} taken over. Its URI leads there now."
+            f" {properties} taken over. Its URI leads there now."
         )
     _warn(page, merge.warnings)
     data: JsonObject = {"uri": merge.uri, "changed": merge.changed, "version": merge.version}
@@ -181,9 +181,11 @@ def forget(call: ToolCall) -> Answer:
     if names:
         page.add(f"{RESOLVED_NAMES}{', '.join(first_few(names, SHOWN))}.")
     for node_outcome in outcomes[len(uris) :]:
-        gone = node_outcome.result is not None and bool(node_outcome.result.relations)
-        page.add(f"{node_outcome.uri}: {'removed' if gone else 'there was no such relation'}.")
-        if gone:
+        is_removed = node_outcome.result is not None and bool(node_outcome.result.relations)
+        page.add(
+            f"{node_outcome.uri}: {'removed' if is_removed else 'there was no such relation'}."
+        )
+        if is_removed:
             data["removed"].append(node_outcome.uri)
     if removed:
         page.close("History keeps them: manage_history with action revert brings them back.")
@@ -248,9 +250,9 @@ def bootstrap(call: ToolCall) -> Answer:
         page.add(note)
     for skipped in summary.skipped if call.is_detailed else summary.skipped[:10]:
         page.add(f"skipped {skipped.path}: {skipped.why}")
-    told = summary.to_dict()
-    del told["skipped_files"], told["left_out"]
-    return Answer(str(page), data_within(told))
+    payload = summary.to_dict()
+    del payload["skipped_files"], payload["left_out"]
+    return Answer(str(page), data_within(payload))
 
 
 def _folder(knowledge: Knowledge, path: str, root: Path) -> Path:
@@ -271,8 +273,8 @@ def _index(call: ToolCall) -> None:
     """
     embeddings = call.state.knowledge.db.embeddings
 
-    def report(done: int, total: int) -> None:
-        call.report(STAGES.index("indexing") + done / max(total, 1), len(STAGES), "indexing")
+    def report(number: int, total: int) -> None:
+        call.report(STAGES.index("indexing") + number / max(total, 1), len(STAGES), "indexing")
 
     if embeddings.choice == STATIC:
         with suppress(EmbedderFailed):
@@ -306,21 +308,23 @@ def _linked(outcome: Linked) -> str:
     return f"{outcome.source} —{outcome.relation}→ {outcome.target} ({_effect(outcome)})"
 
 
-def _warn(page: TextPage, told: tuple[str, ...]) -> None:
-    names = [warning for warning in told if warning.startswith(RESOLVED_NAMES)]
-    told = tuple(warning for warning in told if warning not in names)
-    for warning in told[:SHOWN]:
+def _warn(page: TextPage, warnings: tuple[str, ...]) -> None:
+    names = [warning for warning in warnings if warning.startswith(RESOLVED_NAMES)]
+    warnings = tuple(warning for warning in warnings if warning not in names)
+    for warning in warnings[:SHOWN]:
         page.add(f"Warning: {warning}")
     for line in names:
         page.add(line)
-    if len(told) > SHOWN:
-        page.close(f"… and {len(told) - SHOWN} more warnings: describe_graph, topic broken_links.")
-    if any(" lacks the required attribute" in warning for warning in told):
+    if len(warnings) > SHOWN:
+        page.close(
+            f"… and {len(warnings) - SHOWN} more warnings: describe_graph, topic broken_links."
+        )
+    if any(" lacks the required attribute" in warning for warning in warnings):
         page.close(
             "It is written all the same; update_node adds properties, and describe_graph with topic"
             " type says what they mean."
         )
 
 
-def _with_warnings(data: dict[str, Any], told: tuple[str, ...]) -> JsonObject:
-    return data | ({"warnings": list(told[:SHOWN])} if told else {})
+def _with_warnings(data: dict[str, Any], warnings: tuple[str, ...]) -> JsonObject:
+    return data | ({"warnings": list(warnings[:SHOWN])} if warnings else {})

@@ -51,13 +51,13 @@ class Snapshot:
     @property
     def overall_root(self) -> bytes:
         """One hash for everything: the journal and both namespaces, each under its name."""
-        named = {
+        parts = {
             "concepts": self.concepts_root,
             "edges": self.edges_root,
             "entries": self.entries,
             "journal": self.journal_root,
         }
-        return sha256(cbor.encode(named)).digest()
+        return sha256(cbor.encode(parts)).digest()
 
     def root_of(self, namespace: Namespace) -> bytes:
         return self.concepts_root if namespace == "concepts" else self.edges_root
@@ -79,7 +79,7 @@ class Snapshot:
         Raises:
             InvalidValueType: it is no snapshot, or its overall root is wrong.
         """
-        made = _reading(
+        snapshot = _reading(
             "snapshot",
             lambda: cls(
                 _natural(wire["entries"]),
@@ -90,9 +90,9 @@ class Snapshot:
             ),
         )
         stated = wire.get("overall_root")
-        if stated is not None and stated != made.overall_root.hex():
+        if stated is not None and stated != snapshot.overall_root.hex():
             raise InvalidValueType("The overall root of this snapshot is not that of its roots.")
-        return made
+        return snapshot
 
 
 _STEP_BYTES = 1 + sparse.OTHER_WAYS_BYTES
@@ -159,10 +159,10 @@ class StateProof:
         Raises:
             InvalidValueType: these are not the bytes of a state proof, to the last one.
         """
-        made = _reading("state proof", lambda: cls._from_parts(cbor.decode(content)))
-        if made.to_bytes() != content:
+        proof = _reading("state proof", lambda: cls._from_parts(cbor.decode(content)))
+        if proof.to_bytes() != content:
             raise InvalidValueType("This state proof is not in canonical form.")
-        return made
+        return proof
 
     @classmethod
     def _from_parts(cls, parts: Any) -> Self:
@@ -174,7 +174,7 @@ class StateProof:
         leaves = [
             (others[at : at + 32], others[at + 32 : at + 64]) for at in range(0, len(others), 64)
         ]
-        made = cls(
+        proof = cls(
             _namespace(namespace),
             _byte_string(key, log.HASH_SIZE),
             None if record is None else _byte_string(record),
@@ -187,11 +187,11 @@ class StateProof:
             ),
             Snapshot(_natural(entries), _natural(time_us), roots[:32], roots[32:64], roots[64:]),
         )
-        own = made._own_leaf()
+        own = proof._own_leaf()
         if own is None:
-            return made
+            return proof
         insort(leaves, own)
-        return replace(made, tree=replace(made.tree, leaves=tuple(leaves)))
+        return replace(proof, tree=replace(proof.tree, leaves=tuple(leaves)))
 
     def _own_leaf(self) -> tuple[bytes, bytes] | None:
         """The leaf of the record, which follows from it and its key."""

@@ -230,9 +230,9 @@ class _Update:
         if len(keys) > BUCKET_LEAVES_MAX and bit < BRANCH_BIT_MAX:
             split = _Update(self.nodes, keys, hashes)
             return split.branch(page, bit, 0, len(keys), BranchPage(bit))
-        made = pages.bucket_of(zip(keys, cast("Sequence[bytes]", hashes), strict=True))
-        self.nodes.put(page, made)
-        return pages.bucket_hash(made, bit)
+        bucket = pages.bucket_of(zip(keys, cast("Sequence[bytes]", hashes), strict=True))
+        self.nodes.put(page, bucket)
+        return pages.bucket_hash(bucket, bit)
 
     def branch(self, page: int, bit: int, start: int, stop: int, body: BranchPage) -> bytes:
         ways: set[int] = set()
@@ -250,16 +250,16 @@ class _Update:
         self.nodes.put(page, body)
         return current
 
-    def collapse(self, page: int, bit: int, listed: list[tuple[bytes, bytes]]) -> bytes:
+    def collapse(self, page: int, bit: int, pairs: list[tuple[bytes, bytes]]) -> bytes:
         """Replace a branch by a bucket of the few leaves that are left below it, or by nothing."""
         for child in range(page << 4, (page << 4) + 16):
             self.nodes.delete(child)
         self.nodes.delete(page)
-        if not listed:
+        if not pairs:
             return EMPTY
-        made = pages.bucket_of(listed)
-        self.nodes.put(page, made)
-        return pages.bucket_hash(made, bit)
+        bucket = pages.bucket_of(pairs)
+        self.nodes.put(page, bucket)
+        return pages.bucket_hash(bucket, bit)
 
     def end_of_run(self, bit: int, nibble: int, start: int, stop: int) -> int:
         """The end of the changes below one child."""

@@ -128,13 +128,13 @@ def plan_for(
         if earlier is not None and earlier.definitions == definitions:
             return earlier
         accepted = schema_in_force.read(reader, dropped=True)
-        made = plan(
+        schema_plan = plan(
             accepted,
             desired,
             allow_data_loss=consent.data_loss,
             is_empty=lambda declared: not has_rows(reader, accepted, declared),
         )
-    return PlannedChange(definitions, accepted, made)
+    return PlannedChange(definitions, accepted, schema_plan)
 
 
 def apply(
@@ -318,10 +318,10 @@ class _Apply:
     # 1. Types that are no longer declared.
 
     def _drop_types(self) -> None:
-        kept = {type_name.identity for type_name in self._catalog.types}
-        taken = {place_of(type_name) for type_name in self._catalog.types}
+        identities = {type_name.identity for type_name in self._catalog.types}
+        places = {place_of(type_name) for type_name in self._catalog.types}
         declared_types = [
-            declared for identity, declared in self._accepted.items() if identity not in kept
+            declared for identity, declared in self._accepted.items() if identity not in identities
         ]
         for declared in sorted(
             declared_types, key=lambda declared: not isinstance(declared, EdgeType)
@@ -329,7 +329,7 @@ class _Apply:
             if not isinstance(declared, Interface):
                 self._retire_instances(declared)
                 self._index(declared, ())
-            if place_of(declared) not in taken:
+            if place_of(declared) not in places:
                 self._definitions.retire(declared, reason=DROPPED, remember=self._remembers)
 
     def _retire_instances(self, declared: InstanceType) -> None:
@@ -365,11 +365,11 @@ class _Apply:
         memory = remembered(payload)
         if memory is not None:  # Instances that were written since did without a schema.
             self._adopted.add(declared.identity)
-            payload |= {PG: memory.said}
+            payload |= {PG: memory.payload}
         self._definitions.write(declared, self._dropped(declared, payload, drop.seq), left)
 
     def _dropped(
-        self, declared: SchemaType, said: Mapping[str, Any], seq: int
+        self, declared: SchemaType, attributes: Mapping[str, Any], seq: int
     ) -> list[Mapping[str, Any]]:
         """The entries of hidden properties in the definition; those that come back go to `_past`.
 
@@ -377,7 +377,9 @@ class _Apply:
         """
         before = self._before(declared)
         entries: list[Mapping[str, Any]] = []
-        for hidden in hidden_properties(declared, said[PG]) if declaration(said) else ():
+        for hidden in (
+            hidden_properties(declared, attributes[PG]) if declaration(attributes) else ()
+        ):
             was = hidden.declared
             type_ = self._returning.get((declared.identity, was.name))
             if type_ is not None and may_hold(type_, was.type):
@@ -386,11 +388,11 @@ class _Apply:
             else:
                 entries.append(hidden.entry)
         if before is not None and self._remembers:
-            kept = {property_.prop_id for property_ in declared.properties}
+            prop_ids = {property_.prop_id for property_ in declared.properties}
             entries += [
                 dropped_entry(property_, seq)
                 for property_ in before.properties
-                if property_.prop_id not in kept
+                if property_.prop_id not in prop_ids
             ]
         self._memories[declared.identity] = entries
         return entries
@@ -459,10 +461,10 @@ class _Apply:
         return self._tx.get_edge(subject, declared.kip_name, object_) is not None
 
     def _index(
-        self, declared: InstanceType, wanted: Sequence[tuple[tuple[str, ...], bool]]
+        self, declared: InstanceType, indexes: Sequence[tuple[tuple[str, ...], bool]]
     ) -> None:
         owner, link = number_of(self._tx, declared), isinstance(declared, EdgeType)
-        self._tx.define_indexes(owner, link=link, wanted=wanted)
+        self._tx.define_indexes(owner, link=link, indexes=indexes)
 
     # 7. Rules about several rows.
 

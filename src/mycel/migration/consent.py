@@ -40,11 +40,11 @@ def refuse_removals(reader: Reader, planned: Plan) -> None:
     removals = [_counted(reader, removal) for removal in planned.removals]
     if not removals:
         return
-    shown = "; ".join(removal.describe() for removal in removals[:_SHOWN_MAX])
+    listing = "; ".join(removal.describe() for removal in removals[:_SHOWN_MAX])
     others = f"; and {len(removals) - _SHOWN_MAX} more" if len(removals) > _SHOWN_MAX else ""
     raise SchemaError(
         "The schema does not declare every type that is in force. Applying it would remove types:"
-        f" {shown}{others}.",
+        f" {listing}{others}.",
         hint="Nothing was changed. Declare these types as well (`mycel schema show` prints what is"
         " in force); say @rename_from on a type that has another name now; or agree that they go:"
         " allow_removals=True, on the command line --allow-removals.",

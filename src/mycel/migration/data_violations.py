@@ -43,11 +43,11 @@ class Findings:
         """Note that an instance does not satisfy a type."""
         place = _place(declared)
         self._counts[place] = self._counts.get(place, 0) + 1
-        listed = self._listed.setdefault(place, [])
-        if len(listed) < LISTED_MAX:
+        violations = self._listed.setdefault(place, [])
+        if len(violations) < LISTED_MAX:
             instance = {"instance": shown_element(tx, number)}
             outer = {"id": tx.reader.outer_id(number), "type": declared.name}
-            listed.append(instance | outer | entry(error))
+            violations.append(instance | outer | entry(error))
 
     def refuse(self, declared: SchemaType, message: str) -> None:
         """Note that a type itself cannot be."""
@@ -63,12 +63,12 @@ class Findings:
         return [self._step(place, count) for place, count in self._counts.items()]
 
     def _step(self, place: str, count: int) -> UnsupportedChange:
-        listed, has_more = self._listed[place], place in self.uncounted
+        violations, has_more = self._listed[place], place in self.uncounted
         others = f"more than {count - 1} others" if has_more else f"{count - 1} more"
         others = f" (and {others})" if count > 1 else ""
-        first = f"{listed[0]['instance']}: {listed[0]['message']}"
+        first = f"{violations[0]['instance']}: {violations[0]['message']}"
         reason = f"existing data does not satisfy it: {first}{others}"
-        return UnsupportedChange(place, reason, tuple(listed), count, has_more)
+        return UnsupportedChange(place, reason, tuple(violations), count, has_more)
 
 
 def _place(declared: SchemaType) -> str:

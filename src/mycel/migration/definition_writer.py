@@ -70,9 +70,9 @@ class DefinitionWriter:
     ) -> None:
         """Make the definition say what is declared; a new one keeps other attributes of `base`."""
         concept = existing(self._tx, declared)
-        wanted = attributes_of(declared, self._nodes, dropped, _adopted(concept or base))
+        attributes = attributes_of(declared, self._nodes, dropped, _adopted(concept or base))
         try:
-            self._write(declared, concept, base, wanted)
+            self._write(declared, concept, base, attributes)
         except ResourceExhausted as error:
             error.message = f"The declaration of {declared.name} cannot be stored: {error.message}"
             error.hint = "Declare fewer properties, or shorter descriptions."
@@ -83,22 +83,28 @@ class DefinitionWriter:
         declared: SchemaType,
         definition: Concept | None,
         base: Concept | None,
-        wanted: dict[str, Any],
+        attributes: dict[str, Any],
     ) -> None:
         if definition is None:
-            kept = {} if base is None else base.attributes
-            kept = {key: kept[key] for key in kept if key not in (*_owned(kept), PG_DROPPED)}
+            base_attributes = {} if base is None else base.attributes
+            others = {
+                key: base_attributes[key]
+                for key in base_attributes
+                if key not in (*_owned(base_attributes), PG_DROPPED)
+            }
             metadata = {} if base is None else own_metadata(base.metadata)
-            self._tx.put_concept(*place_of(declared), {**kept, **wanted}, metadata)
+            self._tx.put_concept(*place_of(declared), {**others, **attributes}, metadata)
             return
         payload = definition.attributes
         self._tx.update(
             definition,
-            attributes={key: wanted[key] for key in wanted if wanted[key] != payload.get(key)},
+            attributes={
+                key: attributes[key] for key in attributes if attributes[key] != payload.get(key)
+            },
             drop_attributes=[
                 key
                 for key in (*_owned(payload), PG_DROPPED)
-                if key in payload and key not in wanted
+                if key in payload and key not in attributes
             ],
         )
 
@@ -172,7 +178,7 @@ def _adopted(definition: Concept | None) -> dict[str, Any] | None:
     return {key: payload[key] for key in OWNED if key in payload and key != PG} or None
 
 
-def _owned(said: Mapping[str, Any]) -> tuple[str, ...]:
+def _owned(attributes: Mapping[str, Any]) -> tuple[str, ...]:
     """The attributes of a definition that the schema in force wrote."""
-    declared = declaration(said)
+    declared = declaration(attributes)
     return OWNED if declared is None else owned_attributes(declared)

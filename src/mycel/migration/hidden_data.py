@@ -95,10 +95,10 @@ def _owner(catalog: Catalog, dropped: Dropped) -> SchemaType:
     if dropped.declared is not None:
         return dropped.declared
     hidden = (part.declared for part in catalog.dropped if part.declared is not None)
-    named = (
+    matches = (
         declared for declared in (*catalog.types, *hidden) if declared.name == dropped.type_name
     )
-    return next(named)
+    return next(matches)
 
 
 def with_restored(reader: Reader, names: Sequence[str]) -> Catalog:
@@ -149,9 +149,9 @@ def discard(store: Store, names: Sequence[str], *, actor: str, message: str = ""
         with store.reading() as reader:
             catalog = schema_in_force.read(reader, dropped=True)
             chosen = _chosen(catalog.dropped, names)
-            gone = [_hidden(reader, catalog, part) for part in chosen]
-        said = message or f"{MESSAGE} {', '.join(names)}"
-        with store.transaction(actor=actor, message=said) as tx:
+            parts = [_hidden(reader, catalog, part) for part in chosen]
+        full_message = message or f"{MESSAGE} {', '.join(names)}"
+        with store.transaction(actor=actor, message=full_message) as tx:
             tx.memo[APPLYING] = True
             for part in chosen:
                 if part.declared is not None:
@@ -159,7 +159,7 @@ def discard(store: Store, names: Sequence[str], *, actor: str, message: str = ""
             for part in chosen:
                 if part.property is not None:
                     _forget_property(tx, _owner(catalog, part), part)
-    return gone
+    return parts
 
 
 def _forget_type(tx: Transaction, declared: SchemaType) -> None:
@@ -170,8 +170,8 @@ def _forget_type(tx: Transaction, declared: SchemaType) -> None:
         return
     left = tx.get_concept(*place_of(declared), tombstoned=True)
     if left is not None:
-        kept = {key: value for key, value in left.attributes.items() if key != PG}
-        tx.retire(tx.put_concept(*place_of(declared), kept), reason=DROPPED)
+        others = {key: value for key, value in left.attributes.items() if key != PG}
+        tx.retire(tx.put_concept(*place_of(declared), others), reason=DROPPED)
 
 
 def _forget_property(tx: Transaction, owner: SchemaType, dropped: Dropped) -> None:
@@ -182,14 +182,14 @@ def _forget_property(tx: Transaction, owner: SchemaType, dropped: Dropped) -> No
             f"{owner.name} is hidden itself.",
             hint=f"Restore {owner.name} first, or discard all of it.",
         )
-    said = dict(concept.attributes[PG])
+    payload = dict(concept.attributes[PG])
     identity = dropped.property and dropped.property.prop_id, dropped.seq
     entries = [
         row
-        for row in said.pop("dropped", ())
+        for row in payload.pop("dropped", ())
         if (row["property"]["prop_id"], row["seq"]) != identity
     ]
-    tx.update(concept, attributes={PG: said | ({"dropped": entries} if entries else {})})
+    tx.update(concept, attributes={PG: payload | ({"dropped": entries} if entries else {})})
 
 
 def _chosen(dropped: Iterable[Dropped], names: Sequence[str]) -> list[Dropped]:

@@ -108,10 +108,12 @@ class _AttributeSample:
 
 def _is(scalar: Scalar, text: str) -> bool:
     try:
-        made = canonical(PropertyType(scalar), text)
+        canonical_text = canonical(PropertyType(scalar), text)
     except BadValue:
         return False
-    return made == text or (scalar == "DateTime" and moment_in_name(made) == text)
+    return canonical_text == text or (
+        scalar == "DateTime" and moment_in_name(canonical_text) == text
+    )
 
 
 @dataclass(slots=True)
@@ -126,8 +128,8 @@ class _TypeSample:
 
     def see(self, name: str, attributes: Mapping[str, Any]) -> None:
         self.rows += 1
-        same = {key for key, value in attributes.items() if value == name and name}
-        self.named_by = same if self.named_by is None else self.named_by & same
+        keys = {key for key, value in attributes.items() if value == name and name}
+        self.named_by = keys if self.named_by is None else self.named_by & keys
         for key, value in attributes.items():
             if value is not None:
                 self.values.setdefault(key, _AttributeSample()).see(value)
@@ -177,22 +179,22 @@ class _Inference:
         }
 
     def _observe(
-        self, table: Table, number: int, name: str, said: Mapping[str, Any]
+        self, table: Table, number: int, name: str, attributes: Mapping[str, Any]
     ) -> _TypeSample:
-        seen = _TypeSample(concept_definition(name, said))
+        seen = _TypeSample(concept_definition(name, attributes))
         for row in instances.rows(self._reader, table, number):
             if (name, row.name) not in ACTORS:
                 seen.see(row.name, row.attributes)
         return seen
 
-    def _node(self, name: str, said: Mapping[str, Any]) -> Iterator[str]:
+    def _node(self, name: str, attributes: Mapping[str, Any]) -> Iterator[str]:
         number = self._reader.type_number(name)
-        seen = self._observe("concept", number, name, said)
+        seen = self._observe("concept", number, name, attributes)
         if seen.rows or (self._wanted is not None and name in self._wanted):
             self._nodes[name] = self._free_name(name)
             yield _declaration(f"node {self._nodes[name]}", self._nodes[name], seen, ("id",))
 
-    def _edge(self, name: str, said: Mapping[str, Any]) -> Iterator[str]:
+    def _edge(self, name: str, attributes: Mapping[str, Any]) -> Iterator[str]:
         number = self._reader.predicate_number(name)
         pairs = instances.ends_of(self._reader, number)
         if not pairs:
@@ -205,12 +207,12 @@ class _Inference:
         if self._wanted is not None and not all(all(pair) for pair in declared):
             return
         if len(ends) > 1 or not all(declared[0]):
-            listed = ", ".join(" -> ".join(pair) for pair in ends[:5])
+            listing = ", ".join(" -> ".join(pair) for pair in ends[:5])
             why = "several pairs of types" if len(ends) > 1 else "a type that is not declared here"
-            yield f"// {name}: leads between {why}: {listed}"
+            yield f"// {name}: leads between {why}: {listing}"
             return
         (source, target), edge = declared[0], self._free_name(name)
-        seen = self._observe("proposition", number, name, said)
+        seen = self._observe("proposition", number, name, attributes)
         yield _declaration(f"edge {edge}: {source} -> {target}", edge, seen, ("id", *ENDS))
 
     def _free_name(self, kip_name: str) -> str:
@@ -281,11 +283,11 @@ def _properties(seen: _TypeSample, reserved: Collection[str]) -> tuple[list[str]
     return declared, left_out
 
 
-def _enum(listed: tuple[Any, ...]) -> tuple[str, ...] | None:
+def _enum(values: tuple[Any, ...]) -> tuple[str, ...] | None:
     """The values that the definition lists, if an enum can have them."""
-    if not all(isinstance(value, str) and _ENUM_VALUE.fullmatch(value) for value in listed):
+    if not all(isinstance(value, str) and _ENUM_VALUE.fullmatch(value) for value in values):
         return None
-    return tuple(sorted(set(listed))) or None
+    return tuple(sorted(set(values))) or None
 
 
 def _described(description: str) -> str:

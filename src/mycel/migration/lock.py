@@ -19,9 +19,9 @@ SUFFIX: Final = ".__schema_apply_lock__"
 @contextmanager
 def schema_apply_lock(graph: Backend) -> Iterator[None]:
     """Hold the lock of a graph; raises SchemaApplyInProgress if another has it."""
-    with ExitStack() as held:
+    with ExitStack() as stack:
         try:
-            held.enter_context(graph.locked(SUFFIX))
+            stack.enter_context(graph.locked(SUFFIX))
         except BlockingIOError:
             raise SchemaApplyInProgress("schema apply is already in progress") from None
         except OSError as error:

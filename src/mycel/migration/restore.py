@@ -91,8 +91,8 @@ def _is(restored: RestoredType, kind: type[NodeType | EdgeType]) -> bool:
 def _revive_concepts(tx: Transaction, drop: DropMoment, types: set[int]) -> dict[int, int]:
     """The concepts that came back, each with its type."""
     revived: dict[int, int] = {}
-    gone = instances.retired_at(tx.reader, "concept", drop.time_us, DROPPED)
-    for chunk in instances.tombstones(tx.reader, "concept", gone):
+    numbers = instances.retired_at(tx.reader, "concept", drop.time_us, DROPPED)
+    for chunk in instances.tombstones(tx.reader, "concept", numbers):
         for instance in chunk:
             if instance.kind in types:
                 type_name = tx.reader.type_name(instance.kind)

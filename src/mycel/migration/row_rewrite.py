@@ -80,10 +80,10 @@ def rewrite_of(
         return Rewrite(after, adopts=adopts, rekeys=adopts and bool(_key(after)))
     old = {property_.prop_id: property_ for property_ in before.properties}
     new = {property_.prop_id: property_ for property_ in after.properties}
-    kept = old.keys() & new.keys()
+    prop_ids = old.keys() & new.keys()
     renamed = {
         old[prop_id].name: new[prop_id].name
-        for prop_id in kept
+        for prop_id in prop_ids
         if old[prop_id].name != new[prop_id].name
     }
     filled = {
@@ -198,16 +198,16 @@ class _Run:
         after = self._rules.shape(after, name=name, creating=self._rewrite.adopts)
         missing = self._rules.missing(after)
         if missing:
-            listed = ", ".join(f"{self._rewrite.declared.name}.{name}" for name in missing)
+            names = ", ".join(f"{self._rewrite.declared.name}.{name}" for name in missing)
             raise ConstraintViolation(
-                f"{listed} {'is' if len(missing) == 1 else 'are'} required",
+                f"{names} {'is' if len(missing) == 1 else 'are'} required",
                 data={"property": missing[0], "value": None, "constraint": "required"},
             )
         given = {key: after[key] for key in after if key not in before or after[key] != before[key]}
-        gone = [key for key in before if key not in after]
-        if given or gone:
+        removals = [key for key in before if key not in after]
+        if given or removals:
             outer = self._tx.reader.outer_id(row.number)
-            self._tx.update(outer, attributes=given, drop_attributes=gone)
+            self._tx.update(outer, attributes=given, drop_attributes=removals)
         if self._rewrite.rekeys:
             self._note_name(row, after)
 
@@ -228,16 +228,16 @@ class _Run:
                 continue
             value = values[0][1]
             try:
-                made = self._rules.value(key, value)
+                new_value = self._rules.value(key, value)
             except MycelError as error:
                 if key in self._rules.missing(self._rewrite.filled | after):
                     raise
                 self.counts.left[key] += 1
                 if key not in self.counts.reasons:
-                    shown = shown_element(self._tx, row.number)
-                    self.counts.reasons[key] = f"{shown}: {error.message}"
+                    label = shown_element(self._tx, row.number)
+                    self.counts.reasons[key] = f"{label}: {error.message}"
                 continue
-            after[key] = made
+            after[key] = new_value
             self.counts.restored[key] += 1
 
     def _changed(self, before: JsonObject) -> JsonObject:
@@ -275,10 +275,10 @@ class _Run:
         holder = self._finals.setdefault(name, row.number)
         if holder != row.number:
             key = ", ".join(_key(self._rewrite.declared))
-            both = (shown_element(self._tx, number) for number in (holder, row.number))
+            labels = (shown_element(self._tx, number) for number in (holder, row.number))
             raise ConstraintViolation(
                 f"@key violation on {self._rewrite.declared.name}.({key}): value {name!r}"
-                f" held by {' and '.join(both)}",
+                f" held by {' and '.join(labels)}",
                 data={"property": _key(self._rewrite.declared)[0], "value": name}
                 | {"constraint": f"@key({key})"},
             )

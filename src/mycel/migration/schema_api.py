@@ -211,10 +211,10 @@ def _steps_between(before: Catalog, after: Catalog) -> tuple[dict[str, Any], ...
 
     def as_it_was(step: SchemaStep) -> SchemaStep:
         match step:
-            case HideType(gone) if _place(gone) not in remembered:
-                return DropType(gone)
-            case HideProperty(owner, gone) if _place(owner, gone.name) not in remembered:
-                return DropProperty(owner, gone)
+            case HideType(hidden_type) if _place(hidden_type) not in remembered:
+                return DropType(hidden_type)
+            case HideProperty(owner, prop) if _place(owner, prop.name) not in remembered:
+                return DropProperty(owner, prop)
             case _:
                 return step
 

@@ -26,8 +26,8 @@ def read(reader: Reader, *, dropped: bool = False) -> Catalog:
         for attributes in definitions_with(reader, PG)
         if (declared := declaration(attributes)) is not None
     ]
-    gone = _hidden_declarations(reader, definitions) if dropped else ()
-    return Catalog.of((declared for declared, _ in definitions), gone)
+    parts = _hidden_declarations(reader, definitions) if dropped else ()
+    return Catalog.of((declared for declared, _ in definitions), parts)
 
 
 def with_renames(before: Catalog, after: Catalog) -> Catalog:
@@ -56,7 +56,9 @@ def _hidden_declarations(
     reader: Reader, live: list[tuple[SchemaType, dict[str, Any]]]
 ) -> list[Dropped]:
     """Hidden properties and types in live definitions, and in tombstones of definitions."""
-    parts = [part for declared, said in live for part in _properties_gone(declared, said[PG])]
+    parts = [
+        part for declared, attributes in live for part in _properties_gone(declared, attributes[PG])
+    ]
     names = {
         node_type.type_id: node_type.name
         for node_type, _ in live
@@ -69,17 +71,17 @@ def _hidden_declarations(
     for definition in definitions_with(reader, PG_DROPPED):
         memory = remembered(definition)
         if memory is not None:
-            parts += _type_gone(memory.declared, memory.said, memory.seq)
+            parts += _type_gone(memory.declared, memory.payload, memory.seq)
     return parts
 
 
-def _type_gone(declared: SchemaType, said: Mapping[str, Any], seq: int) -> list[Dropped]:
+def _type_gone(declared: SchemaType, payload: Mapping[str, Any], seq: int) -> list[Dropped]:
     """A hidden type, and the properties of it that were hidden before."""
-    whole = Dropped(declared.kind, declared.name, None, declared, seq)
-    return [whole, *_properties_gone(declared, said)]
+    hidden_type = Dropped(declared.kind, declared.name, None, declared, seq)
+    return [hidden_type, *_properties_gone(declared, payload)]
 
 
-def _properties_gone(declared: SchemaType, said: Mapping[str, Any]) -> list[Dropped]:
+def _properties_gone(declared: SchemaType, payload: Mapping[str, Any]) -> list[Dropped]:
     return [
         Dropped(
             declared.kind,
@@ -88,17 +90,17 @@ def _properties_gone(declared: SchemaType, said: Mapping[str, Any]) -> list[Drop
             seq=property_.seq,
             attribute=property_.attribute,
         )
-        for property_ in hidden_properties(declared, said)
+        for property_ in hidden_properties(declared, payload)
     ]
 
 
 def _with_ends(
-    declared: SchemaType, said: Mapping[str, Any], names: Mapping[int, str]
+    declared: SchemaType, payload: Mapping[str, Any], names: Mapping[int, str]
 ) -> SchemaType:
     """A hidden edge with the present names of its ends."""
     if not isinstance(declared, EdgeType):
         return declared
     ends = (declared.from_type, declared.to_type)
-    ids = said.get("ends", (None, None))
+    ids = payload.get("ends", (None, None))
     source, target = (names.get(id_, end) for id_, end in zip(ids, ends, strict=True))
     return replace(declared, from_type=source, to_type=target)

@@ -103,8 +103,8 @@ class Changes:
         for field in ("attributes", "metadata"):
             old, new = getattr(base, field), getattr(theirs, field)
             if not is_same(old, new):
-                kept = {} if stored is None else getattr(stored, field)
-                edit[field] = {k: v for k, v in kept.items() if k not in old} | dict(new)
+                current = {} if stored is None else getattr(stored, field)
+                edit[field] = {k: v for k, v in current.items() if k not in old} | dict(new)
         if (base.uri, base.type) != (theirs.uri, theirs.type):
             edit["to"] = identity_of(theirs)
         if len(edit) > 1:
@@ -132,8 +132,8 @@ class Changes:
             self._require(PROPOSITION_TYPE, relation.relation, pair.path)
             link = self._link(owner, relation, pair.path)
             stored = stored_element(self._readers[0], link) if key in old else None
-            kept = {} if stored is None else stored.metadata
-            reserved = {key: value for key, value in kept.items() if key.startswith("_")}
+            current = {} if stored is None else stored.metadata
+            reserved = {key: value for key, value in current.items() if key.startswith("_")}
             yield {
                 "link": link,
                 "weight": relation.weight,
@@ -186,10 +186,10 @@ class Changes:
     def _concept_identity(self, end: str) -> ElementIdentity | None:
         """The identity of a concept that the graph has, at the base or now."""
         uri = parse(end, "")
-        named = kip_identity(uri) if uri.is_kip else ""
+        key = kip_identity(uri) if uri.is_kip else ""
         for reader in self._readers:
-            if isinstance(named, tuple):
-                identity = {"type": named[0], "name": named[1]}
+            if isinstance(key, tuple):
+                identity = {"type": key[0], "name": key[1]}
                 if stored_element(reader, identity) is not None:
                     return identity
             elif rows := contents.concepts_named(reader, [end]):
@@ -227,12 +227,12 @@ class Changes:
 
     def _check_ends(self, links: Iterable[FileEdit]) -> None:
         """Note relations about relations that are neither in the graph nor in the files."""
-        made: set[bytes] = set()
+        new_links: set[bytes] = set()
         for path, edit in links:
             link = edit["link"]
-            made.add(json_of(link))
+            new_links.add(json_of(link))
             for end in (link["subject"], link["object"]):
-                if "predicate" not in end or json_of(end) in made:
+                if "predicate" not in end or json_of(end) in new_links:
                     continue
                 if not any(stored_element(reader, end) for reader in self._readers):
                     message = (
@@ -261,10 +261,10 @@ def depth_of(identity: ElementIdentity) -> int:
 def identity_of(document: MirrorDocument) -> ElementIdentity:
     """The type and name of the concept of a document."""
     uri = parse(document.uri, "")
-    named = kip_identity(uri) if uri.is_kip else (document.type, document.uri)
-    if isinstance(named, str):
+    key = kip_identity(uri) if uri.is_kip else (document.type, document.uri)
+    if isinstance(key, str):
         raise ConstraintViolation(f"{document.uri} is an id; write kip:Type/name.")
-    return {"type": named[0], "name": named[1]}
+    return {"type": key[0], "name": key[1]}
 
 
 def links_of(document: MirrorDocument) -> frozenset[BodyLink]:

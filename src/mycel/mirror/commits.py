@@ -141,8 +141,8 @@ def message_of(
         body = "\n\n".join(part for part in (rest.strip("\n"), others) if part)
     else:
         subject = f"{_first_line(texts[0])} (and {len(texts) - 1} more)"
-        listed = [f"- {text.replace(chr(10), chr(10) + '  ')}" for text in texts]
-        body = "\n".join(first_few(listed, LISTED_MAX))
+        bullets = [f"- {text.replace(chr(10), chr(10) + '  ')}" for text in texts]
+        body = "\n".join(first_few(bullets, LISTED_MAX))
     last = group[-1]
     moves = [f"{_MOVED}: {as_json(move)}" for move in changes.moves[:MOVES_MAX]]
     purges = [f"{_PURGED}: {key.hex()}" for key in sorted(purged)]
@@ -190,20 +190,20 @@ def _about(changes: FileChanges) -> str:
     verbs = {"Add": added, "Change": changed, "Remove": changes.removed}
     kinds = [(verb, paths) for verb, paths in verbs.items() if paths]
     verb = kinds[0][0] if len(kinds) == 1 else "Change"
-    every = [path for _, paths in kinds for path in paths]
-    if not every:
+    all_paths = [path for _, paths in kinds for path in paths]
+    if not all_paths:
         return "No file changed"
-    if len(every) == 1:
-        return f"{verb} {every[0]}"
-    where = commonpath(every)
-    return f"{verb} {len(every)} files" + (f" in {where}" if where else "")
+    if len(all_paths) == 1:
+        return f"{verb} {all_paths[0]}"
+    where = commonpath(all_paths)
+    return f"{verb} {len(all_paths)} files" + (f" in {where}" if where else "")
 
 
 def _paths(changes: FileChanges) -> str:
-    every = [f"A {file.path}" for file in changes.added]
-    every += [f"M {file.path}" for file in changes.changed]
-    every += [f"D {path}" for path in changes.removed]
-    return "\n".join(first_few(every, LISTED_MAX)) if len(every) > 1 else ""
+    lines = [f"A {file.path}" for file in changes.added]
+    lines += [f"M {file.path}" for file in changes.changed]
+    lines += [f"D {path}" for path in changes.removed]
+    return "\n".join(first_few(lines, LISTED_MAX)) if len(lines) > 1 else ""
 
 
 def _first_line(text: str) -> str:
@@ -213,5 +213,5 @@ def _first_line(text: str) -> str:
 
 def _clean(text: str) -> str:
     """A message without control characters, and without lines that look like trailers of ours."""
-    kept = re.sub(r"[\x00-\x08\x0b-\x1f\x7f]", "", text).strip()
-    return _TRAILER.sub(r"\1 : \2", kept)
+    plain = re.sub(r"[\x00-\x08\x0b-\x1f\x7f]", "", text).strip()
+    return _TRAILER.sub(r"\1 : \2", plain)

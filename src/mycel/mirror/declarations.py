@@ -48,7 +48,7 @@ def desired_schema(
     `stored` are the files of the schema in force. What cannot be read, or was changed in the graph
     too, is added to the problems.
     """
-    wanted = dict(stored)
+    declarations = dict(stored)
     changed = []
     for path, base, theirs in edited:
         ours = stored.get(path)
@@ -61,17 +61,17 @@ def desired_schema(
                 )
             )
         elif theirs is None:
-            del wanted[path]
+            del declarations[path]
             changed.append(path)
         elif (problem := _unreadable(path, theirs)) is not None:
             problems.append(problem)
         else:
-            wanted[path] = theirs
+            declarations[path] = theirs
             changed.append(path)
     if not changed:
         return None
     return DesiredSchema(
-        "\n".join(declaration.decode() for declaration in wanted.values()), tuple(changed)
+        "\n".join(declaration.decode() for declaration in declarations.values()), tuple(changed)
     )
 
 
@@ -116,10 +116,10 @@ def apply_schema(
                 with graph.reading() as reader:
                     refuse_removals(reader, plan)
         else:
-            done = graph.schema.apply(
+            result = graph.schema.apply(
                 desired.text, allow_removals=allow_removals, actor=actor, message=message
             )
-            is_possible, steps = done.applied or not done.changes, done.changes
+            is_possible, steps = result.applied or not result.changes, result.changes
     except SchemaError as error:
         raise _refusal(desired, error.message) from error
     if not is_possible:

@@ -224,8 +224,8 @@ def without_links(body: str, path: str) -> tuple[str, frozenset[BodyLink] | None
             before, after = lines[:begin], lines[at + 1 :]
             if len(before) > 1 and not before[-1]:
                 before.pop()
-            kept = [*before, *after] if any(map(str.strip, after)) else [*before, ""]
-            return "" if kept == [""] else "\n".join(kept), frozenset(links)
+            remainder = [*before, *after] if any(map(str.strip, after)) else [*before, ""]
+            return "" if remainder == [""] else "\n".join(remainder), frozenset(links)
         if line:
             links.add(_link(line, path, at))
     raise ValueError(begin, f"its block of links has no end: a line `{LINKS_END}`")
@@ -234,8 +234,8 @@ def without_links(body: str, path: str) -> tuple[str, frozenset[BodyLink] | None
 def _link(line: str, path: str, at: int) -> BodyLink:
     head, _, rest = line.removeprefix("- ").partition(" ")
     if line.startswith("- ") and rest.startswith("[[") and rest.endswith("]]"):
-        named = rest[2:-2].partition("|")[0].partition("#")[0]
-        return BodyLink(head, named if named.endswith(".md") else f"{named}.md")
+        link_target = rest[2:-2].partition("|")[0].partition("#")[0]
+        return BodyLink(head, link_target if link_target.endswith(".md") else f"{link_target}.md")
     if line.startswith("- ") and rest.startswith("[") and rest.endswith(")") and "](" in rest:
         target = unquote(rest[:-1].rpartition("](")[2].removeprefix("<").removesuffix(">"))
         return BodyLink(head, normpath(f"{dirname(path)}/{target}".lstrip("/")))
@@ -310,15 +310,15 @@ def _block(title: str, values: Mapping[str, Any]) -> Iterator[str]:
         return
     yield f"{title}:"
     for key in sorted(values):
-        value, shown = values[key], scalar(key) if _WORD.fullmatch(key) else as_json(key)
-        if len(shown) > KEY_CHARACTERS_MAX:
-            yield f"  ? {shown}"
+        value, key_text = values[key], scalar(key) if _WORD.fullmatch(key) else as_json(key)
+        if len(key_text) > KEY_CHARACTERS_MAX:
+            yield f"  ? {key_text}"
             yield f"  : {as_json(value)}"
         elif isinstance(value, list) and value:
-            yield f"  {shown}:"
+            yield f"  {key_text}:"
             yield from (f"    - {as_json(member)}" for member in value)
         else:
-            yield f"  {shown}: {as_json(value)}"
+            yield f"  {key_text}: {as_json(value)}"
 
 
 def _escape(match: re.Match[str]) -> str:

@@ -98,13 +98,13 @@ def edits_of(
     read = list(_read(files, problems))
     pairs = [_with_core(base, pair) for pair in _paired(read, others, news.moves, problems)]
     purged = [pair for pair in pairs if pair.theirs is None and _key(pair.base) in news.purged]
-    kept = [pair for pair in pairs if not consent.purges or pair not in purged]
-    file_edits = Changes(base, kept, problems, _finder(read, others)).edits()
+    remaining = [pair for pair in pairs if not consent.purges or pair not in purged]
+    file_edits = Changes(base, remaining, problems, _finder(read, others)).edits()
     if problems:
         raise refusal(problems)
     if not consent.deletions:
-        _check_emptied(files, kept)
-        _check_deleted([pair.path for pair in kept if pair.theirs is None], read, others)
+        _check_emptied(files, remaining)
+        _check_deleted([pair.path for pair in remaining if pair.theirs is None], read, others)
     return Edits(file_edits, [identity_of(pair.base) for pair in purged if pair.base is not None])
 
 
@@ -112,16 +112,16 @@ def _key(document: MirrorDocument | None) -> bytes:
     return b"" if document is None else concept_key(*identity_of(document).values())
 
 
-def _check_deleted(gone: Sequence[str], read: Sequence[Pair], others: CommittedFiles) -> None:
-    if not gone:
+def _check_deleted(paths: Sequence[str], read: Sequence[Pair], others: CommittedFiles) -> None:
+    if not paths:
         return
     known = others.count() + sum(pair.base is not None for pair in read)
-    if len(gone) > DELETIONS_MAX or len(gone) > known * DELETED_SHARE_MAX:
+    if len(paths) > DELETIONS_MAX or len(paths) > known * DELETED_SHARE_MAX:
         raise ConstraintViolation(
-            f"{len(gone)} of {known} files are gone from the mirror; nothing was imported.",
+            f"{len(paths)} of {known} files are gone from the mirror; nothing was imported.",
             hint="If their concepts shall be deleted, say --allow-deletions (allow_deletions=True);"
             " if not, restore the files: `git checkout .` in the folder of the mirror.",
-            data={"deleted": list(gone), "documents": known},
+            data={"deleted": list(paths), "documents": known},
         )
 
 
@@ -162,9 +162,9 @@ def _has_lost(base: MirrorDocument, theirs: MirrorDocument) -> bool:
 
 def refusal(problems: Sequence[FrontMatterProblem]) -> ConstraintViolation:
     """The error for files that cannot be imported."""
-    shown = first_few([str(problem) for problem in problems], PROBLEMS_SHOWN)
+    lines = first_few([str(problem) for problem in problems], PROBLEMS_SHOWN)
     return ConstraintViolation(
-        "Files of the mirror cannot be imported, so nothing was:\n  " + "\n  ".join(shown),
+        "Files of the mirror cannot be imported, so nothing was:\n  " + "\n  ".join(lines),
         hint="Correct them, or undo the edits with git, and import again.",
         data={"problems": [problem._asdict() for problem in problems]},
     )
@@ -300,13 +300,13 @@ def _by_uri(
     return theirs
 
 
-def _alike(gone: Mapping[str, Pair], new: Mapping[str, Pair]) -> Iterator[tuple[str, str]]:
+def _alike(old: Mapping[str, Pair], new: Mapping[str, Pair]) -> Iterator[tuple[str, str]]:
     """The new URI and the old one of each concept that says the same in a new file.
 
     Where several say the same, the last segment of the URI decides, and without it nothing.
     """
     before: dict[bytes, list[str]] = {}
-    for uri, pair in gone.items():
+    for uri, pair in old.items():
         before.setdefault(_text(pair.base), []).append(uri)
     after: dict[bytes, list[str]] = {}
     for uri, pair in new.items():
@@ -316,10 +316,10 @@ def _alike(gone: Mapping[str, Pair], new: Mapping[str, Pair]) -> Iterator[tuple[
         if len(uris) == len(olds) == 1:
             yield uris[0], olds[0]
             continue
-        named = _by_last_segment(olds)
+        by_segment = _by_last_segment(olds)
         for last, several in _by_last_segment(uris).items():
-            if len(several) == len(named.get(last, ())) == 1:
-                yield several[0], named[last][0]
+            if len(several) == len(by_segment.get(last, ())) == 1:
+                yield several[0], by_segment[last][0]
 
 
 def _by_last_segment(uris: Iterable[str]) -> dict[str, list[str]]:

@@ -96,8 +96,8 @@ def write_changes(
 
     The changes are made to the files of the first parent, after those that are `restored`.
     """
-    said = heading.message.encode()
-    write(f"commit {ref}\n{heading.lines()}".encode() + b"data %d\n%s\n" % (len(said), said))
+    message = heading.message.encode()
+    write(f"commit {ref}\n{heading.lines()}".encode() + b"data %d\n%s\n" % (len(message), message))
     for word, parent in zip(("from", *["merge"] * len(parents)), parents, strict=False):
         write(f"{word} {parent}\n".encode())
     for change in restored:

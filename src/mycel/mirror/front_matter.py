@@ -170,8 +170,8 @@ class _Reading:
                 raise self._error(_line(event), "its front matter has a second document")
         except yaml.MarkedYAMLError as error:
             mark = error.problem_mark or error.context_mark
-            said = error.problem or error.context or "it is not YAML"
-            raise self._error(2 if mark is None else mark.line + 2, str(said)) from None
+            reason = error.problem or error.context or "it is not YAML"
+            raise self._error(2 if mark is None else mark.line + 2, str(reason)) from None
         except yaml.YAMLError as error:
             raise self._error(2, str(error).partition("\n")[0]) from None
         return fields

@@ -127,9 +127,9 @@ def group_by_author(
 def actor_of(commit: GitCommit, authors: Mapping[str, str]) -> str:
     """The actor of a commit: named by a mirror, known by the address, or the name of the author."""
     if commits.position_of(commit.message) is not None:
-        named = commits.actor_in(commit.message)
-        if named:
-            return _cut(named, ACTOR_BYTES_MAX)
+        trailer_actor = commits.actor_in(commit.message)
+        if trailer_actor:
+            return _cut(trailer_actor, ACTOR_BYTES_MAX)
     for actor, text in authors.items():
         identity = commits.identity(text)
         if identity is not None and identity.address.casefold() == commit.address.casefold():

@@ -226,25 +226,25 @@ class _Import:
         with self._graph.reading() as reader:
             return bool(self._upkeep.look(reader).upstream)
 
-    def _merge(self, taken: Intake) -> tuple[tuple[Merge, ...], Pending]:
-        sources = [portion.source(taken.sight.last) for portion in taken.portions]
-        pending = Pending(sources, taken.head, taken.sight.tip, taken.files, taken.onto)
-        if taken.schema is not None:
+    def _merge(self, intake: Intake) -> tuple[tuple[Merge, ...], Pending]:
+        sources = [portion.source(intake.sight.last) for portion in intake.portions]
+        pending = Pending(sources, intake.head, intake.sight.tip, intake.files, intake.onto)
+        if intake.schema is not None:
             apply_schema(
                 self._graph,
-                taken.schema,
+                intake.schema,
                 allow_removals=self._consent.deletions,
-                actor=self._by or taken.schema_actor or None,
+                actor=self._by or intake.schema_actor or None,
                 message=self._message,
-                dry_run=self._dry_run or taken.is_together,
+                dry_run=self._dry_run or intake.is_together,
             )
         if not self._dry_run:
             if self._consent.purges:
-                self._purge(taken)
+                self._purge(intake)
             self._upkeep.note_pending(pending)
         merges = []
-        desired = taken.schema if taken.is_together else None
-        for portion, source in zip(taken.portions, sources, strict=True):
+        desired = intake.schema if intake.is_together else None
+        for portion, source in zip(intake.portions, sources, strict=True):
             merges.append(
                 self._graph.merges.merge_changes(
                     [edit.edit for edit in portion.edits],
@@ -260,9 +260,9 @@ class _Import:
             desired = None
         return tuple(merges), pending
 
-    def _purge(self, taken: Intake) -> None:
+    def _purge(self, intake: Intake) -> None:
         """Purge here what was purged where the commits come from, whatever it is called now."""
-        for seq, identity in taken.purged:
+        for seq, identity in intake.purged:
             with self._graph.reading() as reader:
                 element = stored_element(reader.at(State(seq)), identity)
                 live = None if element is None else reader.element(element.number)
@@ -277,8 +277,8 @@ class _Import:
     def _read_edits(self, *, is_local: bool) -> Intake | None:
         with self._graph.reading() as reader:
             sight = self._upkeep.look(reader)
-            taken = self._from_disk if is_local else self._from_remote
-            return taken(reader, sight)
+            read = self._from_disk if is_local else self._from_remote
+            return read(reader, sight)
 
     def _from_disk(self, reader: Reader, sight: Sight) -> Intake | None:
         upkeep, repository = self._upkeep, self._upkeep.repository
@@ -298,7 +298,7 @@ class _Import:
         is_trusted = self._consent.deletions or not sight.last
         consent = self._consent._replace(deletions=is_trusted)
         documents = [file for file in files if file.path.endswith(DOCUMENT)]
-        taken = edits.edits_of(base, documents, others, news, consent)
+        all_edits = edits.edits_of(base, documents, others, news, consent)
         declared = [
             EditedDeclaration(path, bases.get(path), folder.content(path))
             for path in paths
@@ -314,8 +314,8 @@ class _Import:
         if own:
             # Files that were committed and edited since: their commits are told all the same.
             groups.append(AuthoredFiles("", frozenset(own), () if groups else tuple(git_commits)))
-        portions = self._portions(reader, [(seq, taken)], groups, len(paths))
-        purged = [(seq, identity) for identity in taken.purged]
+        portions = self._portions(reader, [(seq, all_edits)], groups, len(paths))
+        purged = [(seq, identity) for identity in all_edits.purged]
         head = reader.head().seq
         schema, actor = self._schema(declared, groups)
         return Intake(sight, head, objects, frozenset(paths), portions, purged, schema, actor)
@@ -376,14 +376,14 @@ class _Import:
         """The changes to each state by author; all of one author if they depend on each other."""
         otherwise = f"Import {count(files, 'file')} of the mirror"
         portions = []
-        for seq, taken in edits_by_state:
+        for seq, state_edits in edits_by_state:
             by_group: list[list[FileEdit]] = [[] for _ in groups]
             place = {path: at for at, group in enumerate(groups) for path in group.paths}
-            for edit in taken.edits:
+            for edit in state_edits.edits:
                 by_group[place.get(edit.path, 0)].append(edit)
             used = [(group, part) for group, part in zip(groups, by_group, strict=True) if part]
             if len(used) > 1 and _depend(reader.at(State(seq)), [part for _, part in used]):
-                used = [(used[-1][0], taken.edits)]
+                used = [(used[-1][0], state_edits.edits)]
             for group, part in used:
                 message = self._message or group.message(otherwise)
                 portions.append(Portion(seq, part, group.actor, message))
@@ -407,17 +407,19 @@ def _purge_warnings(purged: Sequence[tuple[int, ElementIdentity]]) -> list[str]:
 
 def _depend(base: Reader, parts: Iterable[Sequence[FileEdit]]) -> bool:
     """True if changes lead to what later ones make."""
-    made: set[bytes] = set()
+    new_identities: set[bytes] = set()
     for part in parts:
         for _, edit in part:
-            made.add(json_of(edit.get("concept") or edit["link"]))
-            made.add(json_of(edit.get("to")))
+            new_identities.add(json_of(edit.get("concept") or edit["link"]))
+            new_identities.add(json_of(edit.get("to")))
         for _, edit in part:
             if "link" not in edit:
                 continue
             if depth_of(edit["link"]) > 1:
                 return True
             ends = (edit["link"]["subject"], edit["link"]["object"])
-            if any(json_of(end) not in made and not stored_element(base, end) for end in ends):
+            if any(
+                json_of(end) not in new_identities and not stored_element(base, end) for end in ends
+            ):
                 return True
     return False

@@ -327,9 +327,9 @@ class Inspection:
 
     def note_position(self, commit: str, position: MirrorPosition) -> None:
         """Keep the state that a commit of somebody else shows."""
-        kept = {key: value for key, value in self.settings.positions.items() if key != commit}
-        kept[commit] = (position.seq, position.root)
-        self.save(positions=dict(list(kept.items())[-POSITIONS_MAX:]))
+        positions = {key: value for key, value in self.settings.positions.items() if key != commit}
+        positions[commit] = (position.seq, position.root)
+        self.save(positions=dict(list(positions.items())[-POSITIONS_MAX:]))
 
 
 def is_known(reader: Reader, position: MirrorPosition) -> bool:

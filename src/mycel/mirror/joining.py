@@ -117,8 +117,8 @@ class Joining(Upkeep):
         if self.settings.remote:
             return self.settings.remote
         known = f"branch.{self.settings.branch}.remote"
-        if named := repository.line("config", known, check=False):
-            return named
+        if remote := repository.line("config", known, check=False):
+            return remote
         url = repository.line("config", f"remote.{DEFAULT_REMOTE}.url", check=False)
         return DEFAULT_REMOTE if url else ""
 

@@ -110,12 +110,12 @@ def _kip_path(uri: Uri) -> str:
     visible = _UNSAFE.sub("_", name)
     if _RESERVED.fullmatch(visible):
         visible = f"_{visible}"
-    shown = _cut(visible)
-    length = _SHORT if shown == visible else _LONG
+    short_name = _cut(visible)
+    length = _SHORT if short_name == visible else _LONG
     folder = _cut(type_name)
     if folder != type_name or _RESERVED.fullmatch(folder) or folder.endswith("."):
         folder = f"{folder}~{_hash(type_name)[:_SHORT]}"
-    return f"{KIP}/{folder}/{hashed[:2]}/{shown}~{hashed[:length]}{DOCUMENT}"
+    return f"{KIP}/{folder}/{hashed[:2]}/{short_name}~{hashed[:length]}{DOCUMENT}"
 
 
 def _joined(top: str, segments: list[str], uri: str) -> str:
@@ -146,9 +146,9 @@ def _segment(segment: str, *, is_clear: bool = True) -> str:
     visible = _UNSAFE.sub("_", segment)
     if _RESERVED.fullmatch(visible):  # `nul.txt` is a device with every ending.
         visible = f"_{visible}"
-    shown = _cut(visible)
-    length = _SHORT if shown == visible else _LONG
-    return f"{shown}~{_hash(segment)[:length]}"
+    short_name = _cut(visible)
+    length = _SHORT if short_name == visible else _LONG
+    return f"{short_name}~{_hash(segment)[:length]}"
 
 
 def _is_unmistakable(segment: str) -> bool:

@@ -135,10 +135,10 @@ class Projection:
     # From rows to files.
 
     def _files(self, rows: Iterable[StoredConcept]) -> Iterator[File]:
-        kept = {row.number: row for row in rows if not self._is_left_out(row)}
-        links = self._links(kept)
-        self._learn([*kept, *(row[_OBJECT] for link in links.values() for row in link)])
-        for number, row in kept.items():
+        by_number = {row.number: row for row in rows if not self._is_left_out(row)}
+        links = self._links(by_number)
+        self._learn([*by_number, *(row[_OBJECT] for link in links.values() for row in link)])
+        for number, row in by_number.items():
             file = self._file(row, links.get(number, ()))
             if file is not None:
                 yield file
@@ -168,8 +168,8 @@ class Projection:
         if is_bare and is_default(type_name, row.name, attributes, path):
             return None
         lines = [self._line(link, row.number) for link in links]
-        shown = self._body_links(row.number, path, links) if links else ()
-        text = render(uri, type_name, attributes, metadata, lines, shown).encode()
+        body_links = self._body_links(row.number, path, links) if links else ()
+        text = render(uri, type_name, attributes, metadata, lines, body_links).encode()
         is_left_out = not self._is_whole and is_core(path, text)
         return None if is_left_out else File(path, text)
 
@@ -259,8 +259,8 @@ class Projection:
         rows = contents.names(self._reader, unknown)
         seconds = self._seconds
         if seconds is None:
-            named = {name for _, _, name in rows if ":" in name}
-            seconds = self._second(contents.concepts_named(self._reader, named))
+            names = {name for _, _, name in rows if ":" in name}
+            seconds = self._second(contents.concepts_named(self._reader, names))
         for number, type_number, name in rows:
             type_name = self._reader.type_name(type_number)
             uri = f"{KIP}:{type_name}/{name}" if number in seconds else uri_of(type_name, name)
@@ -269,14 +269,14 @@ class Projection:
 
     def _second(self, rows: Iterable[StoredConcept]) -> set[int]:
         """Those of some concepts whose name is the URI of another one."""
-        named: dict[str, list[NodeMatch]] = {}
+        by_name: dict[str, list[NodeMatch]] = {}
         for row in rows:
             type_name = self._reader.type_name(row.type)
             match = NodeMatch(row.number, type_name, keeps_place(type_name, row.name))
-            named.setdefault(row.name, []).append(match)
+            by_name.setdefault(row.name, []).append(match)
         return {
             node_match.number
-            for node_matches in named.values()
+            for node_matches in by_name.values()
             for node_match in node_matches
             if len(node_matches) > 1 and node_match is not min(node_matches, key=rank)
         }

@@ -97,7 +97,7 @@ class Repository:
             GitFailed: git is not installed, or the call failed.
         """
         try:
-            done = subprocess.run(
+            process = subprocess.run(
                 [_git(), *_SAFE, *words],
                 cwd=self.folder,
                 input=b"" if stdin is None else stdin,
@@ -108,11 +108,11 @@ class Repository:
             )
         except (OSError, subprocess.SubprocessError) as error:
             raise GitFailed(f"git {words[0]} could not be run in {self.folder}: {error}") from None
-        if done.returncode != 0:
+        if process.returncode != 0:
             if check:
-                raise _failed(words, done.stderr)
+                raise _failed(words, process.stderr)
             return b""
-        return done.stdout
+        return process.stdout
 
     def line(self, *words: str, check: bool = True) -> str:
         """The first line of a call's output."""
@@ -350,17 +350,17 @@ def _environment(
     *,
     is_remote: bool = False,
 ) -> dict[str, str]:
-    kept = {key: value for key, value in os.environ.items() if not key.startswith("GIT_")}
-    kept |= {"GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C"}
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("GIT_")}
+    environment |= {"GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C"}
     if not is_remote:
-        kept["GIT_ALLOW_PROTOCOL"] = ""
+        environment["GIT_ALLOW_PROTOCOL"] = ""
     if index is not None:
-        kept["GIT_INDEX_FILE"] = str(index)
+        environment["GIT_INDEX_FILE"] = str(index)
     if settings:
-        kept["GIT_CONFIG_COUNT"] = str(len(settings))
+        environment["GIT_CONFIG_COUNT"] = str(len(settings))
     for at, (name, value) in enumerate(settings.items()):
-        kept |= {f"GIT_CONFIG_KEY_{at}": name, f"GIT_CONFIG_VALUE_{at}": value}
-    return kept
+        environment |= {f"GIT_CONFIG_KEY_{at}": name, f"GIT_CONFIG_VALUE_{at}": value}
+    return environment
 
 
 def _parse_tree(output: bytes) -> dict[str, str]:
@@ -377,13 +377,13 @@ def _object(name: str) -> str:
     return name if name.strip("0") else ""
 
 
-def _failed(words: Sequence[str], said: bytes) -> GitFailed:
-    lines = [line.strip() for line in said.decode(errors="replace").splitlines()]
+def _failed(words: Sequence[str], output: bytes) -> GitFailed:
+    lines = [line.strip() for line in output.decode(errors="replace").splitlines()]
     messages = [line for line in lines if line and not line.startswith(("hint:", "warning:"))]
     begin = next((at for at, line in enumerate(messages) if line.startswith(_REASONS)), 0)
-    shown = " ".join(messages[begin : begin + REASON_LINES_MAX]).removeprefix("fatal: ")
-    error = GitFailed(f"git {words[0]} failed: {shown or 'no reason was given'}")
-    if lock := _lock_in(shown):
+    reason = " ".join(messages[begin : begin + REASON_LINES_MAX]).removeprefix("fatal: ")
+    error = GitFailed(f"git {words[0]} failed: {reason or 'no reason was given'}")
+    if lock := _lock_in(reason):
         error.hint = (
             "Try again once no other git works in the repository. If none does, one that was"
             f" killed has left its lock: remove the file {lock}"

@@ -106,19 +106,22 @@ class Upkeep(Inspection):
                 return Pushed(0, sight.last, start)
             position = MirrorPosition(head, journal_root_at(reader, head))
             if not touched(reader, start, head).purged:
-                made = self._write(reader, sight, start, message, imported)
+                commit_count = self._write(reader, sight, start, message, imported)
             elif self.remote:
-                made, notes = self._write_purge(reader, sight, start, imported), _PURGE_NOTES
+                commit_count, notes = (
+                    self._write_purge(reader, sight, start, imported),
+                    _PURGE_NOTES,
+                )
             else:
-                made = self._write_anew(reader, sight)
-        last = self._shortened(sight, imported, position) if made else sight.last
+                commit_count = self._write_anew(reader, sight)
+        last = self._shortened(sight, imported, position) if commit_count else sight.last
         self.finish(sight, last, imported)
         pending = None if imported is not None else self.settings.pending
         if pending is not None and pending.tip == sight.tip:
             pending = pending._replace(tip=last)  # It waits for decisions, and the branch goes on.
         self.save(commit=last, seq=head, pending=pending)
         self._tidy()
-        is_made = made if last not in _others(sight, imported) else 0
+        is_made = commit_count if last not in _others(sight, imported) else 0
         return Pushed(is_made, last, head, notes=notes)
 
     def _shortened(self, sight: Sight, imported: Pending | None, position: MirrorPosition) -> str:
@@ -154,7 +157,7 @@ class Upkeep(Inspection):
             entries = [transaction_of(reader, head)]
         is_one = bool(message) or is_on_top
         groups = [entries] if is_one and entries else commits.groups(entries)
-        made, before = 0, start
+        commit_count, before = 0, start
         with ExitStack() as stream:
             write = None
             for group in groups:
@@ -168,10 +171,10 @@ class Upkeep(Inspection):
                 position = MirrorPosition(after, journal_root_at(reader, after))
                 title = self._title(onto) if is_on_top else ""
                 heading = self._heading(reader, group, changes, position, message, title)
-                first = () if made else self._parents(sight, imported)
+                first = () if commit_count else self._parents(sight, imported)
                 export.write_changes(write, self.incoming_ref, heading, changes, *first)
-                made += 1
-        return made
+                commit_count += 1
+        return commit_count
 
     def _heading(
         self,
@@ -188,8 +191,8 @@ class Upkeep(Inspection):
         """
         time_us = group[-1].time_us
         if title:
-            taken = {seq for seq, _ in imports(reader)}
-            own = [log_entry for log_entry in group if log_entry.seq not in taken]
+            seqs = {seq for seq, _ in imports(reader)}
+            own = [log_entry for log_entry in group if log_entry.seq not in seqs]
             if not own:
                 last = group[-1]._replace(message=title)
                 text = commits.message_of([last], changes, position, message)
@@ -200,8 +203,8 @@ class Upkeep(Inspection):
 
     def _title(self, onto: str) -> str:
         """The message of a commit that only brings others together."""
-        named = self.upstream_ref.removeprefix("refs/remotes/")
-        return f"Merge {named}" if onto else "Import edits"
+        branch = self.upstream_ref.removeprefix("refs/remotes/")
+        return f"Merge {branch}" if onto else "Import edits"
 
     def _parents(
         self, sight: Sight, imported: Pending | None

@@ -78,8 +78,8 @@ def read(reader: Reader, mirror: Inspection, sight: Sight, consent: ImportConsen
         before, after = (_contents(repository, commit, documents) for commit in (only, tip))
         files = [EditedFile(path, before.get(path), after.get(path)) for path in sorted(documents)]
         others = CommittedFiles(repository, only, documents)
-        taken = edits.edits_of(reader.at(State(position.seq)), files, others, news, consent)
-        return FetchedEdits(git_commits, paths, [(position.seq, taken)], declared)
+        all_edits = edits.edits_of(reader.at(State(position.seq)), files, others, news, consent)
+        return FetchedEdits(git_commits, paths, [(position.seq, all_edits)], declared)
     split = _Split(reader, mirror, sight, bases, documents)
     return FetchedEdits(git_commits, paths, split.edits(news, consent), declared)
 
@@ -88,12 +88,14 @@ def _declarations(
     repository: Repository, bases: Sequence[str], tip: str, paths: frozenset[str]
 ) -> list[EditedDeclaration]:
     """The schema files that differ from those of the last base that has them."""
-    named = frozenset(path for path in paths if path.endswith(DECLARATION))
+    declarations = frozenset(path for path in paths if path.endswith(DECLARATION))
     before: dict[str, bytes] = {}
     for base in bases:
-        before |= _contents(repository, base, named)
-    after = _contents(repository, tip, named)
-    return [EditedDeclaration(path, before.get(path), after.get(path)) for path in sorted(named)]
+        before |= _contents(repository, base, declarations)
+    after = _contents(repository, tip, declarations)
+    return [
+        EditedDeclaration(path, before.get(path), after.get(path)) for path in sorted(declarations)
+    ]
 
 
 class _Split:
@@ -148,8 +150,8 @@ class _Split:
                 edited = frozenset(file.path for file in files)
                 others = CommittedFiles(self._repository, commit, edited)
                 base = self._reader.at(State(seq))
-                taken = edits.edits_of(base, files, others, news, consent)
-                portions.append((seq, taken._replace(edits=_without(taken.edits, purges))))
+                all_edits = edits.edits_of(base, files, others, news, consent)
+                portions.append((seq, all_edits._replace(edits=_without(all_edits.edits, purges))))
         return portions
 
     def _documents(self, commit: str) -> Mapping[str, MirrorDocument]:

@@ -155,8 +155,8 @@ def _shape(keys: tuple[Any, ...]) -> tuple[tuple[str, bytes], ...] | None:
     if len(_SHAPES) >= _SHAPES_REMEMBERED_MAX:
         _SHAPES.clear()
     names = sorted(((key, text(key)) for key in keys), key=itemgetter(1))
-    _SHAPES[keys] = made = tuple(names)
-    return made
+    _SHAPES[keys] = shape = tuple(names)
+    return shape
 
 
 def decode(content: bytes) -> Any:

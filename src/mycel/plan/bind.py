@@ -150,13 +150,13 @@ def list_kind(items: Sequence[Any]) -> ir.ValueKind:
 
 def _check_group_order(sort: tuple[ir.SortKey, ...], outputs: tuple[ir.Output, ...]) -> None:
     """Refuse a sort key that is no aggregate and not among the groups."""
-    whole = {
+    variables = {
         output.variable for output in outputs if isinstance(output, ir.Field) and not output.path
     }
     for key in sort:
         if isinstance(key.output, ir.Aggregate) or key.output in outputs:
             continue
-        if key.output.variable not in whole:
+        if key.output.variable not in variables:
             name = path_text(key.output.variable, key.output.path)
             raise UnknownReference(
                 f"ORDER BY {name}: rows are grouped, and {name} is not what they are grouped by.",
@@ -321,7 +321,7 @@ class _Binder:
             return link
         subject = self._endpoint(pattern.subject, patterns)
         object_ = self._endpoint(pattern.object, patterns)
-        named: str | None = None
+        predicate_variable: str | None = None
         predicates: tuple[int, ...] | None = None
         ends = ir.UNKNOWN_ENDS
         match pattern.predicate:
@@ -345,7 +345,7 @@ class _Binder:
                 self.order.setdefault(variable.name)
                 patterns.variables.setdefault(variable.name)
                 mirrored = self.catalog.symmetric_predicates()
-                named = variable.name
+                predicate_variable = variable.name
             case ast.PredicateChoice(names):
                 predicates, mirrored, ends = self._predicates(names)
             case ast.Literal() | ast.Placeholder() as name:
@@ -354,7 +354,9 @@ class _Binder:
                 assert_never(pattern.predicate)
         link = link or self._fresh()
         patterns.atoms.append(
-            ir.LinkAtom(link, subject, object_, predicates, named, mirrored, concepts=ends)
+            ir.LinkAtom(
+                link, subject, object_, predicates, predicate_variable, mirrored, concepts=ends
+            )
         )
         return link
 
@@ -632,10 +634,10 @@ def _check_fields(path: ast.Path) -> None:
 
 def _refuse_unbound(variable: ast.Variable, bound: list[str]) -> NoReturn:
     close = did_you_mean(variable.name, bound)
-    listed = ", ".join(f"?{name}" for name in sorted(bound)) or "none"
+    listing = ", ".join(f"?{name}" for name in sorted(bound)) or "none"
     raise UnknownReference(
         f"?{variable.name} is bound by no pattern that can be seen from here.",
-        hint=f"{close} Variables bound here: {listed}. Add a pattern such as"
+        hint=f"{close} Variables bound here: {listing}. Add a pattern such as"
         f' ?{variable.name} {{type: "…"}}.'.strip(),
         span=variable.span,
     )

@@ -65,9 +65,9 @@ class _Spelling:
 
     def _of_attempt(self, attempt: ir.Optional, bound: frozenset[ir.Variable]) -> Known:
         """The times of variables that an OPTIONAL binds; earlier bindings are left out."""
-        told = [(branch.binds, self._of_block(branch)) for branch in attempt.branches]
+        branches = [(branch.binds, self._of_block(branch)) for branch in attempt.branches]
         return {
-            name: _common(known.get(name, _NONE) for binds, known in told if name in binds)
+            name: _common(known.get(name, _NONE) for binds, known in branches if name in binds)
             for name in _bound_names(attempt) - bound
         }
 

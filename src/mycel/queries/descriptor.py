@@ -181,12 +181,14 @@ def result_wire(result: Result) -> dict[str, Any]:
 def descriptor(query: NamedQuery, catalog: Catalog) -> dict[str, Any]:
     """A query for other programs."""
     facts = query_facts(query)
-    named = {k: v for k, v in query.annotations.items() if k not in ("description", "instruction")}
+    other_annotations = {
+        k: v for k, v in query.annotations.items() if k not in ("description", "instruction")
+    }
     return {
         "name": query.name,
         "description": query.description,
         "instruction": query.instruction,
-        "annotations": named,
+        "annotations": other_annotations,
         "parameters": parameters_schema(query),
         "result": result_schema(facts, catalog),
         "columns": list(facts.columns),

@@ -184,8 +184,8 @@ class _Reader:
 
     def _expect(self, mark: str, what: str = "") -> None:
         if not self._accept(mark):
-            named = self._token or "the end"
-            self._fail(f"Here should be {what or repr(mark)}, not {shorten(named)!r}", FORM)
+            token = self._token or "the end"
+            self._fail(f"Here should be {what or repr(mark)}, not {shorten(token)!r}", FORM)
 
     def _take(self, kind: str, what: str = "a declaration") -> str:
         token = self._token

@@ -36,13 +36,13 @@ def refs(db: Graph) -> dict[str, Any]:
     """The branches with their heads, and the tags."""
     with db.reading() as reader:
         heads = [head_of(db.branch, reader)]
-        named = tags(reader)
+        by_name = tags(reader)
     with suppress(ConstraintViolation):  # In memory, or on a server: there are no branches.
         others = [name for name in db.branches.names() if name != db.branch]
         for name in others:
             with db.branches.reading(name) as reader:
                 heads.append(head_of(name, reader))
-    return {"branch": MAIN, "branches": heads, "tags": named}
+    return {"branch": MAIN, "branches": heads, "tags": by_name}
 
 
 def head_of(name: str, reader: Reader) -> dict[str, Any]:

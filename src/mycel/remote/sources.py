@@ -239,8 +239,8 @@ def open_source(entry: RemoteEntry) -> Iterator[RemoteSource]:
             hint="Clone the whole graph.",
         )
     path = Path(entry.url.removeprefix("file://")).expanduser()
-    named = None if branch == MAIN else branch
-    with open_graph(path, create=False, branch=named) as db:
+    branch_name = None if branch == MAIN else branch
+    with open_graph(path, create=False, branch=branch_name) as db:
         yield FileSource(db, entry.name)
 
 

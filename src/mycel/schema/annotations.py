@@ -67,7 +67,7 @@ _EXAMPLES: Final = {
 class CheckedAnnotations(NamedTuple):
     """The annotations of a declaration."""
 
-    kept: tuple[Annotation, ...]
+    stored: tuple[Annotation, ...]
     renamed_from: str | None
 
 
@@ -151,7 +151,7 @@ def _check_merge(
 
 def _collected(annotations: Iterable[ast.AnnotationDeclaration]) -> CheckedAnnotations:
     seen: set[str] = set()
-    kept: list[Annotation] = []
+    model_annotations: list[Annotation] = []
     renamed_from: str | None = None
     for annotation in annotations:
         if annotation.name in _ONCE:
@@ -164,8 +164,8 @@ def _collected(annotations: Iterable[ast.AnnotationDeclaration]) -> CheckedAnnot
             renamed_from = value
         elif annotation.name not in _INLINE:
             model = None if annotation.model is None else annotation.model.text
-            kept.append(Annotation(annotation.name, value, model))
-    return CheckedAnnotations(tuple(kept), renamed_from)
+            model_annotations.append(Annotation(annotation.name, value, model))
+    return CheckedAnnotations(tuple(model_annotations), renamed_from)
 
 
 def _check_value(annotation: ast.AnnotationDeclaration) -> None:

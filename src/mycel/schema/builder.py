@@ -90,18 +90,18 @@ def build(tree: ast.SchemaDocument) -> Catalog:
 
 def _check_names(declarations: Iterable[ast.Declaration]) -> None:
     """No two types share a name, and no two edges one but for the case of its letters."""
-    taken: dict[str, ast.Declaration] = {}
+    by_name: dict[str, ast.Declaration] = {}
     edges: dict[str, str] = {}
     for declaration in declarations:
         name = declaration.name.text
-        if name in taken:
-            kind = type(taken[name]).__name__.removesuffix("Declaration").lower()
+        if name in by_name:
+            kind = type(by_name[name]).__name__.removesuffix("Declaration").lower()
             raise wrong(
                 declaration.name.span,
                 f"There is already {'a' if kind == 'node' else 'an'} {kind} {name}.",
                 "Names of types are unique; rename one of them, or remove it.",
             )
-        taken[name] = declaration
+        by_name[name] = declaration
         if isinstance(declaration, ast.EdgeDeclaration):
             other = edges.setdefault(name.casefold(), name)
             if other != name:
@@ -138,7 +138,7 @@ def _interface(declared: ast.InterfaceDeclaration) -> model.Interface:
     return model.Interface(
         declared.name.text,
         type_id("interface", declared.name.text),
-        annotated.kept,
+        annotated.stored,
         tuple(body.properties.values()),
         body.constraints(),
         annotated.renamed_from,
@@ -153,7 +153,7 @@ def _node(declared: ast.NodeDeclaration, interfaces: dict[str, model.Interface])
     return model.NodeType(
         declared.name.text,
         type_id("node", declared.name.text),
-        annotated.kept,
+        annotated.stored,
         tuple(interface.name for interface in implemented),
         tuple(body.properties.values()),
         body.constraints(inherited),
@@ -185,7 +185,7 @@ def _edge(
         declared.from_type.text,
         declared.to_type.text,
         cardinality,
-        annotated.kept,
+        annotated.stored,
         tuple(body.properties.values()),
         body.constraints(),
         annotated.renamed_from,

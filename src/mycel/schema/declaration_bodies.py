@@ -118,7 +118,7 @@ class DeclarationBody:
             name,
             _sorted(declared.type),
             self.new_number(name, span),
-            annotated.kept,
+            annotated.stored,
             annotated.renamed_from,
         )
 

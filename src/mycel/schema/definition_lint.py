@@ -63,8 +63,8 @@ def slips(meta_type: str, name: str, attributes: Mapping[str, Any]) -> Iterator[
     """The entries of a definition that have no effect, by themselves."""
     known = _OF_CONCEPT_TYPES if meta_type == CONCEPT_TYPE else _OF_PREDICATES
     declared = attributes.get("instance_schema") if meta_type == CONCEPT_TYPE else None
-    for message, meant in _misnamed(attributes, known):
-        yield f"The definition of {name} says {message!r}, which means nothing; write {meant}."
+    for message, suggestion in _misnamed(attributes, known):
+        yield f"The definition of {name} says {message!r}, which means nothing; write {suggestion}."
     yield from _retention(name, attributes)
     if declared is None:
         return
@@ -110,9 +110,9 @@ def undefined_ends(
 def _misnamed(given: Mapping[str, Any], known: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """Keys that have no effect, each with the key that was probably meant."""
     for key in given:
-        meant = known.get("".join(letter for letter in key.casefold() if letter.isalnum()))
-        if meant is not None and key != meant and meant not in given:
-            yield shorten(key), meant
+        suggestion = known.get("".join(letter for letter in key.casefold() if letter.isalnum()))
+        if suggestion is not None and key != suggestion and suggestion not in given:
+            yield shorten(key), suggestion
 
 
 def _json_schema(declared: Mapping[str, Any]) -> Mapping[str, Any] | None:
@@ -140,10 +140,10 @@ def _entries(name: str, declared: Mapping[str, Any]) -> Iterator[str]:
 
 def _entry(name: str, key: str, entry: object) -> Iterator[str]:
     if isinstance(entry, Mapping):
-        for message, meant in _misnamed(entry, _OF_ENTRIES):
+        for message, suggestion in _misnamed(entry, _OF_ENTRIES):
             yield (
                 f"In the instance_schema of {name}, the entry {quoted(key)} says {message!r}, which"
-                f" means nothing; write {meant}."
+                f" means nothing; write {suggestion}."
             )
         for part in ("type", "item_type"):
             for kind in unknown_kinds(entry.get(part)):

@@ -158,14 +158,14 @@ def _rule(name: str, entry: Mapping[str, Any]) -> AttributeRule:
     )
 
 
-def _types(said: object) -> tuple[_Types, _Types]:
+def _types(value: object) -> tuple[_Types, _Types]:
     """The types that a schema allows for a value, and for the items of an array.
 
     An unknown word allows everything, rather than refuse what the author meant to permit.
     """
     types: set[str] = set()
     items: _Types = _ANYTHING
-    for word in _words(said) or ():
+    for word in _words(value) or ():
         if inner := _ITEMS.fullmatch(word):
             types.add("array")
             items = _types(inner["inner"] or inner["name"])[0]
@@ -177,23 +177,23 @@ def _types(said: object) -> tuple[_Types, _Types]:
     return frozenset(types), items
 
 
-def _words(said: object) -> list[str] | None:
+def _words(value: object) -> list[str] | None:
     """The words of a `type`: a text with `|` between them, or a list."""
-    words = said.split("|") if isinstance(said, str) else said
+    words = value.split("|") if isinstance(value, str) else value
     if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
         return None
     return [word.strip().lower() for word in words]
 
 
-def unknown_kinds(said: object) -> list[str]:
+def unknown_kinds(value: object) -> list[str]:
     """The words of a `type` that name no type, and because of which it allows everything.
 
     >>> unknown_kinds("string | Date[]"), unknown_kinds("any")
     (['date'], [])
     """
-    words = _words(said)
+    words = _words(value)
     if words is None:
-        return [] if said is None else [shorten(json.dumps(said))]
+        return [] if value is None else [shorten(json.dumps(value))]
     unknown: list[str] = []
     for word in words:
         if inner := _ITEMS.fullmatch(word):
@@ -208,10 +208,10 @@ def _text(value: object) -> str:
 
 
 def _names(value: object) -> tuple[str, ...]:
-    listed = [value] if isinstance(value, str) else value
-    if not isinstance(listed, list):
+    values = [value] if isinstance(value, str) else value
+    if not isinstance(values, list):
         return ()
-    return tuple(name for name in listed if isinstance(name, str) and name)
+    return tuple(name for name in values if isinstance(name, str) and name)
 
 
 def check_values(

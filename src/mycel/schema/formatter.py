@@ -48,10 +48,10 @@ def format_types(
 def format_declared(declared: model.SchemaType) -> str:
     """One declaration as text, on its own: what its interfaces add is written out."""
     own = tuple(replace(property_, inherited_from=None) for property_ in declared.properties)
-    whole = replace(declared, properties=own)
-    if isinstance(whole, model.NodeType):
-        whole = replace(whole, implements=())
-    return _declaration(_tree_of(whole, {}))
+    own_type = replace(declared, properties=own)
+    if isinstance(own_type, model.NodeType):
+        own_type = replace(own_type, implements=())
+    return _declaration(_tree_of(own_type, {}))
 
 
 def _declaration(declared: ast.Declaration) -> str:

@@ -322,7 +322,8 @@ def quoted(text: str) -> str:
     >>> print(quoted("one\ntwo"))
     "one\ntwo"
     """
-    made = json.dumps(shorten(text), ensure_ascii=False)
+    literal = json.dumps(shorten(text), ensure_ascii=False)
     return "".join(
-        character if character.isprintable() else json.dumps(character)[1:-1] for character in made
+        character if character.isprintable() else json.dumps(character)[1:-1]
+        for character in literal
     )

@@ -101,7 +101,7 @@ class _Planner:
                 if match.declared is not match.before:
                     yield from self._type(match)
         for kind in _DROP_ORDER:
-            yield from map(self._remove_type, self._matching.gone[kind])
+            yield from map(self._remove_type, self._matching.removals[kind])
 
     def _type(self, match: TypeMatch) -> Iterator[SchemaStep]:
         declared = match.declared
@@ -139,11 +139,11 @@ class _Planner:
         declared = match.declared
         if declared.name != before.name:
             yield steps.RenameType(declared, before)
-        kept = {property_.prop_id for property_ in match.properties.values()}
+        prop_ids = {property_.prop_id for property_ in match.properties.values()}
         properties = [
             property_
             for property_ in sorted(before.properties, key=_name)
-            if property_.prop_id not in kept and property_.name not in match.claimed
+            if property_.prop_id not in prop_ids and property_.name not in match.claimed
         ]
         # What makes room for another property of its name goes first.
         names = {property_.name for property_ in declared.properties}
@@ -427,13 +427,13 @@ def _afterwards(
 
 def _overwritten(accepted: Catalog, changes: tuple[SchemaStep, ...]) -> list[model.SchemaType]:
     """Hidden types that can no longer be restored: another type takes over their definition."""
-    taken = {
+    places = {
         _kip_place(change.declared)
         for change in changes
         if isinstance(change, steps.AddType | steps.RenameType)
     }
     hidden = (part.declared for part in accepted.dropped if part.declared is not None)
-    return [declared_type for declared_type in hidden if _kip_place(declared_type) in taken]
+    return [declared_type for declared_type in hidden if _kip_place(declared_type) in places]
 
 
 def _overwriting(lost: model.SchemaType) -> str:
@@ -466,8 +466,8 @@ def _remembered(
             case steps.RenameProperty(owner, declared):
                 for key, was in _properties_of(entries, owner):
                     if was.prop_id == declared.prop_id:
-                        named = replace(was, name=declared.name)
-                        _remember(entries, replace(entries.pop(key), property=named))
+                        renamed_property = replace(was, name=declared.name)
+                        _remember(entries, replace(entries.pop(key), property=renamed_property))
             case steps.RestoreProperty(owner, declared):
                 for key, was in _properties_of(entries, owner):
                     if was.name == declared.name and may_hold(declared.type, was.type):

@@ -160,8 +160,8 @@ def _float64(value: Any) -> float:
 def _float32(value: Any) -> float:
     number = _float64(value)
     if -SINGLE_MAX <= number <= SINGLE_MAX:
-        (made,) = singles([number])
-        return number if made == number else made
+        (single,) = singles([number])
+        return number if single == number else single
     raise BadValue(f"{format_value(number)} is beyond the range of F32")
 
 
@@ -211,8 +211,8 @@ def _date_time(value: Any) -> str:
     except (ValueError, OverflowError):
         raise BadValue(f"{format_value(value)} is no moment in the years 0001 to 9999") from None
     milliseconds = "000" if fraction is None else fraction[:3].ljust(3, "0")
-    made = f"{moment.isoformat(timespec='seconds')}.{milliseconds}Z"
-    return value if made == value else made
+    canonical_text = f"{moment.isoformat(timespec='seconds')}.{milliseconds}Z"
+    return value if canonical_text == value else canonical_text
 
 
 def moment_to_compare(text: str) -> str:
@@ -224,12 +224,12 @@ def moment_to_compare(text: str) -> str:
     ('2024-01-31T12:00:00.000Z', 'soon')
     """
     try:
-        made = _date_time(text)
+        canonical_text = _date_time(text)
     except BadValue:
         return text
     parts = _DATE_TIME.fullmatch(text)
     is_finer = parts is not None and (parts[3] or "")[3:].strip("0")
-    return f"{made}+" if is_finer else made
+    return f"{canonical_text}+" if is_finer else canonical_text
 
 
 def _offset(zone: str) -> timedelta:
@@ -297,8 +297,8 @@ def _list(one: Canonical) -> Canonical:
     def to_list(value: Any) -> list[Any]:
         if value.__class__ is not list and value.__class__ is not tuple:
             raise BadValue(_is(value))
-        made = [_item(one, at, item) for at, item in enumerate(value)]
-        return value if value.__class__ is list and all(map(is_, made, value)) else made
+        items = [_item(one, at, item) for at, item in enumerate(value)]
+        return value if value.__class__ is list and all(map(is_, items, value)) else items
 
     return to_list
 
@@ -328,10 +328,10 @@ def _vector(dimension: int) -> Canonical:
             and min(value) >= -SINGLE_MAX
             and max(value) <= SINGLE_MAX
         ):
-            made = singles(value)
+            numbers = singles(value)
             # Bytes, because -0.0 equals 0.0.
-            is_same = array("d", made).tobytes() == array("d", value).tobytes()
-            return value if is_same else made
+            is_same = array("d", numbers).tobytes() == array("d", value).tobytes()
+            return value if is_same else numbers
         return slowly(value)  # type: ignore[no-any-return]
 
     return vector
@@ -354,18 +354,18 @@ def key_text(type_: PropertyType, value: object) -> str:
     return text_in_name(type_, canonical_of(type_)(value))
 
 
-def text_in_name(type_: PropertyType, made: Any) -> str:
+def text_in_name(type_: PropertyType, value: Any) -> str:
     """`key_text` of a canonical value."""
-    if made.__class__ is str:
-        return moment_in_name(made) if type_.scalar == "DateTime" else made
-    if made.__class__ is bool:
-        return "true" if made else "false"
-    return repr(made)  # The same in every version of Python, which libraries do not promise.
+    if value.__class__ is str:
+        return moment_in_name(value) if type_.scalar == "DateTime" else value
+    if value.__class__ is bool:
+        return "true" if value else "false"
+    return repr(value)  # The same in every version of Python, which libraries do not promise.
 
 
-def moment_in_name(made: str) -> str:
+def moment_in_name(text: str) -> str:
     """A moment as it is in a name: without milliseconds that are zero."""
-    return f"{made[:19]}Z" if made.endswith(_WHOLE_SECOND) else made
+    return f"{text[:19]}Z" if text.endswith(_WHOLE_SECOND) else text
 
 
 def from_key_text(type_: PropertyType, text: str) -> Any:
@@ -406,10 +406,10 @@ def _array(text: str) -> object:
 
 
 def _integer_in(text: str) -> int | float:
-    whole = _WHOLE.fullmatch(text)
-    if whole is None or len(text) > _DIGITS_MAX:
+    match = _WHOLE.fullmatch(text)
+    if match is None or len(text) > _DIGITS_MAX:
         return _number_in(text)
-    return int(whole[1])
+    return int(match[1])
 
 
 def _number_in(text: str) -> float:

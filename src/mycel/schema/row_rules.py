@@ -76,7 +76,7 @@ class RowRules:
         The key has to agree with `name`, the name of the concept, and is filled in when the concept
         is new. Defaults are for new elements only.
         """
-        made = self.lacking(attributes) if creating else {}
+        defaults = self.lacking(attributes) if creating else {}
         for property_name, value in attributes.items():
             rule = self._values.get(property_name)
             if rule is None:
@@ -87,8 +87,8 @@ class RowRules:
                 except BadValue as bad:
                     raise self.refused(property_name, value, name, bad) from None
                 if stored is not value:
-                    made[property_name] = stored
-        shaped = attributes | made if made else attributes
+                    defaults[property_name] = stored
+        shaped = attributes | defaults if defaults else attributes
         if self._key and name is not None and (key := self._key_values(shaped, name, creating)):
             return shaped | key
         return shaped
@@ -143,14 +143,14 @@ class RowRules:
                 " of the"
                 " parts, each as text.",
             )
-        made: JsonObject = {}
+        values: JsonObject = {}
         for property_, part in zip(self._key, parts, strict=True):
             value = shaped.get(property_.name)
             if value is None and creating:
-                made[property_.name] = self._from_name(property_, part, name)
+                values[property_.name] = self._from_name(property_, part, name)
             elif value is None or property_values.text_in_name(property_.type, value) != part:
-                raise self._other_key(property_, shaped | made, name, creating)
-        return made
+                raise self._other_key(property_, shaped | values, name, creating)
+        return values
 
     def _from_name(self, prop: Property, part: str, name: str) -> Any:
         try:
@@ -292,13 +292,13 @@ def _within(rule: Canonical, place: str, limit: Range) -> Canonical:
     high = float("inf") if maximum is None else maximum
 
     def within(value: Any) -> Any:
-        made = rule(value)
-        if low <= made <= high:
-            return made
+        canonical = rule(value)
+        if low <= canonical <= high:
+            return canonical
         bounds = "..".join(
             "" if bound is None else format_value(bound) for bound in (minimum, maximum)
         )
-        message = f"@range violation on {place}: {format_value(made)} is not within {bounds}"
+        message = f"@range violation on {place}: {format_value(canonical)} is not within {bounds}"
         raise _LimitViolation(message, limit)
 
     return within
@@ -308,14 +308,15 @@ def _matching(rule: Canonical, place: str, limit: Check) -> Canonical:
     matches: Callable[[str], bool] = matcher(limit.pattern)
 
     def matching(value: Any) -> Any:
-        made = rule(value)
+        canonical = rule(value)
         try:
-            if matches(made):
-                return made
+            if matches(canonical):
+                return canonical
         except UnicodeEncodeError:
-            raise BadValue(f"{format_value(made)} holds a lone surrogate") from None
+            raise BadValue(f"{format_value(canonical)} holds a lone surrogate") from None
         message = (
-            f'@check violation on {place}: {format_value(made)} does not match "{limit.pattern}"'
+            f"@check violation on {place}: {format_value(canonical)} does not match"
+            f' "{limit.pattern}"'
         )
         raise _LimitViolation(message, limit)
 

@@ -270,11 +270,11 @@ def no_type(tokens: SchemaTokens, *, in_list: bool = False) -> SchemaError:
     if in_list and token in _NAMES_OF_TYPES:
         hint = f"A list holds {', '.join(_LISTED[:-1])} or {_LISTED[-1]}."
         return fail(tokens, f"There are no lists of {token}.", hint)
-    name, meant = shorten(token, 40), FOREIGN_SCALARS.get(token.lower())
+    name, suggestion = shorten(token, 40), FOREIGN_SCALARS.get(token.lower())
     if following == "<":
         hint = "A list is written [String], a vector Vector(768)."
-    elif meant is not None:
-        hint = f"Write {meant}."
+    elif suggestion is not None:
+        hint = f"Write {suggestion}."
     elif close := did_you_mean(token, list(_NAMES_OF_TYPES)):
         hint = f"{close} {_TYPES}"
     else:
@@ -448,11 +448,13 @@ def no_bounds(tokens: SchemaTokens, name: str, example: str) -> SchemaError:
     return unexpected(tokens, expected, f"Write @{name}({example}).", hints)
 
 
-def no_dots(tokens: SchemaTokens, name: str, said: str) -> SchemaError:
+def no_dots(tokens: SchemaTokens, name: str, number: str) -> SchemaError:
     """The two dots between bounds are missing."""
     hint = "Bounds are joined by two dots, and either may be left out: 0..100, 0.., ..100."
     if name == "card":
-        hint = f"Write @card({said}..{said}) for exactly {said}, @card(0..{said}) for at most."
+        hint = (
+            f"Write @card({number}..{number}) for exactly {number}, @card(0..{number}) for at most."
+        )
     return unexpected(tokens, "`..`", hint)
 
 

@@ -70,7 +70,7 @@ class Matching:
 
     matches: Mapping[model.TypeKind, tuple[TypeMatch, ...]]
     """By name."""
-    gone: Mapping[model.TypeKind, tuple[model.SchemaType, ...]]
+    removals: Mapping[model.TypeKind, tuple[model.SchemaType, ...]]
     """The accepted types that nothing desired was, by name."""
     renamed: Mapping[model.TypeKind, Mapping[str, str]]
     """Old names of types -> new names."""
@@ -96,8 +96,8 @@ class _HiddenNames:
         for part in dropped:
             place = part.kind, part.type_name
             if part.property is not None:
-                named = self._properties.setdefault(place, {})
-                named.setdefault(part.property.name, []).append(part.property)
+                by_name = self._properties.setdefault(place, {})
+                by_name.setdefault(part.property.name, []).append(part.property)
             elif part.declared is not None:
                 self._types[place] = part.declared
 
@@ -126,7 +126,7 @@ def compare(accepted: Catalog, desired: Catalog, *, allow_data_loss: bool = Fals
     numbers = _Numbers(accepted)
     return Matching(
         {kind: tuple(map(numbers.carry, matches)) for kind, matches in by_kind.items()},
-        matcher.gone,
+        matcher.removals,
         matcher.renamed,
         tuple(matcher.warnings),
     )
@@ -140,42 +140,46 @@ class _Matcher:
         self._interface_renames: dict[str, dict[str, str]] = {}
         """New names of the properties of an interface -> old names."""
         self._suggestions_left = _SUGGESTIONS_MAX
-        self.gone: dict[model.TypeKind, tuple[model.SchemaType, ...]] = {}
+        self.removals: dict[model.TypeKind, tuple[model.SchemaType, ...]] = {}
         self.renamed: dict[model.TypeKind, Mapping[str, str]] = {}
         self.warnings: list[str] = []
 
     def types(
-        self, kind: model.TypeKind, wanted: Mapping[str, model.SchemaType]
+        self, kind: model.TypeKind, desired: Mapping[str, model.SchemaType]
     ) -> list[TypeMatch]:
-        held = self._accepted.types_of(kind)
-        remembered = {name for name in wanted if self._memory.type(kind, name)}
-        sources = {name: declared.renamed_from for name, declared in wanted.items()}
+        accepted = self._accepted.types_of(kind)
+        remembered = {name for name in desired if self._memory.type(kind, name)}
+        sources = {name: declared.renamed_from for name, declared in desired.items()}
         if kind == "edge":
-            free = [name for name in held if name not in wanted]
-            for name in sources.keys() - held.keys() - remembered:
+            free = [name for name in accepted if name not in desired]
+            for name in sources.keys() - accepted.keys() - remembered:
                 sources[name] = sources[name] or _same_but_for_case(name, free)
         pairing = _pair(
             sources,
-            held,
+            accepted,
             remembered=remembered,
             unknown=lambda source: self._unknown_type(kind, source),
         )
         self._warn_of_ignored(
-            sources, held, lambda name: _shape(wanted[name]) == _shape(held[name]), kind, ""
+            sources,
+            accepted,
+            lambda name: _shape(desired[name]) == _shape(accepted[name]),
+            kind,
+            "",
         )
         used = {*pairing.sources.values(), *pairing.claimed}
-        self.gone[kind] = tuple(held[name] for name in sorted(held.keys() - used))
+        self.removals[kind] = tuple(accepted[name] for name in sorted(accepted.keys() - used))
         self.renamed[kind] = {
             source: name for name, source in pairing.sources.items() if source != name
         }
         matches = []
-        for name in sorted(wanted):
-            declared, reason = wanted[name], pairing.refused.get(name)
+        for name in sorted(desired):
+            declared, reason = desired[name], pairing.refused.get(name)
             if reason is not None:
                 matches.append(TypeMatch(declared, refused=reason))
             elif name not in pairing.sources:
                 matches.append(self._new(declared))
-            elif declared == (before := held[pairing.sources[name]]):
+            elif declared == (before := accepted[pairing.sources[name]]):
                 # From here on, the same object marks a type that did not change.
                 own = {property_.name: property_ for property_ in before.properties}
                 matches.append(TypeMatch(before, before, properties=own))
@@ -186,14 +190,14 @@ class _Matcher:
     def _warn_of_ignored(
         self,
         sources: Mapping[str, str | None],
-        held: Collection[str],
+        accepted: Collection[str],
         is_same: Callable[[str], bool],
         what: str,
         prefix: str,
     ) -> None:
         """Warn of a `@rename_from` that names something that exists and still has no effect."""
         for name, source in sorted(sources.items()):
-            is_ignored = name in held and source in held and source != name
+            is_ignored = name in accepted and source in accepted and source != name
             if is_ignored and (
                 source not in sources or not is_same(name) or _is_exchanged(name, sources)
             ):
@@ -216,8 +220,8 @@ class _Matcher:
         *,
         is_restored: bool = False,
     ) -> TypeMatch:
-        wanted = {property_.name: property_ for property_ in declared.properties}
-        held = (
+        desired = {property_.name: property_ for property_ in declared.properties}
+        accepted = (
             {} if before is None else {property_.name: property_ for property_ in before.properties}
         )
         memory = {} if before is None else self._memory.properties(declared.kind, before.name)
@@ -225,41 +229,45 @@ class _Matcher:
             # What cannot be the same property stays hidden when its type comes back.
             apart = {
                 name: prop
-                for name, prop in held.items()
-                if name in wanted and not may_hold(wanted[name].type, prop.type)
+                for name, prop in accepted.items()
+                if name in desired and not may_hold(desired[name].type, prop.type)
             }
-            held = {name: prop for name, prop in held.items() if name not in apart}
+            accepted = {name: prop for name, prop in accepted.items() if name not in apart}
             if not self._allow_data_loss:
                 hidden = {name: [*memory.get(name, ()), prop] for name, prop in apart.items()}
                 memory = {**memory, **hidden}
-        ids = {prop.prop_id: name for name, prop in held.items()}
+        ids = {prop.prop_id: name for name, prop in accepted.items()}
         eased = set() if before is None else _eased(before, declared)
         back = {
             name: was
-            for name, prop in wanted.items()
-            if (was := _hidden(prop, held.get(name), memory.get(name, ()), eased)) is not None
+            for name, prop in desired.items()
+            if (was := _hidden(prop, accepted.get(name), memory.get(name, ()), eased)) is not None
             and ids.get(was.prop_id, name) == name
         }
-        for name in sorted(wanted.keys() & memory.keys() - held.keys() - back.keys()):
-            self.warnings.append(_left_hidden(declared, wanted[name], memory[name][-1]))
-        sources = self._sources(declared, before, held)
+        for name in sorted(desired.keys() & memory.keys() - accepted.keys() - back.keys()):
+            self.warnings.append(_left_hidden(declared, desired[name], memory[name][-1]))
+        sources = self._sources(declared, before, accepted)
         prefix = f"{declared.name}."
         self._warn_of_ignored(
-            sources, held, lambda name: wanted[name].type == held[name].type, "property", prefix
+            sources,
+            accepted,
+            lambda name: desired[name].type == accepted[name].type,
+            "property",
+            prefix,
         )
         pairing = _pair(
             sources,
-            held,
+            accepted,
             remembered=back,
             unknown=lambda source: self._unknown(
                 source,
                 "a property" if source in memory else "",
                 f"property that {declared.name} has in the accepted schema",
-                held,
+                accepted,
                 "property",
             ),
         )
-        survivors = {name: held[source] for name, source in pairing.sources.items()}
+        survivors = {name: accepted[source] for name, source in pairing.sources.items()}
         restored = {
             name: was
             for name, was in back.items()
@@ -281,7 +289,7 @@ class _Matcher:
         )
 
     def _sources(
-        self, declared: model.SchemaType, before: model.SchemaType | None, held: Collection[str]
+        self, declared: model.SchemaType, before: model.SchemaType | None, accepted: Collection[str]
     ) -> dict[str, str | None]:
         """The old names that the properties of a type give in `@rename_from`.
 
@@ -297,17 +305,17 @@ class _Matcher:
             implemented = {renamed.get(implement, implement) for implement in before.implements}
             for interface in sorted(implemented.intersection(declared.implements)):
                 for name, source in self._interface_renames.get(interface, _NOTHING).items():
-                    is_free = source in held and source not in sources and source not in own
+                    is_free = source in accepted and source not in sources and source not in own
                     if is_free and sources.get(name, source) is None:
                         sources[name] = source
         return sources
 
     def _unknown_type(self, kind: model.TypeKind, source: str) -> str:
-        shown = model.quoted(source)
+        name_text = model.quoted(source)
         for other in _KINDS:
             if other != kind and source in self._accepted.types_of(other):
                 return (
-                    f"@rename_from({shown}) names {_article(other)}, which cannot become"
+                    f"@rename_from({name_text}) names {_article(other)}, which cannot become"
                     f" {_article(kind)}. Remove @rename_from to add a new type."
                 )
         is_hidden = self._memory.type(kind, source) is not None
@@ -318,13 +326,13 @@ class _Matcher:
         self, source: str, hidden: str, what: str, known: Collection[str], new: str
     ) -> str:
         """The error of a `@rename_from` that names nothing, or something `hidden`."""
-        shown = model.quoted(source)
+        name_text = model.quoted(source)
         if hidden:
             return (
-                f"@rename_from({shown}) names {hidden} that is hidden. Declare it under that name"
-                " to bring it back, and rename it in the schema after that."
+                f"@rename_from({name_text}) names {hidden} that is hidden. Declare it under that"
+                " name to bring it back, and rename it in the schema after that."
             )
-        message = f"@rename_from({shown}) names no {what}. {self._suggestion(source, known)}"
+        message = f"@rename_from({name_text}) names no {what}. {self._suggestion(source, known)}"
         return f"{message.rstrip()} Remove @rename_from to add a new {new}."
 
     def _suggestion(self, source: str, known: Collection[str]) -> str:
@@ -336,23 +344,23 @@ class _Matcher:
 
 
 def _pair(
-    wanted: Mapping[str, str | None],
-    held: Collection[str],
+    desired: Mapping[str, str | None],
+    accepted: Collection[str],
     *,
     remembered: Collection[str],
     unknown: Callable[[str], str],
 ) -> _Pairing:
     """Pair names with names: those that are the same, then those that say what they were."""
-    pairing = _Pairing({name: name for name in wanted if name in held}, {}, set())
+    pairing = _Pairing({name: name for name in desired if name in accepted}, {}, set())
     claims: dict[str, list[str]] = {}
-    for name, source in wanted.items():
+    for name, source in desired.items():
         if source is not None and name not in pairing.sources:
             claims.setdefault(source, []).append(name)
     for source, names in sorted(claims.items()):
-        if source not in held:
+        if source not in accepted:
             refused = [name for name in names if name not in remembered]
             pairing.refused.update(dict.fromkeys(refused, unknown(source) if refused else ""))
-        elif source in wanted:
+        elif source in desired:
             pairing.refused.update(dict.fromkeys(names, _still_there(source)))
         elif len(names) > 1:
             pairing.refused.update(dict.fromkeys(names, _several(source, names)))
@@ -370,7 +378,7 @@ def may_hold(new: model.PropertyType, old: model.PropertyType) -> bool:
 
 def _hidden(
     declared: model.Property,
-    held: model.Property | None,
+    accepted: model.Property | None,
     remembered: Sequence[model.Property],
     eased: Collection[str],
 ) -> model.Property | None:
@@ -380,7 +388,7 @@ def _hidden(
     has hidden values that did not fit its type, range or pattern; they may fit those declared now,
     if it is retyped or one of `eased`.
     """
-    if held is not None and held.type == declared.type and declared.name not in eased:
+    if accepted is not None and accepted.type == declared.type and declared.name not in eased:
         return None
     exact = [property_ for property_ in remembered if property_.type == declared.type]
     fitting = [property_ for property_ in remembered if may_hold(declared.type, property_.type)]
@@ -501,9 +509,9 @@ class _Numbers:
         self._properties.update(property_.prop_id for property_ in declared.properties)
 
 
-def free_id(number: int, taken: set[int]) -> int:
+def free_id(number: int, ids: set[int]) -> int:
     """The number, or the next one that is free; it is taken then."""
-    while number in taken or number == 0:
+    while number in ids or number == 0:
         number = number + 1 & _ID_MAX
-    taken.add(number)
+    ids.add(number)
     return number

@@ -35,7 +35,7 @@ class HiddenType(NamedTuple):
     """A type that was dropped while its definition had to stay."""
 
     declared: model.SchemaType
-    said: Mapping[str, Any]
+    payload: Mapping[str, Any]
     """Its declaration as JSON."""
     seq: int
     """The position of the journal before it was dropped."""
@@ -197,9 +197,9 @@ def _constraint(constraint: model.Constraint) -> dict[str, Any]:
             return {constraint.word: list(columns)}
 
 
-def type_memory(said: Mapping[str, Any], seq: int, time_us: int) -> dict[str, Any]:
+def type_memory(payload: Mapping[str, Any], seq: int, time_us: int) -> dict[str, Any]:
     """The memory of a hidden type: its declaration, and the entry before it was hidden."""
-    return {"declaration": said, "seq": seq, "time_us": time_us}
+    return {"declaration": payload, "seq": seq, "time_us": time_us}
 
 
 def remembered(attributes: Mapping[str, Any]) -> HiddenType | None:
@@ -224,32 +224,32 @@ def declaration(attributes: Mapping[str, Any]) -> model.SchemaType | None:
         return None
 
 
-def decode(said: Mapping[str, Any]) -> model.SchemaType:
+def decode(payload: Mapping[str, Any]) -> model.SchemaType:
     """The declaration that `encode` wrote."""
-    name, type_id = said["name"], said["type_id"]
-    properties = tuple(map(decode_property, said["properties"]))
-    constraints = tuple(map(_decode_constraint, said["constraints"]))
-    annotations = _decode_annotations(said.get("annotations", ()))
-    match said["kind"]:
+    name, type_id = payload["name"], payload["type_id"]
+    properties = tuple(map(decode_property, payload["properties"]))
+    constraints = tuple(map(_decode_constraint, payload["constraints"]))
+    annotations = _decode_annotations(payload.get("annotations", ()))
+    match payload["kind"]:
         case "interface":
             return model.Interface(name, type_id, annotations, properties, constraints)
         case "node":
-            implements = tuple(said.get("implements", ()))
+            implements = tuple(payload.get("implements", ()))
             return model.NodeType(name, type_id, annotations, implements, properties, constraints)
         case _:
-            card = model.Cardinality(*said["card"])
-            ends = said["from"], said["to"]
+            card = model.Cardinality(*payload["card"])
+            ends = payload["from"], payload["to"]
             return model.EdgeType(name, type_id, *ends, card, annotations, properties, constraints)
 
 
-def decode_property(said: Mapping[str, Any]) -> model.Property:
+def decode_property(payload: Mapping[str, Any]) -> model.Property:
     """The property that `encode_property` wrote."""
     return model.Property(
-        said["name"],
-        _decode_type(said["type"]),
-        said["prop_id"],
-        _decode_annotations(said.get("annotations", ())),
-        inherited_from=said.get("inherited_from"),
+        payload["name"],
+        _decode_type(payload["type"]),
+        payload["prop_id"],
+        _decode_annotations(payload.get("annotations", ())),
+        inherited_from=payload.get("inherited_from"),
     )
 
 
@@ -269,9 +269,11 @@ class HiddenProperty(NamedTuple):
         return int(self.entry["seq"])
 
 
-def hidden_properties(declared: model.SchemaType, said: Mapping[str, Any]) -> list[HiddenProperty]:
+def hidden_properties(
+    declared: model.SchemaType, payload: Mapping[str, Any]
+) -> list[HiddenProperty]:
     """The hidden properties of a type, oldest first, under their present names."""
-    entries = [(decode_property(part["property"]), part) for part in said.get("dropped", ())]
+    entries = [(decode_property(part["property"]), part) for part in payload.get("dropped", ())]
     names = {was.prop_id: was.name for was, _ in entries}
     names |= {property_.prop_id: property_.name for property_ in declared.properties}
     return [
@@ -280,23 +282,23 @@ def hidden_properties(declared: model.SchemaType, said: Mapping[str, Any]) -> li
     ]
 
 
-def _decode_type(said: Mapping[str, Any]) -> model.PropertyType:
-    enum = said.get("enum")
+def _decode_type(payload: Mapping[str, Any]) -> model.PropertyType:
+    enum = payload.get("enum")
     return model.PropertyType(
-        said["scalar"],
-        said.get("nullable", False),
-        said.get("list", False),
+        payload["scalar"],
+        payload.get("nullable", False),
+        payload.get("list", False),
         None if enum is None else tuple(enum),
-        said.get("dimension"),
+        payload.get("dimension"),
     )
 
 
-def _decode_annotations(said: Iterable[Iterable[str | None]]) -> tuple[model.Annotation, ...]:
-    return tuple(model.Annotation(str(name), *values) for name, *values in said)
+def _decode_annotations(pairs: Iterable[Iterable[str | None]]) -> tuple[model.Annotation, ...]:
+    return tuple(model.Annotation(str(name), *values) for name, *values in pairs)
 
 
-def _decode_constraint(said: Mapping[str, Any]) -> model.Constraint:
-    (kind, arguments), *_ = said.items()
+def _decode_constraint(payload: Mapping[str, Any]) -> model.Constraint:
+    (kind, arguments), *_ = payload.items()
     if kind == "range":
         return model.Range(*arguments)
     if kind == "check":

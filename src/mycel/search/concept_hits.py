@@ -76,9 +76,9 @@ class ConceptSearch:
     def hits(self, limit: int) -> list[ElementHit]:
         """Concepts that fit, the best first; only the first `limit` are sure to be the best."""
         words, asked = self._words, self._words.question
-        wanted = limit + RERANKED_MORE
+        depth = limit + RERANKED_MORE
         if self._mode == SEMANTIC:
-            return self._ranked(self._ranked_passages(wanted))
+            return self._ranked(self._ranked_passages(depth))
         candidates = Candidates(
             self._reader,
             self._condition,
@@ -88,14 +88,14 @@ class ConceptSearch:
             changed=words.changed,
         )
         if self._mode == HYBRID:
-            scores = self._ranked_passages(wanted)
+            scores = self._ranked_passages(depth)
         else:
-            matches = candidates.by_words(words.terms, wanted) if words.terms else []
+            matches = candidates.by_words(words.terms, depth) if words.terms else []
             scores = score_words(words.shares(matches), words.usual, "words")
         numbers = candidates.by_keys(asked.keys(), max(limit, NAMED_MAX))
         may_have_all = self._ranking is None or self._ranking.may_have_all
-        if len(scores) >= wanted and may_have_all and words.may_be_titled:
-            numbers += candidates.titled(asked.terms, wanted)
+        if len(scores) >= depth and may_have_all and words.may_be_titled:
+            numbers += candidates.titled(asked.terms, depth)
         numbers += self._named_from(limit)
         self._formerly = self._passing(find_former(self._reader, asked, is_taken=bool(numbers)))
         self._about = self._notes_about()
@@ -121,11 +121,11 @@ class ConceptSearch:
         passing = self._condition.among(("id",), reasons).passing(self._reader)
         return {number: reasons[number] for number in passing if number not in self._without}
 
-    def _ranked_passages(self, wanted: int) -> dict[int, float]:
+    def _ranked_passages(self, depth: int) -> dict[int, float]:
         """Scores of concepts by their evidence (`weights`), or by meaning alone."""
         if self._ranking is None:
             raise InternalError("A search by meaning needs a ranking of passages.")
-        passages = self._ranking.best(self._condition, wanted)
+        passages = self._ranking.best(self._condition, depth)
         self._passages = {passage.element: passage for passage in passages}
         return {passage.element: passage.score for passage in passages}
 
@@ -152,8 +152,8 @@ class ConceptSearch:
                     fit = fit._replace(score=MATCH_SCORES["alias"].most, is_named=True)
                 if fit.score:
                     fits.append((concept, fit))
-        named = [concept.number for concept, fit in fits if fit.is_named]
-        linked = lookup.links_towards(self._reader, named, LINKS_COUNTED)
+        name_bearers = [concept.number for concept, fit in fits if fit.is_named]
+        linked = lookup.links_towards(self._reader, name_bearers, LINKS_COUNTED)
         hits = [
             ElementHit(
                 concept,

@@ -155,15 +155,15 @@ class QuestionEvidence:
         self._matched, self._shares, words = self._words()
         matched, shares = self._matched, self._shares
         self.nearness = meaning = self._meaning()
-        named, unique = self._weigh_names()
+        by_name, unique = self._weigh_names()
         actor = self._actor()
         episode = self._episode(matched, shares)
         in_turns = OF_EPISODE * episode + OF_ACTOR * (actor > 0) * (words > 0)
         favour = words + words.max(initial=0) * in_turns
         # Meaning decides where words and names leave the question open.
-        said = self._question_share(words, named)
+        coverage = self._question_share(words, by_name)
         near = np.minimum(self.favour, SEED_FAVOUR) * meaning
-        first = favour + OPEN_MEANING * (1 - said) * near + NAMED * named
+        first = favour + OPEN_MEANING * (1 - coverage) * near + NAMED * by_name
         first[~corpus.alive] = -1
         self.seeds, self._strength = self._best_of_kinds(first)
         self.links, self.shared = links, shared = self._follow()
@@ -171,7 +171,7 @@ class QuestionEvidence:
         linked = links.best(len(corpus), self.by_link)
         joined = shared.best(len(corpus), self.by_shared)
         self.reach = first + LINKED * np.maximum(linked, SHARED * joined)
-        self.openness = self._certain * (1 - said / SAID_MAX)
+        self.openness = self._certain * (1 - coverage / SAID_MAX)
         self.whole = {
             "words": words,
             "meaning": self.favour * meaning,
@@ -181,14 +181,14 @@ class QuestionEvidence:
             "episode": episode,
         }
 
-    def _question_share(self, words: Floats, named: Floats) -> Floats:
+    def _question_share(self, words: Floats, by_name: Floats) -> Floats:
         """The share of the question that the words and names of passages have, for each kind.
 
         Symbols must not speak for notes.
         """
         if "words" in self.without:
             return np.full(len(words), SAID_MAX, np.float32)
-        best = np.maximum(words, named)
+        best = np.maximum(words, by_name)
         of_kinds = [min(float((best * mask).max()), SAID_MAX) for mask in self.corpus.kinds]
         return np.where(self.corpus.is_code, *map(np.float32, reversed(of_kinds)))
 
@@ -214,7 +214,7 @@ class QuestionEvidence:
         size, seeds, links, shared = len(self.corpus), self.seeds, self.links, self.shared
         inner, likeness = self._likeness(chosen)
         own = likeness[:, np.searchsorted(inner, chosen)].sum(axis=0)
-        both = partial(self._covered, places=inner, likeness=likeness)
+        cover = partial(self._covered, places=inner, likeness=likeness)
         share = self.piece_share[chosen]
         alone = self._strength[chosen] * own
         left_out = (1 - share) * alone
@@ -222,8 +222,8 @@ class QuestionEvidence:
         return evidence | {
             "pieces": share * own,
             "link": links.best(size, seeds[links.seed] != links.place)[chosen],
-            "link_pieces": np.maximum(links.best(size, both(links))[chosen], alone) - left_out,
-            "shared_pieces": np.maximum(shared.best(size, both(shared))[chosen], alone) - left_out,
+            "link_pieces": np.maximum(links.best(size, cover(links))[chosen], alone) - left_out,
+            "shared_pieces": np.maximum(shared.best(size, cover(shared))[chosen], alone) - left_out,
             "shared_new": shared.best(size, self._added(shared))[chosen],
             "time": self._time(chosen),
             "date": self._dates(chosen),
@@ -311,17 +311,17 @@ class QuestionEvidence:
     def _weigh_names(self) -> tuple[Floats, Floats]:
         """The weight of a name in the question, for each passage; and where it has one bearer."""
         corpus = self.corpus
-        named, unique = (np.zeros(len(corpus), np.float32) for _ in range(2))
+        by_name, unique = (np.zeros(len(corpus), np.float32) for _ in range(2))
         if "named" not in self.without:
             pieces = np.array(self._model.token_ids(self._question), np.uint16)
             hashes = np.unique(corpus.names.mentioned(pieces, np.array([len(pieces)]))[1])
             which, places = corpus.called(hashes)
             bearers = np.bincount(which, minlength=len(hashes))
             weights = rarity(corpus, corpus.mention_counts(hashes))
-            np.maximum.at(named, places, weights[which])
+            np.maximum.at(by_name, places, weights[which])
             alone = bearers[which] == 1
-            unique[places[alone]] = named[places[alone]]
-        return named, unique
+            unique[places[alone]] = by_name[places[alone]]
+        return by_name, unique
 
     def _actor(self) -> Floats:
         actors = self.corpus.actors
@@ -360,10 +360,10 @@ class QuestionEvidence:
         }
         parts = [(years, dates // 10_000), (months, dates // 100 % 100)]
         parts += [(days, dates % 100)] if months else []
-        asked = [(wanted, values) for wanted, values in parts if wanted]
+        asked = [(numbers, values) for numbers, values in parts if numbers]
         if not asked or "time" in self.without:
             return np.zeros(len(dates), np.float32)
-        fits = [np.isin(values, list(wanted)) & (dates > 0) for wanted, values in asked]
+        fits = [np.isin(values, list(numbers)) & (dates > 0) for numbers, values in asked]
         share: Floats = np.mean(fits, axis=0, dtype=np.float32)
         return share
 
@@ -434,8 +434,8 @@ class QuestionEvidence:
     def _together(self, links: Ways) -> Floats:
         """The share of the question's words in the two ends of each link together."""
         matched = self._matched
-        both = np.maximum(matched[:, self.seeds[links.seed]], matched[:, links.place])
-        return _weighted(self._shares, both)
+        pair_matches = np.maximum(matched[:, self.seeds[links.seed]], matched[:, links.place])
+        return _weighted(self._shares, pair_matches)
 
     def _added(self, links: Ways) -> Floats:
         """The share of the question's words that the far end of each link adds to the seed."""
@@ -473,10 +473,10 @@ class QuestionEvidence:
             if number in self._actors
             for word in _WORD.findall(name.lower())
         }
-        kept = [
+        words = [
             word for word in self._question.split() if _OWNER.sub("", word.lower()) not in names
         ]
-        return " ".join(kept) or self._question
+        return " ".join(words) or self._question
 
 
 def _weighted(shares: Floats, values: Floats) -> Floats:

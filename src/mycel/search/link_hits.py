@@ -71,9 +71,9 @@ class LinkSearch:
         if words.terms:
             matches = words.shares(own.by_words(words.terms, most // 3))
             yield from score_words(matches, words.usual, "words")
-        named = set(self._predicates)
+        predicates = set(self._predicates)
         if passing.types is not None:
-            named &= passing.types
+            predicates &= passing.types
         numbers = self._ends
         around = [
             link
@@ -81,17 +81,17 @@ class LinkSearch:
             for link in lookup.links_around(reader, number, None, LINKS_PER_CONCEPT, passing)
         ]
         ends = set(numbers)
-        fitting = [(link.predicate in named) + (link.other in ends) for link in around]
-        for wanted in (2, 1):
+        fitting = [(link.predicate in predicates) + (link.other in ends) for link in around]
+        for level in (2, 1):
             yield from (
-                link.link for link, fits in zip(around, fitting, strict=True) if fits == wanted
+                link.link for link, fits in zip(around, fitting, strict=True) if fits == level
             )
-        for predicate in sorted(named):
+        for predicate in sorted(predicates):
             for number in numbers[:5]:
                 near = lookup.links_around(reader, number, predicate, LINKS_PER_CONCEPT, passing)
                 yield from (link.link for link in near)
         yield from (link.link for link in around)
-        for predicate in sorted(named):
+        for predicate in sorted(predicates):
             yield from lookup.links_with(reader, predicate, most, passing)
 
     @cached_property

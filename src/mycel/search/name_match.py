@@ -130,9 +130,9 @@ def _by_segments(question: Question, names: ElementNames) -> float | None:
     return None
 
 
-def _in_order(wanted: Sequence[str], among: Sequence[str]) -> bool:
+def _in_order(pieces: Sequence[str], among: Sequence[str]) -> bool:
     rest = iter(among)
-    return all(part in rest for part in wanted)
+    return all(part in rest for part in pieces)
 
 
 def _partly(question: Question, title: str) -> Iterator[tuple[Match, float]]:

@@ -105,9 +105,9 @@ def _named_nodes(reader: Reader, question: Question) -> Iterator[Concept]:
             if (concept := reader.concept(number)) is not None
         ]
         least = NAMED_LEAST * ASIDE_FACTOR
-        named = [pair for pair in fits if pair[0].score >= least]
-        named.sort(key=lambda pair: (-pair[0].score, pair[1].number))
-        yield from (concept for _, concept in named[:BEARERS_MAX])
+        best = [pair for pair in fits if pair[0].score >= least]
+        best.sort(key=lambda pair: (-pair[0].score, pair[1].number))
+        yield from (concept for _, concept in best[:BEARERS_MAX])
 
 
 def _names_in(text: str) -> list[str]:

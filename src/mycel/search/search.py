@@ -162,11 +162,11 @@ class _Search:
             return self._near_first(passing, frozenset())
         furniture = self._furniture
         search = ConceptSearch(self._reader, self._words, frozenset(), passing, KEYWORD, None)
-        named = MATCH_SCORES["parts"].least
+        least = MATCH_SCORES["parts"].least
         definitions = [
             hit
             for hit in search.hits(self._limit)
-            if hit.element.number in furniture and hit.score >= max(named, self._threshold)
+            if hit.element.number in furniture and hit.score >= max(least, self._threshold)
         ]
         return [*definitions, *hits][: self._limit]
 

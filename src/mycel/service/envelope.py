@@ -187,11 +187,11 @@ def _run_all(executor: Stage, asked: _Request, *, readonly: bool) -> Responses:
     for is_manipulation, group in groupby(asked.commands, _is_manipulation):
         commands = list(group)
         if is_manipulation and len(commands) > 1:
-            made = _run_together(executor, commands)
+            batch = _run_together(executor, commands)
         else:
-            made = _run_in_order(executor, commands, readonly=readonly)
-        responses += made
-        if len(made) < len(commands) or _ends(commands[-1], made[-1]):
+            batch = _run_in_order(executor, commands, readonly=readonly)
+        responses += batch
+        if len(batch) < len(commands) or _ends(commands[-1], batch[-1]):
             break
     return responses
 
@@ -388,8 +388,8 @@ def _element(element: object, shared: _Shared, what: str, *, plain: bool) -> _Co
     if isinstance(element, str):
         return _Command(element, *shared)
     if plain or not isinstance(element, Mapping):
-        wanted = "a text" if plain else "a text or an object with `command` and `parameters`"
-        raise _malformed(f"{what} must be {wanted}, not {kind_of(element)}.")
+        form = "a text" if plain else "a text or an object with `command` and `parameters`"
+        raise _malformed(f"{what} must be {form}, not {kind_of(element)}.")
     unknown = tuple(_unknown(element, _ELEMENT_KEYS, what))
     text = element.get("command")
     if not isinstance(text, str):
@@ -421,27 +421,29 @@ def _unknown(given: Mapping[str, Any], known: Sequence[str], where: str) -> Iter
     for key in given:
         if key in known:
             continue
-        shown = _sendable(shorten(str(key)))
-        meant = _intended_key(str(key))
-        if meant in known:
+        key_text = _sendable(shorten(str(key)))
+        suggestion = _intended_key(str(key))
+        if suggestion in known:
             raise InvalidSyntax(
-                f"{where} has a key {shown!r}, which means nothing; did you mean {meant}?",
-                hint=f"Write {meant!r} instead, or leave the key out.",
+                f"{where} has a key {key_text!r}, which means nothing; did you mean {suggestion}?",
+                hint=f"Write {suggestion!r} instead, or leave the key out.",
             )
-        if meant is not None:
-            raise InvalidSyntax(f"{where} cannot have the key {shown!r}.", hint=_ELSEWHERE[meant])
-        yield f"The key {shown!r} of the request means nothing here and was ignored."
+        if suggestion is not None:
+            raise InvalidSyntax(
+                f"{where} cannot have the key {key_text!r}.", hint=_ELSEWHERE[suggestion]
+            )
+        yield f"The key {key_text!r} of the request means nothing here and was ignored."
 
 
 def _intended_key(key: str) -> str | None:
     """The key that was probably meant: the same letters, a short word for it, or a slip."""
     letters = "".join(letter for letter in key.casefold()[:_KEY_LETTERS_MAX] if letter.isalnum())
-    meant = {name.replace("_", ""): name for name in (*_KEYS, "readonly")} | _MEANT
-    if letters in meant:
-        return meant[letters]
-    spelled = [name for name in meant if name not in _MEANT]
+    spellings = {name.replace("_", ""): name for name in (*_KEYS, "readonly")} | _MEANT
+    if letters in spellings:
+        return spellings[letters]
+    spelled = [name for name in spellings if name not in _MEANT]
     close = get_close_matches(letters, spelled, n=1, cutoff=_LIKENESS)
-    return meant[close[0]] if close else None
+    return spellings[close[0]] if close else None
 
 
 def _malformed(message: str) -> InvalidSyntax:

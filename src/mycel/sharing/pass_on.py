@@ -112,7 +112,7 @@ class PassOn:
             return maker.collect_pairs(targets, reached.numbers)
 
         try:
-            made = self._source.write(work, message=tx.message)
+            sources = self._source.write(work, message=tx.message)
         except (VersionConflict, DatabaseBusy):
             raise
         except MycelError as error:
@@ -123,8 +123,8 @@ class PassOn:
                     hint="Propose the change, or ask whoever may read the whole workspace.",
                 ) from error
             raise
-        pairs = {source: number for number, source in made.items() if source}
-        removed_pairs = sources_of(tx.reader, [n for n, source in made.items() if not source])
+        pairs = {source: number for number, source in sources.items() if source}
+        removed_pairs = sources_of(tx.reader, [n for n, source in sources.items() if not source])
         keep_pairs(tx, pairs | dict.fromkeys(removed_pairs.values(), 0))
 
 

@@ -104,17 +104,17 @@ def in_two_steps(
         case "AVG":
             argument = _argument(dialect, node, access)
             parts = [f"total({argument}) AS {column}", f"count({argument}) AS {column}n"]
-            whole = f"sum({table}.{column}) / nullif(sum({table}.{column}n), 0)"
-            return parts, _finite(dialect, node, whole)
+            formula = f"sum({table}.{column}) / nullif(sum({table}.{column}n), 0)"
+            return parts, _finite(dialect, node, formula)
         case "COUNT" | "SUM":
-            whole = _finite(
+            formula = _finite(
                 dialect, node, f"{_function(dialect, 'SUM', exact=exact)}({table}.{column})"
             )
         case "MIN" | "MAX":
-            whole = f"{_function(dialect, node.function, exact=exact)}({table}.{column})"
+            formula = f"{_function(dialect, node.function, exact=exact)}({table}.{column})"
         case _:
             assert_never(node.function)
-    return [f"{total(dialect, node, access, exact=exact)} AS {column}"], whole
+    return [f"{total(dialect, node, access, exact=exact)} AS {column}"], formula
 
 
 _TWINS: Final = (
@@ -135,14 +135,14 @@ def first_groups(
     others, which are groups of their own.
     """
     compared, way, any_ = (">=", "DESC", 0) if descending else ("<=", "ASC", LARGE_COUNT)
-    tables, alone, kept = f"counted AS {portable.KEPT} ({groups})", "", ""
+    tables, alone, twin_test = f"counted AS {portable.KEPT} ({groups})", "", ""
     if share_names:
         tables += f", twin AS {portable.KEPT} ({_TWINS.format(in_order=portable.JOIN_IN_ORDER)})"
         some = "EXISTS (SELECT 1 FROM twin)"  # To ask this first spares a look for each element.
-        alone, kept = (
+        alone, twin_test = (
             f" WHERE NOT {some} OR k0 NOT IN (SELECT id FROM twin)",
             (f" OR {some} AND k0 IN (SELECT id FROM twin)"),
         )
     last = f"SELECT {count} FROM counted{alone} ORDER BY 1 {way} LIMIT 1 OFFSET {rows} - 1"
     enough = f"{count} {compared} coalesce(({last}), {any_})"
-    return f"WITH {tables} SELECT * FROM counted WHERE {enough}{kept}"
+    return f"WITH {tables} SELECT * FROM counted WHERE {enough}{twin_test}"

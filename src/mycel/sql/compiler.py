@@ -139,10 +139,10 @@ class _Compiler:
         """Each solution once, as a row of numbers."""
         branches = self.query.branches
         past = self.patterns.sources.is_past
-        named, shown = frozenset(self.query.variables), self._needed_variables()
-        if len(branches) == 1 and not past and is_determined(branches[0], named):
-            return self.patterns.select(branches[0], {}, shown)
-        selects = [self.patterns.select(block, {}, shown) for block in branches]
+        variables, needed = frozenset(self.query.variables), self._needed_variables()
+        if len(branches) == 1 and not past and is_determined(branches[0], variables):
+            return self.patterns.select(branches[0], {}, needed)
+        selects = [self.patterns.select(block, {}, needed) for block in branches]
         texts = [
             select.text(self._slots(select.scope), distinct=len(branches) == 1 and not past)
             for select in selects
@@ -159,9 +159,9 @@ class _Compiler:
 
     def _needed_variables(self) -> frozenset[ir.Variable]:
         """The variables that groups, order or cells are made of."""
-        made = [*self.query.outputs, *(key.output for key in self.query.sort)]
+        columns = [*self.query.outputs, *(key.output for key in self.query.sort)]
         fields = (
-            column.argument if isinstance(column, ir.Aggregate) else column for column in made
+            column.argument if isinstance(column, ir.Aggregate) else column for column in columns
         )
         return frozenset(field.variable for field in fields)
 

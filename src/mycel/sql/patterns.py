@@ -45,11 +45,11 @@ class Patterns:
         self._tables_max: Final = PAST_TABLES_JOINED_MAX if sources.is_past else TABLES_JOINED_MAX
 
     def select(
-        self, block: ir.Block, scope: Scope, shown: frozenset[ir.Variable] | None = None
+        self, block: ir.Block, scope: Scope, needed: frozenset[ir.Variable] | None = None
     ) -> Select:
         """A block joined to what is around it (`scope`).
 
-        Of a whole branch, `shown` are the variables that something is made of afterwards.
+        Of a whole branch, `needed` are the variables that something is made of afterwards.
         """
         if block.independent:
             return self._independent(block, scope)
@@ -58,7 +58,7 @@ class Patterns:
         waiting = self._settle(select, waiting, block, *block.atoms[:1])
         for at, atom in enumerate(block.atoms, 1):
             upcoming = block.atoms[at : at + 1]
-            if shown is None or not self._only_begins(select, block, at - 1, shown):
+            if needed is None or not self._only_begins(select, block, at - 1, needed):
                 if self._begin_walk(select, atom, waiting):
                     waiting = self._settle(select, waiting, block, *upcoming)
                 self._atom(select, atom)
@@ -138,7 +138,7 @@ class Patterns:
         )
 
     def _only_begins(
-        self, select: Select, block: ir.Block, at: int, shown: frozenset[ir.Variable]
+        self, select: Select, block: ir.Block, at: int, needed: frozenset[ir.Variable]
     ) -> bool:
         """True if an atom is one given concept that only starts the next atom's walk.
 
@@ -156,7 +156,7 @@ class Patterns:
         if (
             self.sources.is_past
             or select.scope.keys() & {variable, other}
-            or variable in {other, *shown}
+            or variable in {other, *needed}
             or block.attempts
             or sum(variable in atom_variables(atom) for atom in block.atoms) != 2
             or any(variable in condition_variables(condition) for condition in block.conditions)

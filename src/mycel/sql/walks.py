@@ -165,17 +165,17 @@ class Walk:
             if level == last:
                 levels[level] = union
                 continue
-            kept = portable.KEPT
+            storage = portable.KEPT
             if len(steps) == 1 and level == 1:
                 # From one element, each is reached once anyway, and an index holds just these.
-                kept = portable.INLINE
+                storage = portable.INLINE
             elif len(steps) == 1:
                 union = f"SELECT DISTINCT{union[6:]}"
-            tables.append(f"{name}_{level}(n) AS {kept} ({union})")
+            tables.append(f"{name}_{level}(n) AS {storage} ({union})")
             levels[level] = f"SELECT n FROM {name}_{level}"
-        wanted = [levels[level] for level in range(self.atom.minimum, last + 1)]
+        parts = [levels[level] for level in range(self.atom.minimum, last + 1)]
         query = (
-            " UNION ".join(wanted) if len(wanted) > 1 else f"SELECT DISTINCT n FROM ({wanted[0]}) u"
+            " UNION ".join(parts) if len(parts) > 1 else f"SELECT DISTINCT n FROM ({parts[0]}) u"
         )
         return f"WITH {', '.join(tables)} {query}" if tables else query
 

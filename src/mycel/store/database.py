@@ -427,10 +427,10 @@ class Store:
         if self.location.readonly or self._writer.is_mine():
             return None
         results: list[T] = []
-        done = self._writer.maintain(
+        is_done = self._writer.maintain(
             lambda on, _: results.append(work(on, *args, **kwargs)), wait=False
         )
-        return results[-1] if done else None
+        return results[-1] if is_done else None
 
     def _check_open(self) -> None:
         if self._closed:

@@ -31,13 +31,13 @@ def node(cls: Class) -> Class:
     >>> Sum(1) == Sum(1, 0)
     True
     """
-    made: Any = dataclass(repr=False, eq=False, slots=True)(cls)
-    made._compared = attrgetter(
-        "__class__", *(field.name for field in fields(made) if field.compare)
+    node_class: Any = dataclass(repr=False, eq=False, slots=True)(cls)
+    node_class._compared = attrgetter(
+        "__class__", *(field.name for field in fields(node_class) if field.compare)
     )
     for name, method in _SHARED.items():
-        setattr(made, name, method)
-    return made  # type: ignore[no-any-return]
+        setattr(node_class, name, method)
+    return node_class  # type: ignore[no-any-return]
 
 
 def _equal(self: Any, other: Any) -> Any:

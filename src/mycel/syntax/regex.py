@@ -78,14 +78,14 @@ def matcher(pattern: str) -> Callable[[str], bool]:
 
 
 def _refusal(pattern: str, error: Exception) -> InvalidSyntax | ResourceExhausted:
-    said = error.args[0] if error.args else ""
-    said = said.decode(errors="replace") if isinstance(said, bytes) else str(said)
-    if "too large" in said:
+    reason = error.args[0] if error.args else ""
+    text = reason.decode(errors="replace") if isinstance(reason, bytes) else str(reason)
+    if "too large" in text:
         return ResourceExhausted(
             f"The pattern {shorten(pattern)!r} compiles to more than {PROGRAM_BYTES_MAX:,} bytes.",
             hint="Use fewer or smaller repetitions ({n,m}) and classes.",
         )
     return InvalidSyntax(
-        f"REGEX cannot use the pattern {shorten(pattern)!r}: {said}.",
+        f"REGEX cannot use the pattern {shorten(pattern)!r}: {text}.",
         hint="Write it in RE2 syntax: no look-around and no back-references.",
     )

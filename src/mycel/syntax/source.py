@@ -101,9 +101,9 @@ class Source:
         full = self.text[start : stop if stop >= 0 else len(self.text)].removesuffix("\r")
         before, marked, after = _window(full, column - 1, max(span.end - span.start, 1))
         gutter = str(line)
-        shown = f"{before}{marked}{after}"
+        excerpt = f"{before}{marked}{after}"
         carets = " " * _width(before) + "^" * max(_width(marked), 1)
-        return f"{gutter} | {shown}\n{' ' * len(gutter)} | {carets}"
+        return f"{gutter} | {excerpt}\n{' ' * len(gutter)} | {carets}"
 
 
 def _window(line: str, column: int, length: int) -> tuple[str, str, str]:

@@ -57,15 +57,15 @@ class Inode:
         """Readable content: that of the last sync plus any part of later writes."""
         lengths = [*self.past_lengths, len(self.data)]
         # With one fixed probability the extremes (all kept, all lost) would never be seen.
-        kept = random.choice((0.0, 0.1, 0.5, 0.9, 1.0))
-        length = lengths[-1] if random.random() < kept else random.choice(lengths)
+        share = random.choice((0.0, 0.1, 0.5, 0.9, 1.0))
+        length = lengths[-1] if random.random() < share else random.choice(lengths)
         content = bytearray(self.data.ljust(max(lengths), b"\0"))
         for sector, past in sorted(self.past_sectors.items()):
             start = sector * self.SECTOR_SIZE
             now = self._sector(sector)
             content[start : start + self.SECTOR_SIZE] = (
                 now
-                if random.random() < kept
+                if random.random() < share
                 else self._survivor(random, [*past, now], lengths[0] - start)
             )
         return bytes(content[:length])

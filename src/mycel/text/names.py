@@ -121,8 +121,8 @@ def called(name: str, attributes: Mapping[str, Any]) -> ElementNames:
 
 
 def _texts(aliases: Any) -> tuple[str, ...]:
-    listed = aliases[:ALIASES_MAX] if isinstance(aliases, list) else (aliases,)
-    return tuple(filter(_is_name, listed))
+    values = aliases[:ALIASES_MAX] if isinstance(aliases, list) else (aliases,)
+    return tuple(filter(_is_name, values))
 
 
 def _is_name(value: Any) -> TypeGuard[str]:

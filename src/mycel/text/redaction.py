@@ -279,11 +279,11 @@ def _looks_secret(label: str, value: str) -> bool:
     """True if the value of a setting may be one, and is not the name of one or a word."""
     if value.startswith(_REFERENCES):
         return False
-    named = _LABEL_NAME.search(label)
+    match = _LABEL_NAME.search(label)
     if (
-        named is not None
-        and _OF_A_FILE.search(named[0])
-        and not named[0].lower().endswith("key_id")
+        match is not None
+        and _OF_A_FILE.search(match[0])
+        and not match[0].lower().endswith("key_id")
     ):
         return False
     if _PASSWORDS.search(label):
@@ -301,10 +301,10 @@ def _is_assigned_secret(kind: str, label: str, value: str) -> bool:
     Its letters do not matter, unless it is what code or a text about settings says there.
     """
     name = _VALUE_ATTRIBUTE.sub("", label) if kind == "element" else label
-    named = _LABEL_NAME.search(name)
-    if named is None or value.startswith(_REFERENCES) or _is_open(value):
+    match = _LABEL_NAME.search(name)
+    if match is None or value.startswith(_REFERENCES) or _is_open(value):
         return False
-    strength = _strength(named[0], is_variable=kind == "variable")
+    strength = _strength(match[0], is_variable=kind == "variable")
     if strength is None or " " in value.strip():
         return False
     if strength == "open":
@@ -321,10 +321,10 @@ def _is_assigned_secret(kind: str, label: str, value: str) -> bool:
         return len(value) >= SHORT_CHARACTERS and "_" not in value.strip("_")
     # A word: in a file of settings it is the value, in code a name, in prose a word.
     is_in_code = "=" in label and label[:1].isspace()
-    is_prose = named[0][:1].isupper() and not named[0].isupper()
+    is_prose = match[0][:1].isupper() and not match[0].isupper()
     if _is_random(value):
         return True
-    return value.isascii() and is_word and not is_in_code and not is_prose and named[0].isascii()
+    return value.isascii() and is_word and not is_in_code and not is_prose and match[0].isascii()
 
 
 def _is_open(value: str) -> bool:

@@ -24,11 +24,11 @@ def snippet(text: str, words: Collection[str], characters_max: int) -> str:
     text = " ".join(text.split())
     if len(text) <= characters_max:
         return text
-    wanted = {word.lower()[:STEM_CHARACTERS] for word in words}
+    stems = {word.lower()[:STEM_CHARACTERS] for word in words}
     places = [
         (match.start(), match.group().lower()[:STEM_CHARACTERS]) for match in _WORD.finditer(text)
     ]
-    hits = [(at, stem) for at, stem in places if stem in wanted]
+    hits = [(at, stem) for at, stem in places if stem in stems]
     begin, most = 0, 0
     for at, _ in hits:
         covered = len({stem for other, stem in hits if at <= other < at + characters_max - 2})

@@ -70,16 +70,16 @@ class ColumnarSource(RowSource):
 
 
 def _cells(target: Target, names: list[str], values: tuple[Any, ...]) -> dict[str, Any]:
-    made, types = {}, target.properties
+    cells, types = {}, target.properties
     for name, value in zip(names, values, strict=True):
         if value is None:
             continue
         type_ = types.get(name)
         try:
-            made[name] = _untyped(value) if type_ is None else from_python(type_, value)
+            cells[name] = _untyped(value) if type_ is None else from_python(type_, value)
         except BadValue as error:
             raise target.bad(name, value, error) from None
-    return made
+    return cells
 
 
 def _untyped(value: object) -> Any:

@@ -137,14 +137,14 @@ def _cells(record: list[str], columns: list[tuple[str, Cell]], target: Target) -
             hint="Quote cells that hold the delimiter or line ends.",
             data={"type": target.label},
         )
-    made = {}
+    cells = {}
     for (name, cell), text in zip(columns, record, strict=True):
         if text:
             try:
-                made[name] = cell(text)
+                cells[name] = cell(text)
             except BadValue as error:
                 raise target.bad(name, text, error) from None
-    return made
+    return cells
 
 
 def _no_csv(error: csv.Error) -> MycelError:

@@ -22,11 +22,11 @@ class EndIds:
 
     def ids(self, ends: Iterable[End]) -> dict[End, str]:
         """The ids of those ends that exist."""
-        wanted = set(ends)
-        known = {end: self._known[end] for end in wanted if end in self._known}
+        distinct = set(ends)
+        known = {end: self._known[end] for end in distinct if end in self._known}
         names: dict[str, list[str]] = {}
         links = []
-        for end in wanted.difference(known):
+        for end in distinct.difference(known):
             if len(end) == 2:
                 names.setdefault(end[0], []).append(end[1])
             else:

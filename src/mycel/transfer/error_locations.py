@@ -45,9 +45,9 @@ class Spot(NamedTuple):
         return place if self.source.name is None else f"{self.source.name}, {place}"
 
 
-def name_other(error: MycelError, first: Spot, said: str = "{} has it too") -> None:
+def name_other(error: MycelError, first: Spot, template: str = "{} has it too") -> None:
     """Add the place of an earlier row to an error."""
-    error.message = f"{error.message.removesuffix('.')}: {said.format(first)}."
+    error.message = f"{error.message.removesuffix('.')}: {template.format(first)}."
     error.data[f"other_{first.source.unit}"] = first.line
     if first.source.name is not None:
         error.data["other_file"] = first.source.name
@@ -60,7 +60,7 @@ class ErrorLocator:
     store: Store
     read_catalog: ReadCatalog
     sources: Sequence[RowSource]
-    whole: bool
+    is_whole: bool
     """True if a row has all properties of its element, as in every mode but "merge"."""
 
     def located(self, error: MycelError | RowError, at: int) -> MycelError:
@@ -87,8 +87,8 @@ class ErrorLocator:
 
         with self.store.reading() as reader:
             targets = Targets(reader, self.read_catalog(reader), repeat(""))
-            with suppress(MycelError), closing(rows()) as every:
-                yield every
+            with suppress(MycelError), closing(rows()) as row_stream:
+                yield row_stream
 
     def _placed(self, bad: RowError, source: RowSource) -> MycelError:
         error, row = bad.error, bad.row
@@ -136,7 +136,7 @@ class ErrorLocator:
             for source, row in islice(rows, LOOKED_AT_MAX):
                 try:
                     name = row.name if isinstance(row, NodeRow) else None
-                    row.target.check(row.attributes, name, whole=self.whole)
+                    row.target.check(row.attributes, name, is_whole=self.is_whole)
                 except MycelError as other:
                     errors.append(source.placed(other, row.line))
                 if len(errors) > LISTED_MAX:

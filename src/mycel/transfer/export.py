@@ -106,19 +106,19 @@ def export(
         targets,
         graph_rows,
     ):
-        wanted = _chosen_targets(targets, graph_rows, types, is_table=chosen != "jsonl")
+        selection = _chosen_targets(targets, graph_rows, types, is_table=chosen != "jsonl")
         exporter = _Exporter(graph_rows, chosen, catalog)
         is_folder = isinstance(place, Path) and (place.is_dir() or format_of(place.name) is None)
         is_new_folder = not Path(name).suffix and not Path(name).exists() and format is None
         if isinstance(place, Path) and chosen == "jsonl" and (place.is_dir() or is_new_folder):
-            exporter.write(_create_folder(place) / ROWS_FILE, wanted)
-        elif chosen == "jsonl" or (len(wanted) == 1 and not is_folder):
-            exporter.write(place, wanted)
+            exporter.write(_create_folder(place) / ROWS_FILE, selection)
+        elif chosen == "jsonl" or (len(selection) == 1 and not is_folder):
+            exporter.write(place, selection)
         elif isinstance(place, Path):
-            exporter.write_each(place, wanted)
+            exporter.write_each(place, selection)
         else:
             raise InvalidValueType(
-                f"{len(wanted)} tables do not go into one file.",
+                f"{len(selection)} tables do not go into one file.",
                 hint="Name one type, or a directory; JSON Lines hold all types.",
             )
     return exporter.finish()
@@ -132,14 +132,14 @@ def _chosen_targets(
         types = [types]
     if types is None:
         nodes, edges = targets.all()
-        every: list[Target] = [*nodes, *edges]
+        all_targets: list[Target] = [*nodes, *edges]
         return [
             target
-            for target in every
+            for target in all_targets
             if (is_table and target.is_typed) or not graph_rows.is_empty(target)
         ]
-    named = dict.fromkeys(targets.find_target(name, ()) for name in types)
-    return sorted(named, key=lambda target: isinstance(target, EdgeTarget))
+    selection = dict.fromkeys(targets.find_target(name, ()) for name in types)
+    return sorted(selection, key=lambda target: isinstance(target, EdgeTarget))
 
 
 class _Exporter:
@@ -269,9 +269,9 @@ def _say(file: Any, text: bytes) -> None:
 def _replacing(path: Path) -> Iterator[Any]:
     """A file that replaces the one at `path` when it is written in full."""
     # A unique name: the same file may be written twice at the same time.
-    made = path.with_name(f".{path.name}.{token_hex(8)}")
+    draft = path.with_name(f".{path.name}.{token_hex(8)}")
     try:
-        with made.open("xb") as file:
+        with draft.open("xb") as file:
             try:
                 if is_gzip(path.name):
                     with gzip.GzipFile(fileobj=file, mode="wb", mtime=0) as packed:
@@ -281,11 +281,11 @@ def _replacing(path: Path) -> Iterator[Any]:
                 file.flush()
                 os.fsync(file.fileno())
             except BaseException:
-                made.unlink(missing_ok=True)
+                draft.unlink(missing_ok=True)
                 raise
-        made.replace(path)
+        draft.replace(path)
     except OSError as error:
-        made.unlink(missing_ok=True)
+        draft.unlink(missing_ok=True)
         raise _cannot(path, error) from None
 
 

@@ -26,13 +26,13 @@ DELIMITERS: Final = {"csv": ",", "tsv": "\t"}
 _SAY: Final = f"Say which format it is: {', '.join(FORMATS)}."
 
 
-def checked_format(named: object) -> Format:
+def checked_format(given: object) -> Format:
     """A format that a caller named."""
     for format_ in FORMATS:
-        if named == format_:
+        if given == format_:
             return format_
-    close = did_you_mean(named, list(FORMATS)) if isinstance(named, str) else ""
-    raise InvalidValueType(f"{quote_value(named)} is no format.", hint=f"{close} {_SAY}".strip())
+    close = did_you_mean(given, list(FORMATS)) if isinstance(given, str) else ""
+    raise InvalidValueType(f"{quote_value(given)} is no format.", hint=f"{close} {_SAY}".strip())
 
 
 def format_of(name: str) -> Format | None:
@@ -54,10 +54,10 @@ def without_gzip(name: str) -> str:
     return name[: -len(GZIP)] if is_gzip(name) else name
 
 
-def needed_format(named: object, name: str | None) -> Format:
+def needed_format(given: object, name: str | None) -> Format:
     """The format of a file, from the caller or from its name."""
-    if named is not None:
-        return checked_format(named)
+    if given is not None:
+        return checked_format(given)
     format_ = None if name is None else format_of(name)
     if format_ is None:
         what = "What is loaded" if name is None else repr(name)

@@ -70,12 +70,12 @@ class JsonLinesSource(RowSource):
     ) -> Generator[SourceRow, None, None]:
         def read(line: int, text: bytes | str) -> SourceRow | None:
             try:
-                said = read_json(text)
+                row = read_json(text)
             except JSONDecodeError as error:
                 if not text.strip():
                     return None
                 raise _no_json(error) from None
-            return row_of(line, said, targets, self.type_name)
+            return row_of(line, row, targets, self.type_name)
 
         # Closed here, and with it the file, however long an error keeps its traceback.
         with closing(self._lines()) as lines:
@@ -92,8 +92,8 @@ class MappingSource(RowSource):
     def rows(
         self, targets: Targets, refused: RowRefusal | None = None
     ) -> Generator[SourceRow, None, None]:
-        def read(line: int, said: Any) -> SourceRow:
-            given = dict(said) if isinstance(said, Mapping) else said
+        def read(line: int, row: Any) -> SourceRow:
+            given = dict(row) if isinstance(row, Mapping) else row
             return row_of(line, given, targets, self.type_name, _as_json)
 
         return self._read_numbered(enumerate(self._source, 1), read, refused)
@@ -105,7 +105,7 @@ def _is_json(_: Target, data: JsonObject) -> JsonObject:
 
 def row_of(
     line: int,
-    said: Any,
+    row: Any,
     targets: Targets,
     type_name: str | None,
     as_json: Callable[[Target, JsonObject], JsonObject] = _is_json,
@@ -114,29 +114,29 @@ def row_of(
 
     `as_json` makes its properties JSON. Errors have no place yet.
     """
-    if said.__class__ is not dict:
+    if row.__class__ is not dict:
         hint = _ROW_HINT if type_name is None else "A row is an object: {…}."
-        raise InvalidSyntax(f"{format_value(said)} is no row.", hint=hint)
+        raise InvalidSyntax(f"{format_value(row)} is no row.", hint=hint)
     if type_name is not None:
-        target = targets.find_target(type_name, said)
-        return flat(line, target, as_json(target, said), targets)
-    if "type" in said:
-        if not said.keys() <= _NODE_KEYS:
-            raise _unknown_key(said, _NODE_KEYS)
-        node = targets.node(said["type"])
-        given = _one_id(node, said.get("id"), said.get("name"))
-        data = as_json(node, _object(said, "data") or {})
-        return _node(line, node, given, data, said, targets)
-    if "edge" in said:
-        if not said.keys() <= _EDGE_KEYS:
-            raise _unknown_key(said, _EDGE_KEYS)
-        edge = targets.edge(said["edge"])
+        target = targets.find_target(type_name, row)
+        return flat(line, target, as_json(target, row), targets)
+    if "type" in row:
+        if not row.keys() <= _NODE_KEYS:
+            raise _unknown_key(row, _NODE_KEYS)
+        node = targets.node(row["type"])
+        given = _one_id(node, row.get("id"), row.get("name"))
+        data = as_json(node, _object(row, "data") or {})
+        return _node(line, node, given, data, row, targets)
+    if "edge" in row:
+        if not row.keys() <= _EDGE_KEYS:
+            raise _unknown_key(row, _EDGE_KEYS)
+        edge = targets.edge(row["edge"])
         ends = (
-            end_of(said.get("from"), edge, edge.subject, "from", targets),
-            end_of(said.get("to"), edge, edge.object, "to", targets),
+            end_of(row.get("from"), edge, edge.subject, "from", targets),
+            end_of(row.get("to"), edge, edge.object, "to", targets),
         )
-        data = as_json(edge, _object(said, "data") or {})
-        return _edge(line, edge, ends, data, said, said.get("id"))
+        data = as_json(edge, _object(row, "data") or {})
+        return _edge(line, edge, ends, data, row, row.get("id"))
     raise InvalidSyntax('It has neither "type" nor "edge".', hint=_ROW_HINT)
 
 
@@ -149,21 +149,21 @@ def flat(line: int, target: Target, cells: JsonObject, targets: Targets) -> Sour
     if isinstance(target, EdgeTarget):
         subject = _column(cells, target, "src", "from")
         object_ = _column(cells, target, "dst", "to")
-        named = _ENDS - target.properties.keys()
+        keys = _ENDS - target.properties.keys()
         if not target.is_typed:
             subject, object_ = _typed(subject, cells, "src"), _typed(object_, cells, "dst")
-            named = _LOOSE_ENDS
+            keys = _LOOSE_ENDS
         ends = (
             end_of(subject, target, target.subject, "src", targets),
             end_of(object_, target, target.object, "dst", targets),
         )
-        return _edge(line, target, ends, _data(target, cells, named), beside, given)
+        return _edge(line, target, ends, _data(target, cells, keys), beside, given)
     if not target.is_typed and given is None:
-        named = _NAMES
+        keys = _NAMES
         given = cells.get("name")
     else:
-        named = _ID
-    return _node(line, target, given, _data(target, cells, named), beside, targets)
+        keys = _ID
+    return _node(line, target, given, _data(target, cells, keys), beside, targets)
 
 
 def _typed(end: object, cells: JsonObject, which: str) -> object:
@@ -174,35 +174,35 @@ def _typed(end: object, cells: JsonObject, which: str) -> object:
     return _json_object(end) or end
 
 
-def _data(target: Target, cells: JsonObject, named: AbstractSet[str]) -> JsonObject:
-    """The cells that are properties, not part of its identity (`named`)."""
+def _data(target: Target, cells: JsonObject, keys: AbstractSet[str]) -> JsonObject:
+    """The cells that are properties, not part of its identity (`keys`)."""
     if not target.is_typed and ATTRIBUTES in cells and cells.keys() <= _EXPORTED:
         opened = _json_object(cells[ATTRIBUTES])
         if opened is not None:  # `tables` writes a type without a schema like this.
             return opened
-    if named.isdisjoint(cells) and target.beside.keys().isdisjoint(cells):
+    if keys.isdisjoint(cells) and target.beside.keys().isdisjoint(cells):
         return cells
-    left_out = named | target.beside.keys()
+    left_out = keys | target.beside.keys()
     return {name: value for name, value in cells.items() if name not in left_out}
 
 
 def _metadata(cell: str) -> JsonObject:
-    made = _json_object(cell)
-    if made is None:
+    metadata = _json_object(cell)
+    if metadata is None:
         raise InvalidValueType(
             f"The metadata is {format_value(cell)}, which is no JSON object.",
             hint='Write it as {"key": "value"}, or leave the cell empty.',
             data={"property": "metadata", "value": wire(cell)},
         )
-    return made
+    return metadata
 
 
 def _json_object(cell: object) -> JsonObject | None:
     """The object in a cell of text."""
     if isinstance(cell, str):
         with suppress(JSONDecodeError):
-            made = read_json(cell)
-            return made if isinstance(made, dict) else None
+            value = read_json(cell)
+            return value if isinstance(value, dict) else None
     return None
 
 
@@ -279,8 +279,8 @@ def _edge(
     return EdgeRow(line, target, *ends, data, _object(beside, "metadata"), weight)
 
 
-def _object(said: JsonObject, key: str) -> JsonObject | None:
-    value = said.get(key)
+def _object(row: JsonObject, key: str) -> JsonObject | None:
+    value = row.get(key)
     if value is None or value.__class__ is dict:
         return value
     if isinstance(value, Mapping):
@@ -291,7 +291,7 @@ def _object(said: JsonObject, key: str) -> JsonObject | None:
 
 
 def end_of(
-    said: object,
+    value: object,
     edge: EdgeTarget,
     target: NodeTarget | None,
     which: str,
@@ -299,29 +299,29 @@ def end_of(
     depth: int = 0,
 ) -> End:
     """The end of an edge, from a key or from an object that names its type."""
-    if target is not None and said is not None and said.__class__ is not dict:
-        return target.type, target.name_from_key(said)
-    if isinstance(said, Mapping):
-        if said.keys() <= {"type", "id", "name"} and "type" in said and len(said) == 2:
-            node = targets.node(said["type"])
-            return node.type, node.name_from_key(said.get("name", said.get("id")))
-        if said.keys() == {"edge", "from", "to"} and depth < JSON_DEPTH_MAX:
-            inner = targets.edge(said["edge"])
+    if target is not None and value is not None and value.__class__ is not dict:
+        return target.type, target.name_from_key(value)
+    if isinstance(value, Mapping):
+        if value.keys() <= {"type", "id", "name"} and "type" in value and len(value) == 2:
+            node = targets.node(value["type"])
+            return node.type, node.name_from_key(value.get("name", value.get("id")))
+        if value.keys() == {"edge", "from", "to"} and depth < JSON_DEPTH_MAX:
+            inner = targets.edge(value["edge"])
             return (
                 inner.predicate,
-                end_of(said["from"], inner, inner.subject, "from", targets, depth + 1),
-                end_of(said["to"], inner, inner.object, "to", targets, depth + 1),
+                end_of(value["from"], inner, inner.subject, "from", targets, depth + 1),
+                end_of(value["to"], inner, inner.object, "to", targets, depth + 1),
             )
     hint = (
         f"Name the {target.label} by its key."
         if target is not None
         else f'{edge.label} may join several types, so say which: {{"type": …, "name": …}}.'
     )
-    given = "nothing" if said is None else format_value(said)
+    given = "nothing" if value is None else format_value(value)
     raise InvalidValueType(
         f'"{which}" of {edge.label} is {given}, which names no end.',
         hint=hint,
-        data={"type": edge.label, "property": which, "value": wire(said)},
+        data={"type": edge.label, "property": which, "value": wire(value)},
     )
 
 
@@ -329,18 +329,18 @@ def _as_json(target: Target, data: JsonObject) -> JsonObject:
     """Properties as JSON, where they may be Python's: dates, bytes, numbers of numpy."""
     if _PLAIN.issuperset(map(type, data.values())):
         return data
-    types, made = target.properties, dict(data)
-    for name, value in made.items():
+    types, values = target.properties, dict(data)
+    for name, value in values.items():
         if type(value) not in _PLAIN and name in types:
             try:
-                made[name] = from_python(types[name], value)
+                values[name] = from_python(types[name], value)
             except BadValue as error:
                 raise target.bad(name, value, error) from None
-    return made
+    return values
 
 
-def _unknown_key(said: JsonObject, known: frozenset[str]) -> InvalidSyntax:
-    key = next(key for key in said if key not in known)
+def _unknown_key(row: JsonObject, known: frozenset[str]) -> InvalidSyntax:
+    key = next(key for key in row if key not in known)
     close = did_you_mean(str(key), sorted(known))
     return InvalidSyntax(
         f"A row has no {format_value(key)}.",

@@ -154,7 +154,7 @@ def load(
     except (RowError, MycelError) as error:
         locator = ErrorLocator(store, read_catalog, sources, mode != "merge")
         raise locator.located(error, 0 if run is None else run.at) from None
-    done = [
+    loaded_types = [
         LoadedType(
             target.label,
             "node" if isinstance(target, NodeTarget) else "edge",
@@ -162,11 +162,11 @@ def load(
         )
         for target, count in writer.counts.items()
     ]
-    done.sort(key=lambda loaded_type: loaded_type.kind == "edge")
+    loaded_types.sort(key=lambda loaded_type: loaded_type.kind == "edge")
     warnings = list(tx.warnings)
     if more := len(warnings) - WARNINGS_MAX if len(warnings) > WARNINGS_MAX else 0:
         warnings[WARNINGS_MAX:] = [f"There are {more} more warnings of this kind."]
-    return Loaded(tuple(done), tuple(warnings))
+    return Loaded(tuple(loaded_types), tuple(warnings))
 
 
 class _Run:

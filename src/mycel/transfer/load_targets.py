@@ -80,12 +80,12 @@ class _Target:
         self.check_required(attributes)
         return without_nulls(attributes)
 
-    def check(self, attributes: JsonObject, name: str | None, *, whole: bool) -> None:
-        """Check a row; with `whole`, it has to have everything that is required."""
+    def check(self, attributes: JsonObject, name: str | None, *, is_whole: bool) -> None:
+        """Check a row; with `is_whole`, it has to have everything that is required."""
         if self._rules is None:
             return
         attributes = without_nulls(attributes)
-        if whole:
+        if is_whole:
             self.check_required(attributes)
         self._rules.shape(attributes, name=name, creating=True)
 
@@ -128,12 +128,12 @@ class _Target:
             data={"type": self.label, "property": name},
         )
 
-    def bad(self, name: str, value: object, said: BadValue) -> MycelError:
+    def bad(self, name: str, value: object, error: BadValue) -> MycelError:
         """The error about a value that does not fit its property."""
         if self._rules is not None and name in self.properties:
-            return self._rules.refused(name, value, None, said)
+            return self._rules.refused(name, value, None, error)
         return InvalidValueType(
-            f"{self.label}.{name} cannot be stored: {said}.",
+            f"{self.label}.{name} cannot be stored: {error}.",
             hint=f"Correct {name!r}.",
             data={"type": self.label, "property": name, "value": wire(value)},
         )

@@ -88,12 +88,12 @@ class RowWriter:
         ]
         tx = self._tx
         seq, first = tx.position, tx.next_concept
-        made = self._put(rows, puts, tx.put_concepts, lambda put: tx.put_concept(*put))
+        element_ids = self._put(rows, puts, tx.put_concepts, lambda put: tx.put_concept(*put))
         if tx.next_concept - first != len(rows) * ids.ID_STEP:
-            for row, id_ in zip(rows, made, strict=True):
+            for row, id_ in zip(rows, element_ids, strict=True):
                 self._check_new(row, tx.get(id_), seq)
         if self._mode == "overwrite":
-            for id_ in made:
+            for id_ in element_ids:
                 self._seen[0].add(int(id_[2:]))
         self._count_created(rows)
 
@@ -259,8 +259,8 @@ class RowWriter:
             element = None if number in self._seen[number & 1] else reader.element(number)
             is_actor = isinstance(element, Concept) and (element.type, element.name) in ACTORS
             if element is not None and not is_actor:
-                gone = self._tx.retire(element.id, reason=REASON)
-                self.count(target)["removed"] += gone.concepts + gone.propositions
+                removal = self._tx.retire(element.id, reason=REASON)
+                self.count(target)["removed"] += removal.concepts + removal.propositions
 
 
 def _complete_attributes(row: SourceRow) -> JsonObject:

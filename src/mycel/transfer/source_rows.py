@@ -118,9 +118,9 @@ class RowSource:
         refused: RowRefusal | None,
     ) -> Generator[SourceRow, None, None]:
         """The rows that `read` makes of numbered lines; None is left out."""
-        for line, said in numbered:
+        for line, value in numbered:
             try:
-                row = read(line, said)
+                row = read(line, value)
             except MycelError as error:
                 complaint = self._placed_once(error, line)
                 if refused is None:

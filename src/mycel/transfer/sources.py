@@ -97,9 +97,9 @@ def _is_file(value: object) -> bool:
 
 
 def _of_stream(
-    stream: Stream, named: Format | None, type_name: str | None, delimiter: str | None
+    stream: Stream, given: Format | None, type_name: str | None, delimiter: str | None
 ) -> RowSource:
-    format_ = needed_format(named, stream.name)
+    format_ = needed_format(given, stream.name)
     if format_ == "jsonl":
         return JsonLinesSource(stream, type_name)
     # A file of one type may be called after it: `Person.csv`.

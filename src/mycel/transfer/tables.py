@@ -130,8 +130,8 @@ def batches(graph_rows: GraphRows, schema: Any, target: Target, lost: LossCounts
 def table(graph_rows: GraphRows, catalog: Catalog, target: Target) -> Any:
     """All rows of a target as a `pyarrow.Table`."""
     schema = table_schema(graph_rows, catalog, target)
-    made = list(batches(graph_rows, schema, target, LossCounts()))
-    return pyarrow().Table.from_batches(made, schema=schema)
+    record_batches = list(batches(graph_rows, schema, target, LossCounts()))
+    return pyarrow().Table.from_batches(record_batches, schema=schema)
 
 
 def _maker(target: Target, column: str) -> Callable[[Any], Any]:

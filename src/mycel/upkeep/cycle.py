@@ -98,9 +98,9 @@ class Cycle:
             report = CycleReport(times.to_text(reader.now_us()), self._dry_run)
         with self._alone():
             for name, step in STEPS:
-                done = StepReport(name)
-                report.steps.append(done)
-                step(self, done)
+                step_report = StepReport(name)
+                report.steps.append(step_report)
+                step(self, step_report)
             report.is_complete = not any(step.left for step in report.steps)
             report.seconds = round(monotonic() - began, 3)
             if not self._dry_run:

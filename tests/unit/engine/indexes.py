@@ -25,5 +25,5 @@ def define_slots(tx: Transaction, owner: str, **properties: bool) -> bool:
         number = tx.reader.find_predicate(owner)
     assert number is not None
     wanted = [((name,), is_unique) for name, is_unique in properties.items()]
-    tx.define_indexes(number, link=link, wanted=wanted)
+    tx.define_indexes(number, link=link, indexes=wanted)
     return link

@@ -205,7 +205,7 @@ def test_the_vocabulary_knows_indexes_on_single_properties_of_now(db: mycel.Grap
         assert number is not None
         wanted = [(("a",), False), (("a",), True), (("a", "b"), True), (("c",), False)]
         tx.put_concept("$ConceptType", "Town", {"indexed": True})
-        tx.define_indexes(number, link=False, wanted=wanted)
+        tx.define_indexes(number, link=False, indexes=wanted)
     with db._store.reading() as reader:
         now = Vocabulary(reader)
         slots = now.slots(number, link=False)

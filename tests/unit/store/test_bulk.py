@@ -347,7 +347,7 @@ def test_a_load_in_chunks_needs_no_more_memory_than_the_keys_and_hashes_of_its_r
     with db.transaction() as tx:
         number = tx.reader.type_number(FACT)
         wanted = [(("n",), True), (("text",), False)]
-        tx.define_indexes(number, link=False, wanted=wanted)
+        tx.define_indexes(number, link=False, indexes=wanted)
         tracemalloc.start()
         try:
             before = put(tx, 0, 2_000)

@@ -75,7 +75,7 @@ def number_of_predicate(tx: mycel.Transaction, name: str) -> int:
 
 def want(tx: mycel.Transaction, name: str, wanted: Wanted, *, link: bool = False) -> None:
     number = number_of_predicate(tx, name) if link else number_of_type(tx, name)
-    tx.define_indexes(number, link=link, wanted=wanted)
+    tx.define_indexes(number, link=link, indexes=wanted)
 
 
 def index(db: mycel.Graph, wanted: Wanted = TEXT_AND_N, name: str = FACT) -> None:
@@ -428,7 +428,7 @@ from mycel.store.database import Store
 store = Store(sys.argv[1])
 def work(tx):
     number = tx.reader.type_number("Fact")
-    tx.ledger.properties.define(number, link=False, wanted=[(("text",), False)])
+    tx.ledger.properties.define(number, link=False, indexes=[(("text",), False)])
     tx.put_concept("Fact", "four", {"text": "d"})
 store.run(work, actor="other", message="")
 store.close()

@@ -49,10 +49,10 @@ def backup(
     else:
         backups = _back_up_folder(session, shared, target, force=force, full=full)
     for report in backups:
-        done = "Copied" if report.is_new else "Up to date:"
+        verb = "Copied" if report.is_new else "Up to date:"
         message = f"{count(report.entries, 'journal entry')}, {report.size:,} bytes"
         session.out.say(
-            f"{done} {report.path} at {short(report.commit)} ({message}), verified.",
+            f"{verb} {report.path} at {short(report.commit)} ({message}), verified.",
             report.to_dict(),
         )
 

@@ -35,12 +35,12 @@ def create(session: Invocation, name: str, *, also_switch: bool) -> None:
     Others may write meanwhile.
     """
     with session.open() as db:
-        made = db.branches.create(name)
+        details = db.branches.create(name)
         if also_switch:
             db.branches.switch(name)
-        message = f"Created {name} from {db.branch}, at {_short(made)}."
+        message = f"Created {name} from {db.branch}, at {_short(details)}."
     later = "Later commands use it." if also_switch else f"--branch {name} uses it."
-    session.out.say(f"{message} {later}", made.to_dict() | {"switched": also_switch})
+    session.out.say(f"{message} {later}", details.to_dict() | {"switched": also_switch})
 
 
 @branch.command("list", cls=Command)
@@ -83,8 +83,8 @@ def delete(session: Invocation, name: str, *, yes: bool) -> int:
             if not confirmed(session, f"{name} has {lost} that main lacks. Delete it for good?"):
                 session.out.note("Nothing was deleted.")
                 return 1
-        gone = db.branches.delete(name, unmerged=True)
-    session.out.say(f"Deleted {name}, which was at {_short(gone)}.", gone.to_dict())
+        removal = db.branches.delete(name, unmerged=True)
+    session.out.say(f"Deleted {name}, which was at {_short(removal)}.", removal.to_dict())
     return 0
 
 

@@ -78,9 +78,9 @@ def apply(
         for path, text in texts.items():
             with _naming(path), parameters_by("--param"):
                 result, changed = apply_capsule(db, text, values, dry_run=dry_run)
-            done = result.value["would"] if dry_run else result.value
-            told = {"capsules": [path], "dry_run": dry_run} | done | result.to_dict_beside()
-            out.say(f"{path}: {would}{format_write_effect(done, changed=changed)}.", told)
+            effect = result.value["would"] if dry_run else result.value
+            payload = {"capsules": [path], "dry_run": dry_run} | effect | result.to_dict_beside()
+            out.say(f"{path}: {would}{format_write_effect(effect, changed=changed)}.", payload)
             if not out.as_json:
                 out.warn(result.warnings)
 
@@ -345,14 +345,14 @@ def _pages(
 @contextmanager
 def _replacing(path: Path) -> Iterator[TextIO]:
     """A file that replaces `path` once it is complete."""
-    made = path.with_name(f".{path.name}.{os.getpid()}")
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        with made.open("x", encoding="utf-8") as file:
+        with draft.open("x", encoding="utf-8") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        made.replace(path)
+        draft.replace(path)
     except OSError as error:
         raise click.UsageError(f"{str(path)!r} cannot be written: {error.strerror}.") from None
     finally:
-        made.unlink(missing_ok=True)
+        draft.unlink(missing_ok=True)

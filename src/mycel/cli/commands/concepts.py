@@ -93,10 +93,10 @@ def _define(session: Invocation, kind: str, name: str, description: str | None) 
     attributes = {} if description is None else {"description": description}
     with session.open() as db, db.transaction() as tx:
         make = tx.define_type if kind == "type" else tx.define_predicate
-        made = make(name, attributes)
+        id_ = make(name, attributes)
         changed = not tx.is_empty
     text = f"Defined the {kind} {name}." if changed else f"The {kind} {name} is defined already."
-    session.out.say(text, {"id": made, kind: name, "changed": changed})
+    session.out.say(text, {"id": id_, kind: name, "changed": changed})
 
 
 @click.group(cls=Group)
@@ -129,13 +129,13 @@ def put(
     with session.open() as db:
         with db.transaction() as tx:
             existed = tx.get_concept(type_name, name) is not None
-            made = tx.put_concept(type_name, name, attributes, metadata)
+            id_ = tx.put_concept(type_name, name, attributes, metadata)
             changed = not tx.is_empty
-        warn_conflicts(session, db, [made])
-    done = "Updated" if existed else "Created"
+        warn_conflicts(session, db, [id_])
+    verb = "Updated" if existed else "Created"
     session.out.say(
-        f"{done} {made}." if changed else f"{made} has these values already.",
-        {"id": made, "created": changed and not existed, "changed": changed},
+        f"{verb} {id_}." if changed else f"{id_} has these values already.",
+        {"id": id_, "created": changed and not existed, "changed": changed},
     )
 
 
@@ -154,7 +154,7 @@ def get(
         element = find_concept(view, *words) if len(words) == 2 else _concept(view, words[0])
         if as_of is None:
             warn_conflicts(session, db, [element.id])
-        named = _mentioned(db, element) if mentions else []
+        names = _mentioned(db, element) if mentions else []
     session.out.fields(
         (
             ("id", element.id),
@@ -165,9 +165,9 @@ def get(
             ("version", element.version),
             ("created", f"{when(element.created_at)} by {element.created_by}"),
             ("updated", element.updated_at),
-            *((("mentions", ", ".join(named)),) if mentions else ()),
+            *((("mentions", ", ".join(names)),) if mentions else ()),
         ),
-        wire(element) | ({"mentions": named} if mentions else {}),
+        wire(element) | ({"mentions": names} if mentions else {}),
     )
 
 
@@ -190,10 +190,10 @@ def retire(session: Invocation, words: tuple[str, ...], reason: str) -> None:
     """Remove a concept with every edge that touches it; history keeps them."""
     with session.open() as db, db.transaction() as tx:
         target = _find_target(tx, words, "retire")
-        gone = tx.retire(target, reason=reason)
+        removal = tx.retire(target, reason=reason)
     session.out.say(
-        f"Retired {target.id} and {count(gone.propositions, 'edge')}.",
-        {"id": target.id, "concepts": gone.concepts, "edges": gone.propositions},
+        f"Retired {target.id} and {count(removal.propositions, 'edge')}.",
+        {"id": target.id, "concepts": removal.concepts, "edges": removal.propositions},
     )
 
 
@@ -273,8 +273,8 @@ def merge(session: Invocation, element: str, into: str) -> None:
         )
         merged = knowledge.merge_nodes(source, target)
     moved = count(merged.relations, "edge")
-    done = f"Merged {merged.merged} into {merged.uri}; {moved} moved."
-    session.out.say(done if merged.changed else "Nothing changed.", merged.to_dict())
+    message = f"Merged {merged.merged} into {merged.uri}; {moved} moved."
+    session.out.say(message if merged.changed else "Nothing changed.", merged.to_dict())
     session.out.warn(merged.warnings)
 
 
@@ -474,7 +474,7 @@ def _search(
     *,
     archived: bool,
 ) -> Iterator[dict[str, Any]]:
-    room, told = limit, set[str]()
+    room, warnings = limit, set[str]()
     clauses = " ".join(f"{_OPTIONS[name]} :{name}" for name in given if name in _OPTIONS)
     if types := [f":{name}" for name in given if name not in _OPTIONS]:
         clauses += f" WITH TYPE {' | '.join(types)}"
@@ -487,8 +487,8 @@ def _search(
         result = db.execute(statement, {**given, "question": question, "limit": room})
         hits = result.value
         if room == limit:
-            session.out.warn(warning for warning in result.warnings if warning not in told)
-            told.update(result.warnings)
+            session.out.warn(warning for warning in result.warnings if warning not in warnings)
+            warnings.update(result.warnings)
         room -= len(hits)
         yield from hits
 
@@ -513,5 +513,8 @@ def _text(element: Element, label: Callable[[str], str], question: str) -> str:
         fits = snippet(prose(element.attributes), terms_of(question), SNIPPET_CHARACTERS)
         return f"{memory.name}: {fits}" if fits else text
     subject, predicate, object_ = element.subject, element.predicate, element.object
-    bare, named = f"{subject} {predicate} {object_}", (label(subject), predicate, label(object_))
-    return text.replace(bare, " ".join(named), 1)
+    bare, name_parts = (
+        f"{subject} {predicate} {object_}",
+        (label(subject), predicate, label(object_)),
+    )
+    return text.replace(bare, " ".join(name_parts), 1)

@@ -159,17 +159,17 @@ def init(
         session.given.setdefault("workspace", workspaces.GLOBAL)
     place = session.own_place()
     form = _entry_form(place, client_names, user=user, absolute=absolute)
-    named = [
+    clients = [
         programs.client(name, Path.cwd(), everywhere=user) for name in dict.fromkeys(client_names)
     ]
     mode = "" if compat == "none" else compat
     server = programs.Server(programs.own_program(), place, Path.cwd(), mode, name, form)
     if only_print:
-        for client in named:
+        for client in clients:
             _print(session, client, server)
         return
     # First: if one of them is refused, nothing is written.
-    drafts = [config_files.draft(client, server, replace=replace) for client in named]
+    drafts = [config_files.draft(client, server, replace=replace) for client in clients]
     if not user:
         _create(session, place, bare=bare)
     if git:
@@ -238,25 +238,27 @@ def _create_on_server(session: Invocation, url: str, *, bare: bool) -> None:
 
 
 def _report_client(
-    session: Invocation, client: programs.Client, told: config_files.ConfigOutcome
+    session: Invocation, client: programs.Client, outcome: config_files.ConfigOutcome
 ) -> None:
-    if told.changed:
-        done = f"{client.title} is configured, as {told.name}: {told.path}. {client.afterwards}"
+    if outcome.changed:
+        message = (
+            f"{client.title} is configured, as {outcome.name}: {outcome.path}. {client.afterwards}"
+        )
     else:
-        done = f"{client.title} is configured already, as {told.name}: {told.path}"
-    if told.replaced is not None:
-        done += f" That entry was for {told.replaced} before."
-    if told.backup is not None:
-        done += f" The file before is kept as {told.backup.name}."
+        message = f"{client.title} is configured already, as {outcome.name}: {outcome.path}"
+    if outcome.replaced is not None:
+        message += f" That entry was for {outcome.replaced} before."
+    if outcome.backup is not None:
+        message += f" The file before is kept as {outcome.backup.name}."
     wire = {
         "client": client.name,
-        "path": str(told.path),
-        "name": told.name,
-        "changed": told.changed,
-        "replaced": told.replaced,
-        "backup": None if told.backup is None else str(told.backup),
+        "path": str(outcome.path),
+        "name": outcome.name,
+        "changed": outcome.changed,
+        "replaced": outcome.replaced,
+        "backup": None if outcome.backup is None else str(outcome.backup),
     }
-    session.out.say(done, wire)
+    session.out.say(message, wire)
 
 
 def _warn_of_paths(session: Invocation, command: list[str]) -> None:
@@ -430,8 +432,8 @@ def _startable(command: tuple[str, ...], folder: Path) -> str | None:
 
 
 def _location(place: WorkspaceLocation) -> Iterator[Finding]:
-    named = f"workspace {place.workspace}, " if place.workspace else ""
-    yield Finding("ok", "path", f"{place.path.absolute()} ({named}from {place.chosen_by})")
+    workspace = f"workspace {place.workspace}, " if place.workspace else ""
+    yield Finding("ok", "path", f"{place.path.absolute()} ({workspace}from {place.chosen_by})")
     if place.path.exists():
         writable = os.access(place.path, os.W_OK) and os.access(place.path.parent, os.W_OK)
         yield (

@@ -82,19 +82,19 @@ def revert(session: Invocation, commit: int | str, *, dry_run: bool) -> None:
     listed.
     """
     with session.open() as db:
-        done = db.history.revert(commit, dry_run=dry_run)
+        outcome = db.history.revert(commit, dry_run=dry_run)
     if dry_run:
-        show_diff(session.out, done.diff)
+        show_diff(session.out, outcome.diff)
     else:
-        _print_outcome(session, done)
+        _print_outcome(session, outcome)
 
 
-def _print_outcome(session: Invocation, done: Rollback) -> None:
-    wire: dict[str, Any] = {"commit": done.commit} | done.diff.counts
-    if done.commit is None:
+def _print_outcome(session: Invocation, outcome: Rollback) -> None:
+    wire: dict[str, Any] = {"commit": outcome.commit} | outcome.diff.counts
+    if outcome.commit is None:
         session.out.say("Nothing had to change.", wire)
     else:
-        session.out.say(f"{short(done.commit)}: {counted(done.diff)}.", wire)
+        session.out.say(f"{short(outcome.commit)}: {counted(outcome.diff)}.", wire)
 
 
 def counted(diff: Diff) -> str:
@@ -165,5 +165,5 @@ def _sides(value: ValueChange) -> Iterator[str]:
 
     for sign, side in (("-", value.old), ("+", value.new)):
         if side is not ABSENT:
-            shown = label_of(side) if value.field in ("subject", "object") else cell(side)
-            yield f"    {sign} {value.where}: {shown.replace(chr(10), ' ')}"
+            text = label_of(side) if value.field in ("subject", "object") else cell(side)
+            yield f"    {sign} {value.where}: {text.replace(chr(10), ' ')}"

@@ -67,14 +67,14 @@ def add(
     """Add an edge. An existing one stays as it is; a removed one is revived."""
 
     def work(tx: Transaction) -> tuple[str, bool]:
-        made = tx.add_edge(resolve(tx, src), predicate, resolve(tx, dst), **values)
-        return made, not tx.is_empty
+        id_ = tx.add_edge(resolve(tx, src), predicate, resolve(tx, dst), **values)
+        return id_, not tx.is_empty
 
     with session.open() as db:
-        made, added = db.write(work)
+        id_, added = db.write(work)
     session.out.say(
-        f"Added {made}." if added else f"{made} is there already; its weight and data stay.",
-        {"id": made, "added": added},
+        f"Added {id_}." if added else f"{id_} is there already; its weight and data stay.",
+        {"id": id_, "added": added},
     )
 
 

@@ -116,9 +116,9 @@ def _export(
     except OSError as error:
         message = f"{str(target)!r} cannot be written: {error.strerror}."
         raise click.BadParameter(message, param_hint="'--export'") from None
-    shown = len(data["nodes"])
-    payload = {"path": str(target), "nodes": shown, "of": total, "links": len(data["links"])}
-    parts = f"{shown:,} of {total:,} nodes, {len(data['links']):,} links"
+    node_count = len(data["nodes"])
+    payload = {"path": str(target), "nodes": node_count, "of": total, "links": len(data["links"])}
+    parts = f"{node_count:,} of {total:,} nodes, {len(data['links']):,} links"
     has_texts = "" if kind == ".svg" else f", {count(len(data['commits']), 'commit')}, and texts"
     session.out.say(f"{target}: {parts}{has_texts}", payload)
 

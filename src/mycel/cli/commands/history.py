@@ -146,11 +146,15 @@ def purge(session: Invocation, element: str, reason: str, yes: bool) -> int:
         if not yes and not confirmed(session, question):
             session.out.note("Nothing was purged.")
             return 1
-        gone = db.purge(id_, reason)
-    parts = (gone.concepts, "concept"), (gone.propositions, "edge"), (gone.entries, "journal entry")
+        outcome = db.purge(id_, reason)
+    parts = (
+        (outcome.concepts, "concept"),
+        (outcome.propositions, "edge"),
+        (outcome.entries, "journal entry"),
+    )
     message = ", ".join(count(number, noun) for number, noun in parts)
-    session.out.say(f"Purged {id_}: {message}.", {"id": id_} | gone._asdict())
-    return _traces(session, gone.scrubbed)
+    session.out.say(f"Purged {id_}: {message}.", {"id": id_} | outcome._asdict())
+    return _traces(session, outcome.scrubbed)
 
 
 @click.command(cls=Command)
@@ -172,9 +176,11 @@ def scrub(
     """
     with session.open() as db:
         if before is None:
-            done = db.scrub(dry_run=dry_run)
-            session.out.say("The file was rewritten." if done.scrubbed else "", done._asdict())
-            return _traces(session, done.scrubbed or dry_run)
+            outcome = db.scrub(dry_run=dry_run)
+            session.out.say(
+                "The file was rewritten." if outcome.scrubbed else "", outcome._asdict()
+            )
+            return _traces(session, outcome.scrubbed or dry_run)
         counted = db.scrub(before, dry_run=True)
         message = _forgotten(counted)
         if dry_run:
@@ -186,9 +192,9 @@ def scrub(
             session.out.note("Nothing was forgotten.")
             return 1
         with session.out.waiting("Forgetting"):
-            done = db.scrub(before, reason)
-    session.out.say(f"Forgot {_forgotten(done)}.", done._asdict())
-    return _traces(session, done.scrubbed)
+            outcome = db.scrub(before, reason)
+    session.out.say(f"Forgot {_forgotten(outcome)}.", outcome._asdict())
+    return _traces(session, outcome.scrubbed)
 
 
 def _forgotten(scrubbed: Scrubbed) -> str:

@@ -139,8 +139,8 @@ def _show_preview(out: Output, seen: Preview) -> None:
 
 
 def _secrets(kinds: dict[str, int]) -> str:
-    named = ", ".join(f"{number} {kind}" for kind, number in sorted(kinds.items()))
-    return f"{sum(kinds.values())} are replaced ({named})" if kinds else ""
+    counts = ", ".join(f"{number} {kind}" for kind, number in sorted(kinds.items()))
+    return f"{sum(kinds.values())} are replaced ({counts})" if kinds else ""
 
 
 def _import_once(out: Output, knowledge: Knowledge, source: ImportSource, *, strict: bool) -> None:

@@ -84,8 +84,10 @@ def kip(
     with session.open(reading=asks, **how) as db:
         for one in statements:
             with parameters_by("--param"), _as_typed_here(text if is_typed else ""):
-                done = execute(db, one, values, readonly=readonly, dry_run=dry_run)
-            in_short |= answer(session.out, one, done.result, labels(db), changed=done.changed)
+                execution = execute(db, one, values, readonly=readonly, dry_run=dry_run)
+            in_short |= answer(
+                session.out, one, execution.result, labels(db), changed=execution.changed
+            )
     if in_short and is_terminal():
         session.out.note("Elements are shown in short; --json shows everything.")
 

@@ -92,14 +92,14 @@ def merge(
             return _report(session, db.merges.abort(merge_id))
         if go_on:
             return _report(session, _committed(session, db, merge_id))
-        done = db.merge(
+        outcome = db.merge(
             source or "",
             policy=_policy(policies),
             trust=trust or None,
             dry_run=dry_run,
             **how,
         )
-    return _report(session, done, dry_run=dry_run)
+    return _report(session, outcome, dry_run=dry_run)
 
 
 def _committed(session: Invocation, db: Graph, merge_id: str | None) -> Merge:
@@ -125,30 +125,30 @@ def _policy(words: tuple[str, ...]) -> dict[str, str] | None:
     return policies or None
 
 
-def _report(session: Invocation, done: Merge, *, dry_run: bool = False) -> int:
+def _report(session: Invocation, outcome: Merge, *, dry_run: bool = False) -> int:
     out = session.out
-    left = len(done.unresolved)
+    left = len(outcome.unresolved)
     if out.as_json:
-        out.object(done.to_dict())
+        out.object(outcome.to_dict())
         return CONFLICTS if left else 0
-    out.warn(done.warnings)
+    out.warn(outcome.warnings)
     if dry_run:
-        show_diff(out, done.diff)
-    for choice in done.choices if done.status != "aborted" else ():
+        show_diff(out, outcome.diff)
+    for choice in outcome.choices if outcome.status != "aborted" else ():
         out.note(visible(f"{choice.id} {choice.label}, {_where(choice)}: {choice.reason}"))
-    for conflict in done.unresolved:
-        _show_conflict(out, conflict, done)
-    out.line(_summary(done))
+    for conflict in outcome.unresolved:
+        _show_conflict(out, conflict, outcome)
+    out.line(_summary(outcome))
     return CONFLICTS if left else 0
 
 
-def _summary(done: Merge) -> str:
+def _summary(outcome: Merge) -> str:
     """The outcome of a merge, and the next command."""
-    if not done.is_open or done.status != "conflicts":
-        return summary(done)
-    if done.unresolved:
-        return f"{summary(done)} `mycel resolve ID ours|theirs|base` decides one."
-    return f"{summary(done)} `mycel merge --continue` commits."
+    if not outcome.is_open or outcome.status != "conflicts":
+        return summary(outcome)
+    if outcome.unresolved:
+        return f"{summary(outcome)} `mycel resolve ID ours|theirs|base` decides one."
+    return f"{summary(outcome)} `mycel merge --continue` commits."
 
 
 @click.command(cls=Command)
@@ -224,21 +224,21 @@ def resolve(
     if sum((choice is not None, value is not None, bool(lines), edit)) != 1:
         raise click.UsageError("Give ours, theirs or base, or a --value, or --lines, or --edit.")
     with session.open() as db:
-        wanted = "*" if conflict == "all" else conflict
+        conflict_id = "*" if conflict == "all" else conflict
         if choice is not None:
-            done = db.merges.resolve(wanted, choice)
+            outcome = db.merges.resolve(conflict_id, choice)
         elif value is not None:
-            done = db.merges.resolve(wanted, "value", json_value(value))
+            outcome = db.merges.resolve(conflict_id, "value", json_value(value))
         elif lines:
-            done = db.merges.resolve(wanted, "lines", [_lines(text) for text in lines])
+            outcome = db.merges.resolve(conflict_id, "lines", [_lines(text) for text in lines])
         else:
             edited = _edited(session, db, conflict)
             if edited is None:
                 return
-            done = db.merges.resolve(*edited)
-    left = len(done.unresolved)
-    words = _summary(done) if not left else f"{count(left, 'conflict')} left."
-    session.out.say(f"Resolved. {words}", done.to_dict())
+            outcome = db.merges.resolve(*edited)
+    left = len(outcome.unresolved)
+    words = _summary(outcome) if not left else f"{count(left, 'conflict')} left."
+    session.out.say(f"Resolved. {words}", outcome.to_dict())
 
 
 def _lines(text: str) -> str:
@@ -274,8 +274,8 @@ def choices(session: Invocation, *, commit: int | str | None, undo: str | None) 
     """
     with session.open(reading=undo is None) as db:
         if undo is not None:
-            made = db.merges.undo_choice(undo)
-            session.out.say(f"Took the other value, in {made}.", {"commit": made})
+            new_commit = db.merges.undo_choice(undo)
+            session.out.say(f"Took the other value, in {new_commit}.", {"commit": new_commit})
             return
         rows = db.merges.choices(commit)
     session.out.list(

@@ -296,9 +296,9 @@ def _describe_import(imported: Imported) -> str:
 
 
 def _describe_push(pushed: Pushed) -> str:
-    made = count(pushed.commits, "Git commit") if pushed.commits else "Nothing new"
+    commits = count(pushed.commits, "Git commit") if pushed.commits else "Nothing new"
     sent = f"; sent to {pushed.remote}" if pushed.remote else ""
-    return "\n".join([f"{made}; the mirror is at entry {pushed.seq}{sent}.", *pushed.notes])
+    return "\n".join([f"{commits}; the mirror is at entry {pushed.seq}{sent}.", *pushed.notes])
 
 
 def _tell(session: Invocation, status: Status, text: str) -> None:

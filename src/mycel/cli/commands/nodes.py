@@ -88,8 +88,8 @@ def _free_uri(knowledge: Knowledge, title: str, content: str) -> str:
 
 
 def _report(session: Invocation, written: Written) -> None:
-    done = "Created" if written.created else "Updated" if written.changed else "Unchanged:"
-    session.out.say(f"{done} {written.uri}.", written.to_dict())
+    verb = "Created" if written.created else "Updated" if written.changed else "Unchanged:"
+    session.out.say(f"{verb} {written.uri}.", written.to_dict())
     session.out.warn(written.warnings)
 
 

@@ -265,8 +265,8 @@ def _read_proof(path: str) -> Proof:
     return proof_from_dict(wire)
 
 
-def _says(proof: Proof, named: str = "") -> str:
-    """The statement of a proof in a sentence; `named` is the name of its element."""
+def _says(proof: Proof, label: str = "") -> str:
+    """The statement of a proof in a sentence; `label` is the name of its element."""
     from mycel.merkle.proofs import ConsistencyProof, EntryProof
 
     entries = proof.snapshot.entries
@@ -277,15 +277,15 @@ def _says(proof: Proof, named: str = "") -> str:
     what = {"concepts": "concept", "edges": "edge"}[proof.namespace]
     if proof.record is None:
         key = (
-            f"{visible(named)} (key {proof.key.hex()})"
-            if named
+            f"{visible(label)} (key {proof.key.hex()})"
+            if label
             else f"with the key {proof.key.hex()}"
         )
         return f"there is no {what} {key}."
-    return f"{_record_says(what, proof.record, named)} is part of the state after entry {entries}."
+    return f"{_record_says(what, proof.record, label)} is part of the state after entry {entries}."
 
 
-def _record_says(what: str, record: bytes, named: str) -> str:
+def _record_says(what: str, record: bytes, label: str) -> str:
     from mycel.model.records import ConceptFields, EdgeFields, decode_concept, decode_edge
 
     fields: ConceptFields | EdgeFields
@@ -296,7 +296,7 @@ def _record_says(what: str, record: bytes, named: str) -> str:
         else:
             fields = decode_edge(record)
             # A record has no names of its ends: the caller has compared the key with the names.
-            which = f"{named} of" if named else f"of type {fields.type} and"
+            which = f"{label} of" if label else f"of type {fields.type} and"
             message = f"the edge {which} weight {fields.weight}"
     except InvalidValueType:
         return "a record that cannot be read"

@@ -116,8 +116,8 @@ def fmt(session: Invocation, files: tuple[str, ...], write: bool, only_check: bo
             if write and formatted != text and not only_check:
                 Path(path).write_text(formatted, encoding="utf-8")
             message = "as it should be" if formatted == text else "not formatted"
-            done = "formatted" if write and not only_check and formatted != text else message
-            session.out.say(f"{path}: {done}", {"file": path, "changed": formatted != text})
+            status = "formatted" if write and not only_check and formatted != text else message
+            session.out.say(f"{path}: {status}", {"file": path, "changed": formatted != text})
         elif session.as_json:
             session.out.object({"file": path, "changed": formatted != text, "schema": formatted})
         else:
@@ -232,9 +232,9 @@ def discard(session: Invocation, names: tuple[str, ...], yes: bool) -> int:
         if not yes and not confirmed(session, f"Discard {', '.join(names)}?"):
             session.out.note("Nothing was discarded.")
             return 1
-        gone = db.schema.discard(*names)
+        parts = db.schema.discard(*names)
     session.out.list(
-        gone,
+        parts,
         ("discarded", "rows"),
         lambda part: (part.name, part.rows),
     )
@@ -310,8 +310,8 @@ def _show_result(session: Invocation, result: ApplyResult) -> int:
     """Show what became of a schema; the status is 1 if it is not supported."""
     _show_steps(session, result.changes, result.to_dict(), result.warnings)
     if not session.as_json and result.changes:
-        done = f"Applied; the schema is in force from entry {result.manifest_version} on."
-        session.out.note(done if result.applied else "Nothing was changed.")
+        note = f"Applied; the schema is in force from entry {result.manifest_version} on."
+        session.out.note(note if result.applied else "Nothing was changed.")
     return int(not result.supported)
 
 

@@ -40,11 +40,11 @@ def status(session: Invocation) -> None:
         "open_merges": merges,
         "mirror": str(settings.read(place.path).folder) if has_mirror else None,
     }
-    shown = dict(wire)
-    shown["size"] = size_text(place.path) if is_file else None
-    del shown["size_bytes"]
+    fields = dict(wire)
+    fields["size"] = size_text(place.path) if is_file else None
+    del fields["size_bytes"]
     if last is not None:
         who = f"{to_text(last.time_us)} {last.actor}"
-        shown["last_change"] = f"{short(last.commit)} {who}: {with_short_hashes(last.message)}"
-    shown["open_merges"] = merges or None
-    session.out.fields(((key.replace("_", " "), value) for key, value in shown.items()), wire)
+        fields["last_change"] = f"{short(last.commit)} {who}: {with_short_hashes(last.message)}"
+    fields["open_merges"] = merges or None
+    session.out.fields(((key.replace("_", " "), value) for key, value in fields.items()), wire)

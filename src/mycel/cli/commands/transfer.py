@@ -91,8 +91,8 @@ def _tell(out: Output, loaded: Loaded) -> None:
 
 def _row(loaded_type: LoadedType) -> tuple[object, ...]:
     # Where nothing happened, nothing is said.
-    done = (loaded_type.created, loaded_type.updated, loaded_type.unchanged, loaded_type.removed)
-    return loaded_type.name, loaded_type.rows, *(number or None for number in done)
+    counts = (loaded_type.created, loaded_type.updated, loaded_type.unchanged, loaded_type.removed)
+    return loaded_type.name, loaded_type.rows, *(number or None for number in counts)
 
 
 @contextmanager

@@ -34,7 +34,7 @@ class NothingEdited(Exception):  # noqa: N818 - a choice of the user, and no err
     """The user has emptied the file: the conflict stays as it is."""
 
 
-def edited_value(told: Mapping[str, Any]) -> Any:
+def edited_value(conflict: Mapping[str, Any]) -> Any:
     """The value of a conflict after the user has edited it.
 
     Raises:
@@ -42,13 +42,13 @@ def edited_value(told: Mapping[str, Any]) -> Any:
         InvalidSyntax: the value is no JSON, or contested lines are still marked.
         click.UsageError: there is no editor, or it failed.
     """
-    as_text = is_text(told)
+    as_text = is_text(conflict)
     suffix = ".md" if as_text else ".json"
-    descriptor, name = tempfile.mkstemp(prefix=f"mycel-{told['id']}-", suffix=suffix)
+    descriptor, name = tempfile.mkstemp(prefix=f"mycel-{conflict['id']}-", suffix=suffix)
     path = Path(name)
     try:
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(file_text(told))
+            file.write(file_text(conflict))
         _run_editor(path)
         value = value_in(read_text(name, LINE_BYTES_MAX), as_text=as_text)
     except InvalidSyntax as error:
@@ -62,37 +62,39 @@ def edited_value(told: Mapping[str, Any]) -> Any:
     return value
 
 
-def file_text(told: Mapping[str, Any]) -> str:
+def file_text(conflict: Mapping[str, Any]) -> str:
     """The whole file."""
     head = [
-        f"Conflict {told['id']}: {place(told)}",
-        str(told.get("reason", "")),
-        *element_lines(told),
+        f"Conflict {conflict['id']}: {place(conflict)}",
+        str(conflict.get("reason", "")),
+        *element_lines(conflict),
         "",
     ]
-    if not told.get("hunks"):
-        for row in side_rows(told):
+    if not conflict.get("hunks"):
+        for row in side_rows(conflict):
             head += [row.name] if row.name else []
             cells = zip(SIDES, row.versions, strict=True)
             head += [f"{side:>8}: {text}" for side, text in cells]
         head.append("")
-    if told["kind"] == "constraint":
+    if conflict["kind"] == "constraint":
         head += ['For each element: "ours", "theirs", "base", or {"attributes": {…}}.', ""]
-    kind = "text" if is_text(told) else "JSON"
+    kind = "text" if is_text(conflict) else "JSON"
     head.append(f"The {kind} below the next line becomes the value. Delete all of it to leave the")
     head.append("conflict as it is.")
-    return "\n".join((*head, CUT, _body(told)))
+    return "\n".join((*head, CUT, _body(conflict)))
 
 
-def _body(told: Mapping[str, Any]) -> str:
-    if told.get("hunks"):
-        return _marked(told["hunks"], ends_line=str(told.get("ours", "")).endswith("\n"))
-    value = told.get(str(told.get("suggestion") or "ours"), told.get("ours", told.get("theirs")))
-    if is_text(told):
+def _body(conflict: Mapping[str, Any]) -> str:
+    if conflict.get("hunks"):
+        return _marked(conflict["hunks"], ends_line=str(conflict.get("ours", "")).endswith("\n"))
+    value = conflict.get(
+        str(conflict.get("suggestion") or "ours"), conflict.get("ours", conflict.get("theirs"))
+    )
+    if is_text(conflict):
         return text_of(value) + "\n"
-    if told["kind"] == "constraint":
-        value = {row["label"]: "ours" for row in told.get("rows", ())}
-    elif isinstance(value, dict) and "attributes" in value and not told.get("field"):
+    if conflict["kind"] == "constraint":
+        value = {row["label"]: "ours" for row in conflict.get("rows", ())}
+    elif isinstance(value, dict) and "attributes" in value and not conflict.get("field"):
         value = {key: value[key] for key in ("attributes", "metadata", "weight") if key in value}
     return json.dumps(value, ensure_ascii=False, indent=2) + "\n"
 
@@ -147,8 +149,8 @@ def _run_editor(path: Path) -> None:
     if not command:
         raise click.UsageError("There is no editor: set EDITOR, or give a --value.")
     try:
-        done = subprocess.run([*shlex.split(command), str(path)], check=False)
+        process = subprocess.run([*shlex.split(command), str(path)], check=False)
     except (OSError, ValueError) as error:
         raise click.UsageError(f"The editor {command!r} cannot be started: {error}.") from None
-    if done.returncode != 0:
-        raise click.UsageError(f"The editor ended with status {done.returncode}.")
+    if process.returncode != 0:
+        raise click.UsageError(f"The editor ended with status {process.returncode}.")

@@ -144,11 +144,11 @@ class Invocation:
         owners = workspaces.left_behind(_home(), folder)
         if namesakes:
             owners = [owner for owner in owners if owner.folder.name == folder.name]
-        named = [
+        advice = [
             f"`mycel init --workspace {owner.workspace}` goes on with that of {owner.folder}"
             for owner in owners[:CANDIDATES_NAMED]
         ]
-        return f"If the folder was moved here: {'; '.join(named)}." if named else ""
+        return f"If the folder was moved here: {'; '.join(advice)}." if advice else ""
 
     def branch_place(self) -> WorkspaceLocation:
         """The database of the branch that the options or the environment name.
@@ -244,8 +244,8 @@ class Invocation:
         says_graph = self.says_graph and not self.as_json
         if says_graph and self.graph is not None and self.graph.has_written:
             place = self.branch_place()
-            named = "" if place.workspace is None else f"workspace {place.workspace}, "
-            self.out.note(f"Written to {named}{place.opened}")
+            workspace = "" if place.workspace is None else f"workspace {place.workspace}, "
+            self.out.note(f"Written to {workspace}{place.opened}")
         if self.written is None:
             return
         # Late: most graphs have no mirror.
@@ -283,7 +283,7 @@ def _name_in_git() -> str:
     import subprocess
 
     try:
-        done = subprocess.run(
+        process = subprocess.run(
             ["git", "config", "user.name"],
             capture_output=True,
             check=False,
@@ -291,7 +291,7 @@ def _name_in_git() -> str:
         )
     except (OSError, subprocess.SubprocessError):
         return ""
-    return done.stdout.decode(errors="replace").strip()[:ACTOR_CHARACTERS_MAX]
+    return process.stdout.decode(errors="replace").strip()[:ACTOR_CHARACTERS_MAX]
 
 
 def _name_of_user() -> str:
@@ -416,10 +416,10 @@ class Group(click.RichGroup):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """The command of the first word; another word for one is answered with the right one."""
         others = OTHER_WORDS.get(args[0], ())
-        meant = next((other for other in others if other.split()[0] in self.commands), None)
-        if meant is not None and args[0] not in self.commands:
+        suggestion = next((other for other in others if other.split()[0] in self.commands), None)
+        if suggestion is not None and args[0] not in self.commands:
             raise click.UsageError(
-                f"No such command {args[0]!r}. Did you mean `{ctx.command_path} {meant}`?", ctx
+                f"No such command {args[0]!r}. Did you mean `{ctx.command_path} {suggestion}`?", ctx
             )
         return super().resolve_command(ctx, args)
 

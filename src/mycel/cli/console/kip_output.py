@@ -148,26 +148,26 @@ def sizes(exported: Mapping[str, Any]) -> str:
     return f"{count(concepts, 'concept')}, {count(links, 'link')}"
 
 
-def _explain(out: Output, told: Mapping[str, Any]) -> None:
+def _explain(out: Output, explanation: Mapping[str, Any]) -> None:
     def section(title: str, lines: Sequence[str]) -> None:
         out.line(out.style(title, bold=True))
         for line in lines:
             out.line(f"{_INDENT}{visible(line)}")
 
-    section("command", told["command"].splitlines())
-    for stage in told.get("plan", ()):
+    section("command", explanation["command"].splitlines())
+    for stage in explanation.get("plan", ()):
         section(f"plan: {stage['stage']}", stage["query"])
-    if "sql" in told:
-        section("sql", statement_lines(told["sql"]))
-    if "traversal" in told:
-        section("traversal", list(outline(told["traversal"])))
-    if told.get("bindings"):
-        bound = [f"?{at} = {text(value)}" for at, value in enumerate(told["bindings"], 1)]
+    if "sql" in explanation:
+        section("sql", statement_lines(explanation["sql"]))
+    if "traversal" in explanation:
+        section("traversal", list(outline(explanation["traversal"])))
+    if explanation.get("bindings"):
+        bound = [f"?{at} = {text(value)}" for at, value in enumerate(explanation["bindings"], 1)]
         section("bindings", bound)
-    if "steps" in told:
-        section("steps of SQLite", told["steps"])
-    if "analyze" in told:
-        section("analyze", list(outline(told["analyze"])))
+    if "steps" in explanation:
+        section("steps of SQLite", explanation["steps"])
+    if "analyze" in explanation:
+        section("analyze", list(outline(explanation["analyze"])))
 
 
 def statement_lines(sql: str) -> list[str]:

@@ -48,9 +48,9 @@ def readable(element: AnyElement) -> AnyElement:
 
     if not isinstance(element, Concept) or not is_uri(element.name):
         return element
-    shown = element.attributes
-    shown.pop(STAMP, None)
-    return element._replace(attributes_json=json.dumps(shown, ensure_ascii=False))
+    attributes = element.attributes
+    attributes.pop(STAMP, None)
+    return element._replace(attributes_json=json.dumps(attributes, ensure_ascii=False))
 
 
 def readable_text(memory: Memory) -> str:

@@ -72,9 +72,9 @@ class Output:
         if self.as_json:
             self.object(wire)
             return
-        shown = [(name, cell(value)) for name, value in pairs if value not in (None, "", {})]
-        width = max((len(name) for name, _ in shown), default=0)
-        for name, value in shown:
+        rows = [(name, cell(value)) for name, value in pairs if value not in (None, "", {})]
+        width = max((len(name) for name, _ in rows), default=0)
+        for name, value in rows:
             label = self.style(name.ljust(width), dim=True)
             self.line(f"{label}{_GAP}{value.replace(chr(10), chr(10) + ' ' * (width + 2))}")
 

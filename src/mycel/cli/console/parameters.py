@@ -41,7 +41,7 @@ def together(*parts: Callable[[Any], Any]) -> Callable[[Decorated], Decorated]:
     """One decorator for several arguments and options, which help shows in this order."""
 
     def decorate(command: Decorated) -> Decorated:
-        return reduce(lambda done, part: part(done), reversed(parts), command)
+        return reduce(lambda inner, part: part(inner), reversed(parts), command)
 
     return decorate
 
@@ -211,8 +211,8 @@ def _names_of(text: str) -> _Names:
         # As it was typed first: KIP can write a name that is no URI in its normal form.
         return [(None, text), (None, parse(text, "").text)]
     if ":" in text:
-        named = type_and_name(text)
-        return [] if named is None else [named]
+        identity = type_and_name(text)
+        return [] if identity is None else [identity]
     session = _session()
     if session is None:
         return []

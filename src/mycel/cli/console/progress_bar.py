@@ -40,4 +40,4 @@ def counting_bar(out: Output, doing: str) -> Iterator[Callable[[int, int], objec
             yield None
             return
         task = bar.add_task(doing, total=0)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
+        yield lambda number, total: bar.update(task, completed=number, total=total)

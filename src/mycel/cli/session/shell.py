@@ -175,7 +175,8 @@ class Shell:
     def _help(self, _rest: str) -> bool:
         self._out.write(HELP)
         self._out.table(
-            ["command", ""], [[name, said] for name, (_, said) in self._dot_commands.items()]
+            ["command", ""],
+            [[name, description] for name, (_, description) in self._dot_commands.items()],
         )
         return True
 
@@ -278,12 +279,12 @@ class _Colours(Lexer):
 
 def _history() -> History:
     """The history of earlier sessions: a private file, or memory if it cannot be written."""
-    named = os.environ.get("MYCEL_HISTORY")
-    if named == "":
+    setting = os.environ.get("MYCEL_HISTORY")
+    if setting == "":
         return InMemoryHistory()
     try:
-        path = Path(named) if named else Path.home() / HOME_FOLDER / "kip_history"
-        if not named:
+        path = Path(setting) if setting else Path.home() / HOME_FOLDER / "kip_history"
+        if not setting:
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         # Readable by the user alone, like the graph.
         os.close(os.open(path, os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o600))

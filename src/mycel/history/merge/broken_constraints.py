@@ -77,7 +77,9 @@ def violation_conflict(
     tx: Transaction, plan: MergePlan, reached: ReachedState, error: MycelError
 ) -> Conflict:
     """The conflict of a constraint that the merged elements break, with all of these."""
-    here = {made: number for number, made in reached.numbers.items() if made != GONE}
+    here = {
+        new_number: number for number, new_number in reached.numbers.items() if new_number != GONE
+    }
     data = error.data
     outer = [*data.get("elements", ()), *([data["id"]] if "id" in data else ())]
     numbers = [ids.parse_id(id_) for id_ in dict.fromkeys(outer)]
@@ -85,16 +87,16 @@ def violation_conflict(
     rows = []
     for number in numbers:
         element = tx.reader.element(number)
-        told = None if element is None else _in_plan(element, here)
-        names = plan.names if told is None else _with_ends(tx, plan, [told])
-        identity = {"id": number} if told is None else identity_of(told, names)
+        planned = None if element is None else _in_plan(element, here)
+        names = plan.names if planned is None else _with_ends(tx, plan, [planned])
+        identity = {"id": number} if planned is None else identity_of(planned, names)
         known = None if number in here else tx.reader.outer_id(number)
         rows.append({"element": known, "label": label_of(identity), **about})
     if str(data.get("constraint", "")).startswith("@card"):
         links = _links_from(tx, plan, here, numbers[-1], str(data["type"]))
-        listed = [{"element": known, "label": label, **about} for label, known in links.items()]
+        link_rows = [{"element": known, "label": label, **about} for label, known in links.items()]
         # Too many links are a matter of the links alone.
-        rows = [*(rows if is_too_few(error) else ()), *listed]
+        rows = [*(rows if is_too_few(error) else ()), *link_rows]
     return constraint_conflict(
         str(rows[0]["label"]) if rows else error.message, error.message, rows
     )

@@ -17,7 +17,7 @@ from mycel.store.write.transaction import Transaction
 
 def choices(reader: Reader, seq: int | None) -> list[Choice]:
     """The choices of the merge that ends at an entry, or of all merges, newest first."""
-    return [_choice(told, commit_at(reader, at)) for at, told in merges.choices(reader, seq)]
+    return [_choice(payload, commit_at(reader, at)) for at, payload in merges.choices(reader, seq)]
 
 
 def chosen(reader: Reader, id_: str) -> Choice:
@@ -84,8 +84,10 @@ def _with(value: Any, path: list[str], new: Any) -> Any:
     return {name: item for name, item in changed.items() if item is not ABSENT}
 
 
-def _choice(told: Mapping[str, Any], commit: str) -> Choice:
-    values = {name: told.get(name, ABSENT) for name in ("base", "ours", "theirs", "value")}
+def _choice(payload: Mapping[str, Any], commit: str) -> Choice:
+    values = {name: payload.get(name, ABSENT) for name in ("base", "ours", "theirs", "value")}
     names = ("id", "kind", "identity", "field", "side", "rule", "reason")
-    plain = {name: told[name] for name in names} | values
-    return Choice(**plain, path=tuple(told["path"]), element=told.get("element"), commit=commit)
+    plain = {name: payload[name] for name in names} | values
+    return Choice(
+        **plain, path=tuple(payload["path"]), element=payload.get("element"), commit=commit
+    )

@@ -131,21 +131,21 @@ class EditSides(MergeTarget):
             and element.type in META_TYPES
             and (declared := declaration(element.attributes)) is not None
         ]
-        gone = {number for number, version in self._edited.items() if version is None}
-        kept = {type_name.identity: type_name for type_name in before.types}
-        for element in self._before.elements(gone).values():
+        removals = {number for number, version in self._edited.items() if version is None}
+        types = {type_name.identity: type_name for type_name in before.types}
+        for element in self._before.elements(removals).values():
             was = declaration(element.attributes) if element.type in META_TYPES else None
             if was is not None:
-                kept.pop(was.identity, None)
-        kept |= {declared.identity: declared for declared, _ in edited}
-        return before, schema_at(self.reader), Catalog.of(kept.values())
+                types.pop(was.identity, None)
+        types |= {declared.identity: declared for declared, _ in edited}
+        return before, schema_at(self.reader), Catalog.of(types.values())
 
     def theirs(self, numbers: Iterable[int]) -> Mapping[int, Element]:
-        wanted = {*numbers}
+        distinct = {*numbers}
         elements = dict(
-            self._before.elements(n for n in wanted if n < NEW and n not in self._edited)
+            self._before.elements(n for n in distinct if n < NEW and n not in self._edited)
         )
-        for number in wanted & self._edited.keys():
+        for number in distinct & self._edited.keys():
             edited = self._edited[number]
             if edited is not None:
                 elements[number] = edited
@@ -157,13 +157,13 @@ class EditSides(MergeTarget):
 
     def on_theirs(self, number: int) -> Iterable[int]:
         stored = self._before.touching(number) if number < NEW else []
-        made = [
+        new_links = [
             element.number
             for element in self._edited.values()
             if isinstance(element, Proposition) and number in element.ends
         ]
-        gone = {n for n, element in self._edited.items() if element is None}
-        return sorted({*stored, *made} - gone)
+        removals = {n for n, element in self._edited.items() if element is None}
+        return sorted({*stored, *new_links} - removals)
 
     def origin(self, side: str, number: int, place: Place) -> Origin:
         return origin_of(self.reader, number, place) if side == "ours" else self._origin
@@ -204,13 +204,13 @@ class EditSides(MergeTarget):
         self._numbers[to] = self._numbers[type_, name] = number
         self._edited[number] = _with(concept._replace(number=number, type=to[0], name=to[1]), edit)
 
-    def _number_of(self, made: Concept | Proposition) -> int:
+    def _number_of(self, element: Concept | Proposition) -> int:
         """The number of a new element: that of one that the target has made meanwhile, or a new."""
-        there = self.holder(made) if isinstance(made, Concept) else self.link_at(made)
+        there = self.holder(element) if isinstance(element, Concept) else self.link_at(element)
         if there is not None and not self._before.was_ever(there):
             return there
         self._made += 1
-        return NEW + 2 * self._made + int(isinstance(made, Proposition))
+        return NEW + 2 * self._made + int(isinstance(element, Proposition))
 
     def _remove(self, number: int) -> None:
         self._edited[number] = None

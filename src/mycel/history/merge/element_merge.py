@@ -112,8 +112,8 @@ class ElementMerge:
         _, ours, theirs = self._versions[1:]
         base = self.base_element()
         names = self._context.names
-        told = [version_json(element, names) for element in (base, ours, theirs)]
-        conflict = self._conflict(kind, "", (), *told, reason=reason)
+        versions = [version_json(element, names) for element in (base, ours, theirs)]
+        conflict = self._conflict(kind, "", (), *versions, reason=reason)
         self.conflicts.append(conflict._replace(suggestion=suggestion))
         resolution = conflict.resolution
         if resolution is not None and resolution.choice == "value" and resolution.value:

@@ -44,7 +44,9 @@ class MergePlan(NamedTuple):
         """The element of the source that an element takes values from: itself, or a joined one."""
         if number in self.theirs:
             return number
-        return next((source for source, kept in self.joined.items() if kept == number), number)
+        return next(
+            (source for source, survivor in self.joined.items() if survivor == number), number
+        )
 
     def theirs_of(self, number: int) -> Element | None:
         """The element of the source that an element takes values from, as it is there."""

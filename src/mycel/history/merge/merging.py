@@ -374,9 +374,9 @@ class Merging:
         if id_ is not None:
             requests = [request for request in requests if id_ in (request.id, request.source)]
         if not requests:
-            named = "" if id_ is None else f" {id_!r}"
+            name = "" if id_ is None else f" {id_!r}"
             raise NotFound(
-                f"No merge{named} is open in {self._into}.",
+                f"No merge{name} is open in {self._into}.",
                 hint="db.merges (`mycel conflicts`) lists them.",
             )
         if len(requests) > 1:
@@ -404,10 +404,12 @@ class Merging:
         resolutions = dict(request.resolutions)
         constraints = {constraint.id: constraint for constraint in request.constraints}
         for given, resolution in decisions.items():
-            wanted = [conflict.id for conflict in draft.conflicts if conflict.resolution is None]
+            conflict_ids = [
+                conflict.id for conflict in draft.conflicts if conflict.resolution is None
+            ]
             if given != "*":
-                wanted = [full_id(given, [*conflicts, *choices])]
-            for id_ in wanted:
+                conflict_ids = [full_id(given, [*conflicts, *choices])]
+            for id_ in conflict_ids:
                 check(resolution, conflicts.get(id_) or choices[id_])
                 if id_ in constraints:
                     constraints[id_] = constraints[id_]._replace(resolution=resolution)
@@ -437,23 +439,23 @@ class Merging:
     def _commit(self, merge: str | None, by: str, message: str) -> Merge:
         request = self._open(merge)
         request = request._replace(message=message or request.message)
-        done = self._run(request, dry_run=False, by=by)
-        if done.status == "conflicts":
-            left = done.unresolved
-            listed = first_few(
+        outcome = self._run(request, dry_run=False, by=by)
+        if outcome.status == "conflicts":
+            left = outcome.unresolved
+            reasons = first_few(
                 [f"{conflict.label}: {conflict.reason}" for conflict in left], LISTED_MAX
             )
             number = "One conflict" if len(left) == 1 else f"{len(left)} conflicts"
             raise ConstraintViolation(
                 f"{number} of the merge of {request.source} must be decided first:\n  "
-                + "\n  ".join(listed),
+                + "\n  ".join(reasons),
                 hint="Decide with db.merges.resolve (`mycel resolve`), or give up with"
                 " db.merges.abort() (`mycel merge --abort`).",
                 data={"merge": request.id, "conflicts": [conflict.to_dict() for conflict in left]},
             )
-        if done.status == "up_to_date":
+        if outcome.status == "up_to_date":
             self._store.maintain(merges.remove, request.id)
-        return done
+        return outcome
 
     def abort(self, merge: str | None) -> Merge:
         """Give an open merge up. Nothing was written by it, so nothing is undone."""

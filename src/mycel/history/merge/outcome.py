@@ -111,12 +111,16 @@ class Conflict(NamedTuple):
         return payload
 
     @classmethod
-    def from_dict(cls, told: Mapping[str, Any]) -> Conflict:
+    def from_dict(cls, payload: Mapping[str, Any]) -> Conflict:
         """A conflict as `to_dict` tells it, without the lines of a text."""
-        plain = {key: told[key] for key in cls._fields if key in told}
-        plain |= {key: tuple(told.get(key, ())) for key in ("path", "rows", "refused")}
-        said = told.get("resolution")
-        decided = None if said is None else Resolution(said["choice"], said.get("value"))
+        plain = {key: payload[key] for key in cls._fields if key in payload}
+        plain |= {key: tuple(payload.get(key, ())) for key in ("path", "rows", "refused")}
+        resolution = payload.get("resolution")
+        decided = (
+            None
+            if resolution is None
+            else Resolution(resolution["choice"], resolution.get("value"))
+        )
         return cls(**plain | {"resolution": decided})
 
 
@@ -208,8 +212,8 @@ def conflict_id(
     kind: str, identity: Mapping[str, Any], field: str, path: Sequence[str], *values: Any
 ) -> str:
     """The id of a conflict: the same as long as it is about the same values."""
-    said = [kind, identity, field, list(path), [_value_list(value) for value in values]]
-    return sha256(orjson.dumps(said, option=orjson.OPT_SORT_KEYS)).hexdigest()[:ID_DIGITS]
+    parts = [kind, identity, field, list(path), [_value_list(value) for value in values]]
+    return sha256(orjson.dumps(parts, option=orjson.OPT_SORT_KEYS)).hexdigest()[:ID_DIGITS]
 
 
 def _value_list(value: Any) -> Any:

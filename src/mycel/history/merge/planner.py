@@ -167,19 +167,19 @@ class Planner:
 
     def _load(self, numbers: Iterable[int]) -> None:
         """Read elements in all states, and what their links stand on."""
-        wanted = {*numbers} - self._read
-        if not wanted:
+        unread = {*numbers} - self._read
+        if not unread:
             return
-        self._read.update(wanted)
-        self._base.update(self._sides.base(wanted))
+        self._read.update(unread)
+        self._base.update(self._sides.base(unread))
         for read, side in ((self._sides.theirs, self._theirs), (self._sides.ours, self._ours)):
-            fresh = read(wanted)
+            fresh = read(unread)
             side.update(fresh)
             self._names.update(with_ends(read, fresh))
-        self._leave_out_purged(wanted - self._sides.touched)
-        self._name_ends_of_base(wanted)
+        self._leave_out_purged(unread - self._sides.touched)
+        self._name_ends_of_base(unread)
         if self._tell:
-            self._translate(wanted)
+            self._translate(unread)
 
     def _leave_out_purged(self, numbers: Iterable[int]) -> None:
         """Leave out what the target has purged, and the source has not touched since.
@@ -340,10 +340,10 @@ class Planner:
         self._conflicts.update({conflict.id: conflict for conflict in merging.conflicts})
         self._choices.extend(merging.choices)
         self._given.update((number, place) for place in merging.given)
-        whole = [conflict for conflict in merging.conflicts if not conflict.field]
-        if whole:
+        conflicts = [conflict for conflict in merging.conflicts if not conflict.field]
+        if conflicts:
             self._asked.add(number)
-        if any(conflict.resolution is None for conflict in whole):
+        if any(conflict.resolution is None for conflict in conflicts):
             self._contested.add(number)
 
     def _forget(self, purged: Iterable[int]) -> None:
@@ -376,9 +376,9 @@ class Planner:
             if result is None or versions.base is None:
                 continue
             if versions.theirs is None:
-                links, kept = self._sides.on(number), self._ours
+                links, side = self._sides.on(number), self._ours
             elif versions.ours is None:
-                links, kept = self._sides.on_theirs(number), self._theirs
+                links, side = self._sides.on_theirs(number), self._theirs
             else:
                 continue
             for link in links:
@@ -386,7 +386,7 @@ class Planner:
                 is_settled = link in self._asked or link in self._purged
                 is_gone = self._results.get(link) is None
                 if is_gone and not is_settled and self._versions(link).base is not None:
-                    self._results[link] = kept.get(link)
+                    self._results[link] = side.get(link)
 
     # 2. Keys.
 
@@ -424,18 +424,20 @@ class Planner:
         first, second = sorted((one, other), key=rank)
         return first, second
 
-    def _join(self, kept: int, joined: int) -> None:
+    def _join(self, survivor: int, joined: int) -> None:
         """Make one link of two: as if both sides had made it, with the content of both."""
 
         def origin(side: str, _: int, place: Place) -> Origin:
-            return self._sides.origin(side, kept if side == "ours" else joined, place)
+            return self._sides.origin(side, survivor if side == "ours" else joined, place)
 
-        sides = self._result(kept), self._result(joined)
-        merging = ElementMerge(self._context._replace(origin=origin), Versions(kept, None, *sides))
-        self._results[kept] = merging.run()
-        self._note(kept, merging)
+        sides = self._result(survivor), self._result(joined)
+        merging = ElementMerge(
+            self._context._replace(origin=origin), Versions(survivor, None, *sides)
+        )
+        self._results[survivor] = merging.run()
+        self._note(survivor, merging)
         self._results[joined] = None
-        self._joined[joined] = kept
+        self._joined[joined] = survivor
         about = {
             number
             for number, element in self._results.items()
@@ -444,7 +446,7 @@ class Planner:
         for number in sorted({*about, *self._sides.on(joined)}):
             link = self._result(number)
             if isinstance(link, Proposition) and joined in link.ends:
-                self._lead_to(number, link, joined, kept)
+                self._lead_to(number, link, joined, survivor)
 
     def _lead_to(self, number: int, link: Proposition, old: int, new: int) -> None:
         """Let a link lead to another link than before, with which its own end has become one."""
@@ -519,12 +521,12 @@ class Planner:
 
     def _settle_names(self) -> bool:
         """Settle clashes of concepts. True if there was one."""
-        named: dict[tuple[str, str], int] = {}
+        by_key: dict[tuple[str, str], int] = {}
         has_settled = False
         for number in list(self._results):
             result = self._results[number]
             if isinstance(result, Concept):
-                there = named.setdefault(_key(result), number)
+                there = by_key.setdefault(_key(result), number)
                 has_settled |= self._settle_name(number, result, there)
         return has_settled
 
@@ -539,9 +541,9 @@ class Planner:
         if not isinstance(other, Concept) or _key(other) != _key(result):
             return False
         for side in (self._ours, self._theirs):
-            both = side.get(number), side.get(there)
+            pair = side.get(number), side.get(there)
             if all(
-                isinstance(element, Concept) and _key(element) == _key(result) for element in both
+                isinstance(element, Concept) and _key(element) == _key(result) for element in pair
             ):
                 return False  # They had one URI before.
         key = "type and name" if other.type == result.type else "URI"
@@ -559,8 +561,8 @@ class Planner:
         self._note(number, clash)
         choice = "ours" if conflict.resolution is None else conflict.resolution.choice
         if conflict.resolution is not None and choice == "value":
-            named = conflict.resolution.value
-            self._results[number] = None if named is None else edited(result, named, number)
+            value = conflict.resolution.value
+            self._results[number] = None if value is None else edited(result, value, number)
             return True
         side = self._theirs if choice == "theirs" else self._ours
         for n, concept in ((number, result), (there, other)):
@@ -587,16 +589,16 @@ class Planner:
         waiting = [
             number for number, element in self._results.items() if isinstance(element, Proposition)
         ]
-        gone = [number for number, element in self._results.items() if element is None]
-        while waiting or gone:
-            for number in gone:
+        removals = [number for number, element in self._results.items() if element is None]
+        while waiting or removals:
+            for number in removals:
                 if number < NEW:
                     waiting += [n for n in self._sides.on(number) if n not in waiting]
-            gone = []
+            removals = []
             for number in waiting:
                 link = self._result(number)
                 if isinstance(link, Proposition) and self._is_settled(number, link) is False:
-                    gone.append(number)
+                    removals.append(number)
             waiting = []
 
     def _is_settled(self, number: int, link: Proposition) -> bool:
@@ -691,8 +693,8 @@ class Planner:
                 if concept is not None:
                     self._names[concept.number] = self._results[concept.number] = concept
                     self._warn_of_use(concept.number, number)
-        gone = [number for number, element in self._results.items() if element is None]
-        for number in gone:
+        removals = [number for number, element in self._results.items() if element is None]
+        for number in removals:
             definition = self._ours.get(number)
             if isinstance(definition, Concept) and definition.type in META_TYPES:
                 users = self._sides.users(number)
@@ -734,10 +736,10 @@ class Planner:
 
     def _let_go_of_links(self, number: int) -> None:
         """Let all links go that refer to an element which goes by decision."""
-        made = [n for n, result in self._results.items() if isinstance(result, Proposition)]
+        link_numbers = [n for n, result in self._results.items() if isinstance(result, Proposition)]
 
         def on(end: int) -> Iterable[int]:
-            led = [n for n in made if end in getattr(self._results[n], "ends", ())]
+            led = [n for n in link_numbers if end in getattr(self._results[n], "ends", ())]
             return [*led, *(n for n in self._sides.on(end) if n not in self._results)]
 
         about = all_about([number], on)
@@ -752,8 +754,8 @@ class Planner:
                 self._let_go_of_links(element.number)
             elif self._result(end) is None:
                 was = self._versions(end)
-                kept = was.theirs if choice == "theirs" else was.ours
-                self._results[end] = end_element = kept or was.theirs or was.ours
+                version = was.theirs if choice == "theirs" else was.ours
+                self._results[end] = end_element = version or was.theirs or was.ours
                 if end_element is not None:
                     self._bring_ends(end_element, choice)
 

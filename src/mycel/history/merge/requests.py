@@ -68,15 +68,15 @@ class Request(NamedTuple):
         return payload | {"policy": dict(self.policy), "trust": list(self.trust)}
 
     @classmethod
-    def from_dict(cls, told: Mapping[str, Any]) -> Request:
-        request = cls(**{key: told[key] for key in cls._fields if key in told})
+    def from_dict(cls, payload: Mapping[str, Any]) -> Request:
+        request = cls(**{key: payload[key] for key in cls._fields if key in payload})
         return request._replace(
             resolutions={
                 key: Resolution(resolution["choice"], resolution.get("value"))
-                for key, resolution in told["resolutions"].items()
+                for key, resolution in payload["resolutions"].items()
             },
             constraints=tuple(
-                Conflict.from_dict(constraint) for constraint in told.get("constraints", ())
+                Conflict.from_dict(constraint) for constraint in payload.get("constraints", ())
             ),
         )
 

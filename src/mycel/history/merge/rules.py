@@ -61,8 +61,8 @@ class Rules(NamedTuple):
 
     def word(self, type_or_predicate: str, attribute: str) -> str | None:
         """The policy that the caller gives for an attribute."""
-        named = self.policy.get(f"{type_or_predicate}.{attribute}")
-        return named or self.policy.get(type_or_predicate)
+        word = self.policy.get(f"{type_or_predicate}.{attribute}")
+        return word or self.policy.get(type_or_predicate)
 
     def verdict(self, contest: Contest, evidence: tuple[Evidence, Evidence]) -> Verdict | None:
         """The choice for a value that no policy has decided about; None to ask somebody."""
@@ -181,12 +181,12 @@ def _superseding(contest: Contest, evidence: tuple[Evidence, Evidence]) -> Verdi
 def _names(evidence: Evidence, other: Any, commit: str) -> bool:
     if "supersedes" not in evidence.news:
         return False
-    said = evidence.metadata["supersedes"]
-    listed = said if isinstance(said, list) else [said]
-    return any(equal_values(other, name) for name in listed) or (
+    value = evidence.metadata["supersedes"]
+    names = value if isinstance(value, list) else [value]
+    return any(equal_values(other, name) for name in names) or (
         bool(commit)
         and any(
-            isinstance(name, str) and len(name) > 8 and commit.startswith(name) for name in listed
+            isinstance(name, str) and len(name) > 8 and commit.startswith(name) for name in names
         )
     )
 
@@ -208,9 +208,9 @@ def _observed(contest: Contest, evidence: tuple[Evidence, Evidence]) -> Verdict 
     return _of_side(contest, at, "observed_at", f"It was observed later, at {text}.")
 
 
-def _time(said: object) -> int | None:
+def _time(value: object) -> int | None:
     try:
-        return times.from_text(said) if isinstance(said, str) else None
+        return times.from_text(value) if isinstance(value, str) else None
     except InvalidSyntax:
         return None
 
@@ -222,8 +222,8 @@ def _of_side(contest: Contest, at: int, rule: str, reason: str) -> Verdict:
 
 def _is_storable(number: float) -> bool:
     """True for a number that an attribute can have."""
-    whole = isinstance(number, int)
-    return INTEGER_MIN <= number <= JSON_INTEGER_MAX if whole else isfinite(number)
+    is_whole = isinstance(number, int)
+    return INTEGER_MIN <= number <= JSON_INTEGER_MAX if is_whole else isfinite(number)
 
 
 def _are_numbers(*values: Any) -> bool:

@@ -86,9 +86,9 @@ def _still_named(merged: list[SchemaType], states: list[dict[str, SchemaType]]) 
         for identity in (known[name] for name in ends if name in known):
             if identity not in have:
                 have.add(identity)
-                kept = next(state[identity] for state in states if identity in state)
-                types.append(kept)
-                waiting.append(kept)
+                named_type = next(state[identity] for state in states if identity in state)
+                types.append(named_type)
+                waiting.append(named_type)
     return types
 
 
@@ -124,7 +124,7 @@ def _same_properties(ours: SchemaType, theirs: SchemaType) -> Mapping[int, int]:
         for prop in theirs.properties
         if prop.prop_id not in mine
     }
-    return {number: same.prop_id for number, same in twins.items() if same is not None}
+    return {number: twin.prop_id for number, twin in twins.items() if twin is not None}
 
 
 def _place(prop: Property) -> tuple[Any, ...]:
@@ -217,14 +217,14 @@ def _holds_together(declared: SchemaType) -> bool:
     """True if a merged declaration can be written as a schema."""
     names = {prop.name for prop in declared.properties}
     columns = names | {*ENDS} if isinstance(declared, EdgeType) else names
-    named = [name for constraint in declared.constraints for name in columns_of(constraint)]
+    constrained = [name for constraint in declared.constraints for name in columns_of(constraint)]
     embedded = [prop.embed_source for prop in declared.properties if prop.embed_source]
     keys = [constraint for constraint in declared.constraints if isinstance(constraint, Key)]
     ranges = [
         constraint.property for constraint in declared.constraints if isinstance(constraint, Range)
     ]
     return (
-        columns.issuperset(named)
+        columns.issuperset(constrained)
         and names.issuperset(embedded)
         and len(keys) <= 1
         and len({*ranges}) == len(ranges)
@@ -239,11 +239,11 @@ def taking_theirs(ours: SchemaType | None, theirs: SchemaType | None) -> SchemaT
     if ours is None or theirs is None:
         return theirs
     mine = {prop.prop_id: prop.type for prop in ours.properties}
-    taken = {*mine, *(prop.prop_id for prop in theirs.properties)}
+    numbers = {*mine, *(prop.prop_id for prop in theirs.properties)}
     properties = []
     for prop in theirs.properties:
         was = mine.get(prop.prop_id, prop.type)
-        number = prop.prop_id if can_become(was, prop.type) else free_id(prop.prop_id, taken)
+        number = prop.prop_id if can_become(was, prop.type) else free_id(prop.prop_id, numbers)
         properties.append(replace(prop, prop_id=number))
     return replace(theirs, properties=tuple(properties))
 
@@ -290,10 +290,10 @@ def _one(base: Any, ours: Any, theirs: Any) -> Any:
 
 def _set(base: tuple[Any, ...], ours: tuple[Any, ...], theirs: tuple[Any, ...]) -> tuple[Any, ...]:
     """Items that either side added, without those that either side removed."""
-    gone = [value for value in base if value not in ours or value not in theirs]
+    removals = [value for value in base if value not in ours or value not in theirs]
     values: list[Any] = []
     for value in (*ours, *theirs):
-        if value not in gone and value not in values:
+        if value not in removals and value not in values:
             values.append(value)
     return tuple(values)
 
@@ -310,11 +310,11 @@ def _properties(
         old, one, other = before.get(number), mine.get(number), others.get(number)
         if one is not None and other is not None and one != other and old is not None:
             parts = ("name", "type", "annotations", "inherited_from")
-            kept = {
+            changes = {
                 name: _one(getattr(old, name), getattr(one, name), getattr(other, name))
                 for name in parts
             }
-            properties.append(replace(one, **kept))
+            properties.append(replace(one, **changes))
             continue
         declared = _one(old, one, other)
         if declared is not None:
@@ -381,7 +381,7 @@ class _RowNames(NamedTuple):
 
     type: str
     properties: Mapping[str, str]
-    gone: frozenset[str]
+    lost: frozenset[str]
     defaults: Mapping[str, Any]
     new: frozenset[str]
     """The properties of the merged schema that the state does not have."""
@@ -421,7 +421,7 @@ class Renames:
                 for name, target in targets.items()
                 if target is not None and target.name != name
             }
-            gone = frozenset(
+            lost_names = frozenset(
                 prop.name
                 for prop in declared.properties
                 if not _keeps_values(prop, targets[prop.name], is_open=now.is_open)
@@ -438,9 +438,16 @@ class Renames:
                 for prop in declared.properties
                 if (target := targets[prop.name]) is not None and target.prop_id != prop.prop_id
             )
-            if changed or gone or defaults or new or now.kip_name != declared.kip_name or replaced:
+            if (
+                changed
+                or lost_names
+                or defaults
+                or new
+                or now.kip_name != declared.kip_name
+                or replaced
+            ):
                 place = isinstance(declared, EdgeType), declared.kip_name
-                names = _RowNames(now.kip_name, changed, gone, defaults, new, replaced)
+                names = _RowNames(now.kip_name, changed, lost_names, defaults, new, replaced)
                 self._types[place] = names
 
     def __bool__(self) -> bool:
@@ -474,11 +481,11 @@ class Renames:
             return element
         name = renames.type
         before = element.attributes
-        self.lost.update(dict.fromkeys((kind, key) for key in before.keys() & renames.gone))
+        self.lost.update(dict.fromkeys((kind, key) for key in before.keys() & renames.lost))
         attributes = {
             renames.properties.get(key, key): value
             for key, value in before.items()
-            if key not in renames.gone
+            if key not in renames.lost
         }
         for values in (dropped or {}, renames.defaults):
             attributes |= {

@@ -70,8 +70,8 @@ def _regions(
             and in_theirs[end + 1] == in_theirs[end] + 1
         ):
             index, end = index + 1, end + 1
-        same = base[start : end + 1]
-        yield Region(same, same, same)
+        lines = base[start : end + 1]
+        yield Region(lines, lines, lines)
         b, o, t = end + 1, in_ours[end] + 1, in_theirs[end] + 1
         index += 1
     rest = Region(base[b:], ours[o:], theirs[t:])

@@ -94,7 +94,7 @@ class BranchSides(MergeTarget):
         for copy, seq in self.lineage.bases:
             check_kept(copy, State(seq))
         since = touched(theirs, shared, theirs.position)
-        seen = self.lineage.shown, self.lineage.seen
+        seen = self.lineage.visible, self.lineage.seen
         into_ours, into_theirs = self.lineage.into_ours, self.lineage.into_theirs
         self._here: Final = _unseen((ours, theirs), seen, shared, into_ours)
         self._there: Final = _unseen((theirs, ours), seen[::-1], shared, into_theirs)
@@ -178,10 +178,10 @@ class BranchSides(MergeTarget):
         purged = purges_since(ours, mine.shared).numbers
 
         def read(numbers: Iterable[int]) -> Mapping[int, Element]:
-            wanted = list(numbers)
-            elements = mine.elements(before, (n for n in wanted if n < NEW))
+            number_list = list(numbers)
+            elements = mine.elements(before, (n for n in number_list if n < NEW))
             # What the target never had, or not any more, is known by its number in the source.
-            there = others.stored(before, (n - NEW for n in wanted if n >= NEW))
+            there = others.stored(before, (n - NEW for n in number_list if n >= NEW))
             for number, other in there.items():
                 if mine.number(other.number) not in purged:
                     element = self._alignment.translate(
@@ -277,15 +277,15 @@ class BranchSides(MergeTarget):
 
     def base(self, numbers: Iterable[int]) -> Mapping[int, Base]:
         """Elements in the base."""
-        wanted = [number for number in numbers if number not in self._alignment.renewed]
-        states = [reading(wanted) for reading in self._bases]
+        unrenewed = [number for number in numbers if number not in self._alignment.renewed]
+        states = [reading(unrenewed) for reading in self._bases]
         shared: Mapping[int, Element] = {}
         if len(states) > 1:
             fork = self.reader.at(State(self.lineage.shared))
-            shared = fork.elements(n for n in wanted if n < NEW)
+            shared = fork.elements(n for n in unrenewed if n < NEW)
         bases = {
             number: base_of([state.get(number) for state in states], shared.get(number))
-            for number in wanted
+            for number in unrenewed
         }
         if self.lineage.third is not None:
             self._add_third(bases)
@@ -417,7 +417,7 @@ def _matched(reader: Reader, copy: Reader, seq: int) -> tuple[Alignment, frozens
     The numbers are those that merges up to the state of the copy's reader have kept.
     """
     related = lineage(reader, copy)
-    shared, seen = related.shared, (related.shown, related.seen)
+    shared, seen = related.shared, (related.visible, related.seen)
     since = touched(copy, shared, seq)
     here = _unseen((reader, copy), seen, shared, related.into_ours)
     there = _unseen((copy, reader), seen[::-1], shared, related.into_theirs)
@@ -493,12 +493,13 @@ def purged_among(
         if number in purges.numbers or not keys(number).isdisjoint(purges.keys)
     }
     links = {number: element.ends for number, element in elements.items() if element.ends}
-    gone = purged_numbers | purges.numbers
+    doomed = purged_numbers | purges.numbers
     while (
-        more := {link for link, ends in links.items() if not gone.isdisjoint(ends)} - purged_numbers
+        more := {link for link, ends in links.items() if not doomed.isdisjoint(ends)}
+        - purged_numbers
     ):
         purged_numbers |= more
-        gone |= more
+        doomed |= more
     return frozenset(purged_numbers)
 
 

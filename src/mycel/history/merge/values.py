@@ -120,8 +120,8 @@ def merge_lists(base: list[Any], ours: list[Any], theirs: list[Any]) -> list[Any
             return None
         merged += _united(region) if part is None else part
     if is_set:
-        gone = {*texts[0]} - ({*texts[1]} & {*texts[2]})
-        merged = [key for key in dict.fromkeys(merged) if key not in gone]
+        removals = {*texts[0]} - ({*texts[1]} & {*texts[2]})
+        merged = [key for key in dict.fromkeys(merged) if key not in removals]
     return [values[key] for key in merged]
 
 
@@ -136,12 +136,12 @@ def merge_sets(base: list[Any], ours: list[Any], theirs: list[Any]) -> list[Any]
 def _united(region: Region) -> list[str]:
     """Items of the base that both sides kept, in order; then additions, sorted if both added."""
     base, ours, theirs = map(set, region)
-    kept = [key for key in region.base if key in ours and key in theirs]
+    common = [key for key in region.base if key in ours and key in theirs]
     added = [ours - base, theirs - base]
     if not all(added):  # One side alone has added something: its order counts.
         side = region.ours if added[0] else region.theirs
-        return [*kept, *(key for key in side if key not in base)]
-    return [*kept, *sorted(added[0] | added[1])]
+        return [*common, *(key for key in side if key not in base)]
+    return [*common, *sorted(added[0] | added[1])]
 
 
 def _text(item: Any) -> str:

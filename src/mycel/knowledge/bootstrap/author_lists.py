@@ -102,8 +102,8 @@ class AuthorLists:
         if not self.heads:
             return []
         with self._db.reading() as reader:
-            for held in prefixes.find_by_name(reader, [uri_of(key)]):
-                stored = parse_object(held.attributes).get(AUTHORS)
+            for existing in prefixes.find_by_name(reader, [uri_of(key)]):
+                stored = parse_object(existing.attributes).get(AUTHORS)
                 if isinstance(stored, list):
                     return stored
         return []
@@ -122,9 +122,9 @@ class AuthorLists:
             stored |= prefixes.attribute_below(reader, root, AUTHORS)
             stored[root] = prefixes.attribute_of(reader, root, AUTHORS)
 
-        def differs(uri: str, wanted: list[dict[str, Any]]) -> bool:
+        def differs(uri: str, authors: list[dict[str, Any]]) -> bool:
             have = stored.get(uri)
-            return (orjson.loads(have) if isinstance(have, str) else []) != wanted
+            return (orjson.loads(have) if isinstance(have, str) else []) != authors
 
         return AuthorDifferences(
             frozenset(p for p in paths if differs(self._namer.file(p), self.of_file(p))),

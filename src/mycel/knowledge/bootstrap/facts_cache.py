@@ -51,22 +51,22 @@ class FactsCache:
                 self._facts[path] = hash_, facts
         return by_path
 
-    def keep(self, read: Mapping[str, tuple[int, Facts]], gone: Collection[str]) -> None:
+    def keep(self, read: Mapping[str, tuple[int, Facts]], removals: Collection[str]) -> None:
         """Store the facts of read files, without texts; forget removed files."""
         read = {
             path: (hash_, None if facts is None else facts.without_texts())
             for path, (hash_, facts) in read.items()
         }
         self._facts.update(read)
-        for path in gone:
+        for path in removals:
             self._facts.pop(path, None)
-        if self._file is None or not (read or gone):
+        if self._file is None or not (read or removals):
             return
         entries = [
             (path, hash_, _NONE if facts is None else encode(facts))
             for path, (hash_, facts) in read.items()
         ]
-        self._file.write(self._workspace, entries, gone)
+        self._file.write(self._workspace, entries, removals)
 
     def recall_blob(self, name: str) -> bytes | None:
         """The bytes that were kept under a name that is no path."""

@@ -175,17 +175,17 @@ def _listed_by_git(folder: Path, skip: Skip, left_out: set[str]) -> list[str] | 
     if not output:
         return None
     # During a merge, a file is listed once for each side.
-    listed = dict.fromkeys(os.fsdecode(output).split("\0")[:-1])
-    kept: list[str] = []
-    for mark, name in ((line[0], line[2:]) for line in listed):
+    lines = dict.fromkeys(os.fsdecode(output).split("\0")[:-1])
+    names: list[str] = []
+    for mark, name in ((line[0], line[2:]) for line in lines):
         vendored = _vendored(name) if mark == _UNTRACKED else None
         if vendored is not None:
             left_out.add(vendored)
         elif name.endswith("/"):
             skip(name.rstrip("/"), "a repository of its own")
         else:
-            kept.append(name)
-    return kept
+            names.append(name)
+    return names
 
 
 def _vendored(name: str) -> str | None:
@@ -288,9 +288,9 @@ def _rules(folder: Path, path: str, patterns_max: int, skip: Skip) -> tuple[_Rul
 def _is_ignored(name: str, rules: tuple[_Rules, ...]) -> bool:
     """True if the nearest `.gitignore` that matches a path ignores it."""
     for folder, spec in reversed(rules):
-        said = spec.check_file(name.removeprefix(folder)).include
-        if said is not None:
-            return said
+        verdict = spec.check_file(name.removeprefix(folder)).include
+        if verdict is not None:
+            return verdict
     return False
 
 

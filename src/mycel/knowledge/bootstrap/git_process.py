@@ -41,11 +41,11 @@ def start_git(folder: Path, *words: str) -> subprocess.Popen[bytes]:
     """A command of Git that runs; the caller reads its output, and kills it."""
     command = ["git", "--no-optional-locks", "--no-pager", "-C", str(folder)]
     command += [word for setting in _SETTINGS for word in ("-c", setting)]
-    kept = {key: value for key, value in os.environ.items() if key not in _UNSET}
+    environment = {key: value for key, value in os.environ.items() if key not in _UNSET}
     return subprocess.Popen(
         [*command, *words],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
-        env=kept | {"GIT_NO_LAZY_FETCH": "1"},
+        env=environment | {"GIT_NO_LAZY_FETCH": "1"},
     )

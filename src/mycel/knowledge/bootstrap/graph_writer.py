@@ -102,7 +102,7 @@ class WritePlan:
     """All relations written in a file, for each file whose relations may differ."""
     tags: dict[str, Wanted] = field(default_factory=dict)
     """The tags of these files, by URI."""
-    gone: list[str] = field(default_factory=list)
+    removals: list[str] = field(default_factory=list)
     gone_folders: list[str] = field(default_factory=list)
     renamed: dict[str, str] = field(default_factory=dict)
     """The new path of each file that has another one."""
@@ -115,7 +115,7 @@ class WritePlan:
         """An estimate of the rows to write or to compare."""
         nodes = len(self.folders) + sum(file.rows for file in self.files)
         edges = len(self.contains) + sum(map(len, self.related.values()))
-        return nodes + edges + len(self.touched) + len(self.gone) + len(self.renamed)
+        return nodes + edges + len(self.touched) + len(self.removals) + len(self.renamed)
 
 
 def write(
@@ -124,9 +124,9 @@ def write(
     """Carry out a plan."""
     total = plan.rows
 
-    def report_rows(done: int) -> None:
+    def report_rows(row_count: int) -> None:
         if report is not None:
-            report(BootstrapProgress("writing", min(done, total), total))
+            report(BootstrapProgress("writing", min(row_count, total), total))
 
     is_small = total <= ROWS_IN_TRANSACTION
     with ExitStack() as stack:
@@ -137,7 +137,7 @@ def write(
         work.put_nodes([_marked(plan, is_complete=is_small)])
         unmoved = work.move(plan.renamed, plan.renamed_folders)
         # Removals first: a folder may replace a file.
-        work.remove([*plan.gone, *unmoved], plan.gone_folders)
+        work.remove([*plan.removals, *unmoved], plan.gone_folders)
         work.put_nodes(plan.folders)
         work.put_files(plan.files)
         work.touch(plan.touched)
@@ -181,13 +181,13 @@ class _Transactions:
         stack: ExitStack,
         rows_max: float,
         message: str,
-        told: Callable[[int], object],
+        report: Callable[[int], object],
     ) -> None:
         self._db = db
         self._stack = stack
         self._message = db.message or message
         self._rows_max = rows_max
-        self._told = told
+        self._told = report
         self._rows = self._done = 0
         self._begin()
 
@@ -239,10 +239,10 @@ class _Work:
     def _put_group(self, group: Sequence[Wanted]) -> dict[str, Held]:
         """Write a group of nodes. Returns those that existed."""
         tx = self._tx
-        held: dict[str, Held] = {}
+        present: dict[str, Held] = {}
         for existing in prefixes.find_by_name(tx.reader, [node.uri for node in group]):
-            held.setdefault(existing.name, existing)
-        fresh = {node.uri: node for node in group if node.uri not in held}
+            present.setdefault(existing.name, existing)
+        fresh = {node.uri: node for node in group if node.uri not in present}
         concepts = tx.put_concepts(
             ConceptRow(node.type, uri, ownership.new_attributes(node), AUTHOR)
             for uri, node in fresh.items()
@@ -251,18 +251,18 @@ class _Work:
             number = self._numbers[uri] = ids.parse_id(id_)
             self._fresh.add(number)
         for node in group:
-            if node.uri in held:
-                self._update(held[node.uri], node)
-        return held
+            if node.uri in present:
+                self._update(present[node.uri], node)
+        return present
 
-    def _update(self, held: Held, wanted: Wanted) -> None:
+    def _update(self, existing: Held, draft: Wanted) -> None:
         tx = self._tx
-        self._numbers[wanted.uri] = held.number
-        outer = ids.concept_id(held.number)
-        if tx.reader.type_name(held.type) == MISSING:
-            tx.move(outer, type_name=wanted.type)
-        past = prefixes.past_attributes(tx.reader, held.number)
-        change = ownership.change_of(held, wanted, past)
+        self._numbers[draft.uri] = existing.number
+        outer = ids.concept_id(existing.number)
+        if tx.reader.type_name(existing.type) == MISSING:
+            tx.move(outer, type_name=draft.type)
+        past = prefixes.past_attributes(tx.reader, existing.number)
+        change = ownership.change_of(existing, draft, past)
         if change:
             tx.update(outer, attributes=change.set, drop_attributes=change.drop)
 
@@ -270,13 +270,15 @@ class _Work:
         """Write files with their symbols and sections, and remove those that they had before."""
         for group in _grouped(files, lambda file: file.rows):
             below = self._below(group)
-            wanted = {node.uri: file.path for file in group for node in file.inner}
-            gone = {existing.number: existing for existing in below if existing.name not in wanted}
-            for number, node in self._renamed(group, below, wanted):
+            path_by_uri = {node.uri: file.path for file in group for node in file.inner}
+            orphans = {
+                existing.number: existing for existing in below if existing.name not in path_by_uri
+            }
+            for number, node in self._renamed(group, below, path_by_uri):
                 self._tx.move(ids.concept_id(number), name=node.uri)
-                del gone[number]
+                del orphans[number]
             self._put_group([node for file in group for node in (file.file, *file.inner)])
-            self._discard(list(gone.values()))
+            self._discard(list(orphans.values()))
             self._count(sum(file.rows for file in group))
 
     def _below(self, group: Sequence[FileNodes]) -> list[Held]:
@@ -287,17 +289,17 @@ class _Work:
         return prefixes.below(self._tx.reader, known) if known else []
 
     def _renamed(
-        self, group: Sequence[FileNodes], below: Sequence[Held], wanted: Mapping[str, str]
+        self, group: Sequence[FileNodes], below: Sequence[Held], path_by_uri: Mapping[str, str]
     ) -> Iterator[Renamed]:
         section = self._tx.reader.find_type(words.SECTION)
         there = {node.name for node in below}
-        gone = [node for node in below if node.type == section and node.name not in wanted]
-        if not gone:
+        orphans = [node for node in below if node.type == section and node.name not in path_by_uri]
+        if not orphans:
             return iter(())
         paths = sorted((self._namer.folder(file_nodes.path) + "/" for file_nodes in group), key=len)
         places = (
             (next(path for path in reversed(paths) if node.name.startswith(path)), node)
-            for node in gone
+            for node in orphans
         )
         new = (
             (self._namer.folder(file_nodes.path) + "/", node)
@@ -310,20 +312,22 @@ class _Work:
     def touch(self, touched: Mapping[str, Touch]) -> None:
         """Change single attributes of files that a bootstrap owns."""
         for group in _grouped(list(touched), lambda _: 1):
-            for held in prefixes.find_by_name(self._tx.reader, group):
-                self._touch(held, touched[held.name])
+            for existing in prefixes.find_by_name(self._tx.reader, group):
+                self._touch(existing, touched[existing.name])
             self._count(len(group))
 
-    def _touch(self, held: Held, touch: Touch) -> None:
-        self._numbers[held.name] = held.number
-        now = parse_object(held.attributes)
+    def _touch(self, existing: Held, touch: Touch) -> None:
+        self._numbers[existing.name] = existing.number
+        now = parse_object(existing.attributes)
         stamp = now.get(STAMP)
         if not isinstance(stamp, dict):
             return
         ours = {k: v for k, v in now.items() if k in FILE_KEYS and k not in touch.drop}
-        kept = {k: stamp[k] for k in ("size", "mtime_ns", "hash", "version") if k in stamp}
-        wanted = Wanted(held.name, "", {**ours, **touch.attributes}, FILE_KEYS, touch.stamp or kept)
-        self._update(held, wanted)
+        old_stamp = {k: stamp[k] for k in ("size", "mtime_ns", "hash", "version") if k in stamp}
+        draft = Wanted(
+            existing.name, "", {**ours, **touch.attributes}, FILE_KEYS, touch.stamp or old_stamp
+        )
+        self._update(existing, draft)
 
     # Moving.
 
@@ -407,33 +411,33 @@ class _Work:
                 self._mark(our)
         self._sweep({link.object for link in links})
 
-    def _mark(self, held: Held) -> None:
+    def _mark(self, existing: Held) -> None:
         """Mark a node whose file is gone, and remove its relations of a bootstrap."""
         tx = self._tx
-        now = parse_object(held.attributes)
+        now = parse_object(existing.attributes)
         stamp = now[STAMP]
         if isinstance(stamp, dict):
             stamp = {k: v for k, v in stamp.items() if k in ("wrote", "kept")}
         since = {} if MISSING_SINCE in now else {MISSING_SINCE: _moment(tx)}
-        tx.update(ids.concept_id(held.number), attributes={STAMP: stamp} | since)
-        self._retire(prefixes.links_on(tx.reader, [held.number]))
+        tx.update(ids.concept_id(existing.number), attributes={STAMP: stamp} | since)
+        self._retire(prefixes.links_on(tx.reader, [existing.number]))
         self._summary.kept += 1
 
     def _sweep(self, numbers: Collection[int]) -> None:
         """Remove placeholders and tags among these that have lost their last relation."""
         reader = self._tx.reader
         swept = [reader.find_type(name) for name in (MISSING, words.TAG, words.RESOURCE)]
-        for held in prefixes.numbered(reader, numbers):
-            if held.type not in swept or reader.touching(held.number):
+        for existing in prefixes.numbered(reader, numbers):
+            if existing.type not in swept or reader.touching(existing.number):
                 continue
-            type_name = reader.type_name(held.type)
-            if type_name == words.RESOURCE and not held.name.startswith(PACKAGE):
+            type_name = reader.type_name(existing.type)
+            if type_name == words.RESOURCE and not existing.name.startswith(PACKAGE):
                 continue
-            is_empty = held.attributes == EMPTY_OBJECT
-            is_ours = type_name != MISSING and ownership.is_ours(held, KEYS[type_name])
+            is_empty = existing.attributes == EMPTY_OBJECT
+            is_ours = type_name != MISSING and ownership.is_ours(existing, KEYS[type_name])
             if is_ours if type_name != MISSING else is_empty:
-                self._tx.retire(ids.concept_id(held.number), reason=ownership.GONE)
-                self._numbers.pop(held.name, None)
+                self._tx.retire(ids.concept_id(existing.number), reason=ownership.GONE)
+                self._numbers.pop(existing.name, None)
 
     def _retire(self, links: Iterable[HeldLink]) -> None:
         """Remove the relations of a bootstrap that no proposition is about."""
@@ -464,13 +468,17 @@ class _Work:
         for group in _grouped(list(related), lambda path: 1 + len(related[path])):
             edges = [edge for path in group for edge in related[path]]
             self._put_missing({edge.target for edge in edges if edge.is_missing})
-            wanted = self._placed(edges)
+            edges_by_place = self._placed(edges)
             present = self._present(group)
-            stale = [link for place, link in present.items() if _is_stale(link, wanted.get(place))]
+            stale = [
+                link
+                for place, link in present.items()
+                if _is_stale(link, edges_by_place.get(place))
+            ]
             self._retire(stale)
             for link in stale:
                 present.pop((link.subject, link.predicate, link.object))
-            self._put_places({k: v for k, v in wanted.items() if k not in present})
+            self._put_places({k: v for k, v in edges_by_place.items() if k not in present})
             self._count(len(edges))
 
     def _put_missing(self, uris: Collection[str]) -> None:

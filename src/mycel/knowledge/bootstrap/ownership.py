@@ -41,36 +41,36 @@ class AttributeChange(NamedTuple):
         return bool(self.set or self.drop)
 
 
-def new_attributes(wanted: Wanted) -> dict[str, Any]:
+def new_attributes(draft: Wanted) -> dict[str, Any]:
     """The attributes of a new node."""
-    return wanted.attributes | {STAMP: _stamp(wanted, frozenset())}
+    return draft.attributes | {STAMP: _stamp(draft, frozenset())}
 
 
-def change_of(held: Held, wanted: Wanted, past: Iterable[str]) -> AttributeChange:
+def change_of(existing: Held, draft: Wanted, past: Iterable[str]) -> AttributeChange:
     """The changes of an existing node; `past` are its attributes in former versions.
 
     Of a node that another writer made, only missing attributes are set.
     """
-    now = parse_object(held.attributes)
-    kept = _foreign_attributes(now, wanted.keys, past)
-    attributes = {k: v for k, v in wanted.attributes.items() if k not in kept}
-    attributes[STAMP] = _stamp(wanted, kept)
-    gone = wanted.keys - kept - attributes.keys()
+    now = parse_object(existing.attributes)
+    foreign_keys = _foreign_attributes(now, draft.keys, past)
+    attributes = {k: v for k, v in draft.attributes.items() if k not in foreign_keys}
+    attributes[STAMP] = _stamp(draft, foreign_keys)
+    removals = draft.keys - foreign_keys - attributes.keys()
     return AttributeChange(
         {key: value for key, value in attributes.items() if now.get(key, ...) != value},
-        tuple(sorted((gone | {MISSING_SINCE}) & now.keys())),
+        tuple(sorted((removals | {MISSING_SINCE}) & now.keys())),
     )
 
 
-def is_ours(held: Held, keys: frozenset[str]) -> bool:
+def is_ours(existing: Held, keys: frozenset[str]) -> bool:
     """True if only a bootstrap has written a node."""
-    if held.metadata != AUTHOR_TEXT:
+    if existing.metadata != AUTHOR_TEXT:
         return False
-    now = parse_object(held.attributes)
+    now = parse_object(existing.attributes)
     if now.keys() - keys - {STAMP, MISSING_SINCE}:
         return False
-    wrote, kept = _read(now)
-    return not kept and wrote == _digest(now, keys)
+    wrote, foreign_keys = _read(now)
+    return not foreign_keys and wrote == _digest(now, keys)
 
 
 def is_our_link(link: HeldLink) -> bool:
@@ -83,8 +83,8 @@ def values_of_others(attributes: Mapping[str, Any], keys: frozenset[str]) -> dic
 
     If another writer has changed one of its values since, it is not known which, and all count.
     """
-    wrote, kept = _read(attributes)
-    owned = keys - kept
+    wrote, foreign_keys = _read(attributes)
+    owned = keys - foreign_keys
     if wrote != _digest(attributes, owned):
         owned = frozenset()
     return {k: v for k, v in attributes.items() if k not in owned | {STAMP, MISSING_SINCE}}
@@ -96,31 +96,31 @@ def _foreign_attributes(
     """The attributes among `keys` that another writer set."""
     if STAMP not in now:
         return keys & now.keys()
-    wrote, kept = _read(now)
-    if wrote == _digest(now, keys - kept):
-        return kept
+    wrote, foreign_keys = _read(now)
+    if wrote == _digest(now, keys - foreign_keys):
+        return foreign_keys
     for base in map(parse_object, past):
-        if _read(base) == (wrote, kept) and _digest(base, keys - kept) == wrote:
-            changed = {k for k in keys - kept if now.get(k, ...) != base.get(k, ...)}
-            return kept | changed
+        if _read(base) == (wrote, foreign_keys) and _digest(base, keys - foreign_keys) == wrote:
+            changed = {k for k in keys - foreign_keys if now.get(k, ...) != base.get(k, ...)}
+            return foreign_keys | changed
     return keys  # The history was purged: all may be of another writer.
 
 
-def _stamp(wanted: Wanted, kept: frozenset[str]) -> Any:
+def _stamp(draft: Wanted, foreign_keys: frozenset[str]) -> Any:
     """The stamp of a node: a number, or an object if there is more to keep."""
-    wrote = _digest(wanted.attributes, wanted.keys - kept)
-    if wanted.stamp is None and not kept:
+    wrote = _digest(draft.attributes, draft.keys - foreign_keys)
+    if draft.stamp is None and not foreign_keys:
         return wrote
-    stamp = {_WROTE: wrote} | (wanted.stamp or {})
-    return stamp | {_KEPT: sorted(kept)} if kept else stamp
+    stamp = {_WROTE: wrote} | (draft.stamp or {})
+    return stamp | {_KEPT: sorted(foreign_keys)} if foreign_keys else stamp
 
 
 def _read(attributes: Mapping[str, Any]) -> tuple[object, frozenset[str]]:
     stamp = attributes.get(STAMP)
     if not isinstance(stamp, dict):
         return stamp, frozenset()
-    kept = stamp.get(_KEPT, ())
-    return stamp.get(_WROTE), frozenset(kept if isinstance(kept, list) else ())
+    foreign_keys = stamp.get(_KEPT, ())
+    return stamp.get(_WROTE), frozenset(foreign_keys if isinstance(foreign_keys, list) else ())
 
 
 def _digest(attributes: Mapping[str, Any], keys: frozenset[str]) -> int:

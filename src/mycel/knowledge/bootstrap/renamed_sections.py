@@ -31,22 +31,22 @@ class Renamed(NamedTuple):
     """The number of a stored section, and what it becomes."""
 
     number: int
-    wanted: Wanted
+    draft: Wanted
 
 
 def find_renamed(
-    gone: Iterable[tuple[str, Held]], new: Iterable[tuple[str, Wanted]]
+    old: Iterable[tuple[str, Held]], new: Iterable[tuple[str, Wanted]]
 ) -> Iterator[Renamed]:
     """Pairs of sections that are gone and sections that are new, each with its document."""
     old_by_document: defaultdict[str, list[tuple[int, str]]] = defaultdict(list)
-    for document, held in gone:
-        text = _text(parse_object(held.attributes))
+    for document, existing in old:
+        text = _text(parse_object(existing.attributes))
         if text:
-            old_by_document[document].append((held.number, text))
+            old_by_document[document].append((existing.number, text))
     new_by_document: defaultdict[str, list[Wanted]] = defaultdict(list)
-    for document, wanted in new:
-        if document in old_by_document and _text(wanted.attributes):
-            new_by_document[document].append(wanted)
+    for document, draft in new:
+        if document in old_by_document and _text(draft.attributes):
+            new_by_document[document].append(draft)
     for document, wanted_here in new_by_document.items():
         yield from _pairs(old_by_document[document], wanted_here)
 
@@ -56,15 +56,15 @@ def _pairs(old: Sequence[tuple[int, str]], new: Sequence[Wanted]) -> Iterator[Re
     for number, text in old:
         by_text[text].append(number)
     left: list[Wanted] = []
-    taken: set[int] = set()
-    for wanted in new:
-        numbers = by_text[_text(wanted.attributes)]
+    matched_numbers: set[int] = set()
+    for draft in new:
+        numbers = by_text[_text(draft.attributes)]
         if numbers:
-            taken.add(numbers[0])
-            yield Renamed(numbers.pop(0), wanted)
+            matched_numbers.add(numbers[0])
+            yield Renamed(numbers.pop(0), draft)
         else:
-            left.append(wanted)
-    rest = [section for section in old if section[0] not in taken]
+            left.append(draft)
+    rest = [section for section in old if section[0] not in matched_numbers]
     if rest and left and len(rest) * len(left) <= COMPARED_MAX:
         yield from _alike(rest, left)
 

@@ -126,8 +126,8 @@ class Bootstrap:
         look = [
             path for path, entry in entries.items() if not _is_same(path, known.get(path), entry)
         ]
-        gone = self._removed_files(known, entries)
-        if is_complete and not look and not gone and not authors.is_new:
+        removals = self._removed_files(known, entries)
+        if is_complete and not look and not removals and not authors.is_new:
             summary.unchanged = len(entries)
             return
         reads = self._read(look, summary, report)
@@ -136,19 +136,19 @@ class Bootstrap:
                 continue
             entry = entries.pop(path)
             if path in known and file_walk.is_gone(self._root, path):
-                gone.append(path)
+                removals.append(path)
             elif path in known:  # It cannot be read: its node stays as it is.
                 entries[path] = Entry(known[path].size, entry.mtime_ns)
         for path in outside:
             entries[path] = Entry(known[path].size, known[path].mtime_ns)
-        step = _RunState(entries, known, reads, gone, authors, is_complete=is_complete)
+        step = _RunState(entries, known, reads, removals, authors, is_complete=is_complete)
         self._count(step, summary)
         plan = self._plan(step, summary, report)
         if plan is not None:
             self._edges_before = {}  # In case the write fails.
             graph_writer.write(self._db, plan, self._namer, summary, report)
         self._edges_before = step.edges
-        self._cache.keep(step.remembered, step.gone)
+        self._cache.keep(step.remembered, step.removals)
         authors.keep(self._cache, entries, step.folders)
 
     # Comparing.
@@ -189,15 +189,15 @@ class Bootstrap:
 
     def _removed_files(self, known: Mapping[str, Stamp], entries: dict[str, Entry]) -> list[str]:
         """The removed files; those hidden by permissions count as unchanged."""
-        gone: list[str] = []
+        removals: list[str] = []
         for path, stamp in known.items():
             if path in entries or not path.startswith(self._prefix):
                 continue
             if file_walk.is_out_of_sight(self._root, path):
                 entries[path] = Entry(stamp.size, stamp.mtime_ns)
             else:
-                gone.append(path)
-        return gone
+                removals.append(path)
+        return removals
 
     def _is_our_own(self, name: str, database: str) -> bool:
         """True if a file is the graph, a branch of it or a companion: each run changes it."""
@@ -239,7 +239,7 @@ class Bootstrap:
     def _count(self, step: _RunState, summary: Summary) -> None:
         summary.added = len(step.added)
         summary.changed = len(step.changed)
-        summary.removed = len(step.gone)
+        summary.removed = len(step.removals)
         inside = sum(path.startswith(self._prefix) for path in step.entries)
         summary.unchanged = inside - summary.added - summary.changed
         facts = [step.reads[path].facts for path in (*step.added, *step.changed)]
@@ -260,7 +260,7 @@ class Bootstrap:
         below = project_graph.totals(sizes)
         step.folders = frozenset(below)
         plan = graph_writer.WritePlan(self._folder("", below, step), heads=step.authors.heads)
-        moved = {*step.added, *step.changed, *step.gone}
+        moved = {*step.added, *step.changed, *step.removals}
         if step.is_complete and not (moved or edges or step.touched or step.authors.is_new):
             return None
         written = step.authors.find_differences(
@@ -271,7 +271,7 @@ class Bootstrap:
         plan.folders = [self._folder(f, below, step) for f in sorted(folders & below.keys()) if f]
         plan.renamed = self._renamed_files(step)
         summary.count_renamed(len(plan.renamed))
-        plan.gone = sorted(path for path in step.gone if path not in plan.renamed)
+        plan.removals = sorted(path for path in step.removals if path not in plan.renamed)
         gone_folders = above - below.keys()
         plan.renamed_folders = find_renamed_folders(plan.renamed, gone_folders, below)
         plan.gone_folders = sorted(gone_folders, reverse=True)
@@ -300,10 +300,10 @@ class Bootstrap:
 
     def _renamed_files(self, step: _RunState) -> dict[str, str]:
         """The new paths of files that are gone; none while a former run is incomplete."""
-        if not (step.is_complete and step.gone and step.added):
+        if not (step.is_complete and step.removals and step.added):
             return {}
-        before = self._cache.recall({path: step.known[path].hash for path in step.gone})
-        stamps = ((path, step.known[path]) for path in step.gone)
+        before = self._cache.recall({path: step.known[path].hash for path in step.removals})
+        stamps = ((path, step.known[path]) for path in step.removals)
         removed = {
             path: FileContent(stamp.size, stamp.hash, names_of(before.get(path)))
             for path, stamp in stamps
@@ -341,9 +341,9 @@ class Bootstrap:
         written: Collection[str],
     ) -> None:
         """Plan updates of unchanged files: their time, and what depends on other files."""
-        whole = {*step.added, *step.changed}
+        files = {*step.added, *step.changed}
         for path, file_edges in edges.items():
-            if path not in whole:
+            if path not in files:
                 attributes = project_graph.edge_attributes(file_edges, step.facts[path].note)
                 absent = tuple(project_graph.EDGE_KEYS - attributes.keys())
                 plan.touched[self._namer.file(path)] = graph_writer.Touch(attributes, absent)
@@ -368,11 +368,11 @@ class Bootstrap:
             # Its node was removed meanwhile, with the relations of other files to it.
             before = {}
         step.edges = before
-        moved = {*step.added, *step.changed, *step.gone}
+        moved = {*step.added, *step.changed, *step.removals}
         if not moved and step.is_complete:
             return {}
         has_facts = any(step.reads[p].facts or _may_have_facts(p) for p in step.changed)
-        if step.is_complete and not (step.added or step.gone or has_facts):
+        if step.is_complete and not (step.added or step.removals or has_facts):
             return {}
         self._recall(step, report)
         facts = step.facts
@@ -384,7 +384,7 @@ class Bootstrap:
         edges = {}
         for path in _counted(sorted(paths), "relating", len(paths), report):
             edges[path] = project.edges(path)
-        step.edges = {p: e for p, e in (before | edges).items() if p not in step.gone}
+        step.edges = {p: e for p, e in (before | edges).items() if p not in step.removals}
         changes = {p: e for p, e in edges.items() if p in moved or before.get(p) != e}
         for path in step.changed:
             # Its former relations have to go, even if it has no facts any more.
@@ -429,7 +429,7 @@ class _RunState:
         entries: dict[str, Entry],
         known: Mapping[str, Stamp],
         reads: Mapping[str, FileRead],
-        gone: Collection[str],
+        removals: Collection[str],
         authors: AuthorLists,
         *,
         is_complete: bool,
@@ -437,7 +437,7 @@ class _RunState:
         self.entries = entries
         self.known = known
         self.reads = reads
-        self.gone = gone
+        self.removals = removals
         self.authors = authors
         self.folders: Collection[str] = ()
         self.is_complete = is_complete
@@ -450,8 +450,8 @@ class _RunState:
         for path, read in reads.items():
             stamp = known.get(path)
             if stamp is not None:
-                same = (stamp.hash, stamp.version) == (read.hash, _version(read))
-                (self.touched if same else self.changed).append(path)
+                is_same = (stamp.hash, stamp.version) == (read.hash, _version(read))
+                (self.touched if is_same else self.changed).append(path)
         self.readmes: dict[str, list[str]] = {}
         for path in sorted(entries):
             if is_readme(path):
@@ -493,8 +493,8 @@ def _counted(
         return
     report(BootstrapProgress(stage, 0, total))
     last = monotonic()
-    for done, item in enumerate(items, 1):
+    for number, item in enumerate(items, 1):
         yield item
-        if done == total or monotonic() - last >= _REPORT_SECONDS:
-            report(BootstrapProgress(stage, done, total))
+        if number == total or monotonic() - last >= _REPORT_SECONDS:
+            report(BootstrapProgress(stage, number, total))
             last = monotonic()

@@ -114,8 +114,8 @@ class Summary:
         self.skipped_count += 1
         if len(self.skipped) < SKIPPED_TOLD:
             # A file name may hold bytes that are not UTF-8.
-            shown = path.encode(errors="surrogateescape").decode(errors="replace")
-            self.skipped.append(SkippedPath(shown, why))
+            text = path.encode(errors="surrogateescape").decode(errors="replace")
+            self.skipped.append(SkippedPath(text, why))
 
     def leave_out(self, folders: Collection[str]) -> None:
         """Set the folders left out."""
@@ -156,8 +156,8 @@ class Summary:
         if self.folders_left_out:
             names = sorted({path.rpartition("/")[2] for path in self.left_out})
             more = ", …" * (len(names) > NAMES_TOLD)
-            named = ", ".join(names[:NAMES_TOLD]) + more
-            lines.append(f"{_count(self.folders_left_out, 'folder')} left out: {named}")
+            listing = ", ".join(names[:NAMES_TOLD]) + more
+            lines.append(f"{_count(self.folders_left_out, 'folder')} left out: {listing}")
         return f"{'; '.join(lines)} ({self.seconds:.1f} s)"
 
 

@@ -81,8 +81,8 @@ class CLocator(Locator):
         return ("c",)
 
     def _only_with_end(self, module: str) -> Unit | None:
-        named = self._by_name.get(posixpath.basename(module), [])
-        return only_unit([Unit((p,)) for p in named if p.endswith("/" + module)])
+        paths = self._by_name.get(posixpath.basename(module), [])
+        return only_unit([Unit((p,)) for p in paths if p.endswith("/" + module)])
 
 
 class C(Syntax):

@@ -144,11 +144,11 @@ class Calls:
         if head == UNKNOWN:
             return parts
         if head.endswith(RESULT):
-            made = self._callee(tuple(head.removesuffix(RESULT).split(".")), scope)
-            if not made or made[0] in (UNKNOWN, "super"):
+            callee = self._callee(tuple(head.removesuffix(RESULT).split(".")), scope)
+            if not callee or callee[0] in (UNKNOWN, "super"):
                 return (UNKNOWN, rest[-1])
-            first = made[0].removesuffix(RESULT)
-            return (".".join((first, *made[1:])) + RESULT, *rest)
+            first = callee[0].removesuffix(RESULT)
+            return (".".join((first, *callee[1:])) + RESULT, *rest)
         if head in self._syntax.receivers or (outer is not None and head == outer.receiver):
             return ("self", *rest) if rest else ()
         if head in self._syntax.parents:

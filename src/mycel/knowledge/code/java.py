@@ -107,8 +107,8 @@ class Java(Syntax):
         for declarator in node.children_by_field_name("declarator") or [node]:
             name, value = (declarator.child_by_field_name(field) for field in ("name", "value"))
             if name is not None:
-                made = self.maker(value, source) if of == "var" and value is not None else ""
-                yield name, made if of == "var" else of
+                type_name = self.maker(value, source) if of == "var" and value is not None else ""
+                yield name, type_name if of == "var" else of
 
     def maker(self, node: Node, source: bytes) -> str:
         if node.type == "object_creation_expression":

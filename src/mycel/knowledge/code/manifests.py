@@ -68,9 +68,9 @@ def pyproject(text: str) -> FileFacts:
     manifest = _toml(text)
     project = _table(manifest, "project")
     poetry = _table(_table(manifest, "tool"), "poetry")
-    listed = [project.get("dependencies"), *_table(project, "optional-dependencies").values()]
-    listed += _table(manifest, "dependency-groups").values()
-    texts = [text for group in listed if isinstance(group, list) for text in group]
+    groups = [project.get("dependencies"), *_table(project, "optional-dependencies").values()]
+    groups += _table(manifest, "dependency-groups").values()
+    texts = [text for group in groups if isinstance(group, list) for text in group]
     names = [match[0] for text in texts if (match := _REQUIREMENT.match(str(text)))]
     names += [name for name in _table(poetry, "dependencies") if name != "python"]
     for group in _table(poetry, "group").values():
@@ -83,12 +83,12 @@ def pyproject(text: str) -> FileFacts:
 
 def pom(text: str) -> FileFacts:
     """The name of a project of Maven, group and artifact, and what it depends on."""
-    whole = _XML_COMMENT.sub(" ", text)
-    inside = [match[1] for match in _POM_DEPENDENCY.finditer(whole)]
+    plain = _XML_COMMENT.sub(" ", text)
+    inside = [match[1] for match in _POM_DEPENDENCY.finditer(plain)]
     names = [
         f"{_tag(dependency, 'groupId')}/{_tag(dependency, 'artifactId')}" for dependency in inside
     ]
-    outside = _POM_DEPENDENCY.sub(" ", whole).partition("<build>")[0]
+    outside = _POM_DEPENDENCY.sub(" ", plain).partition("<build>")[0]
     own = _POM_PARENT.sub(" ", outside)
     group = _tag(own, "groupId") or _tag(outside, "groupId")
     package = f"{group}/{_tag(own, 'artifactId')}"

@@ -171,9 +171,9 @@ class Project:
                 )
                 if isinstance(meaning, CodeLocation):
                     paths.add(meaning.path)
-        named = self._named_after(path, facts)
-        if named is not None:
-            paths.add(named)
+        namesake = self._named_after(path, facts)
+        if namesake is not None:
+            paths.add(namesake)
         return tuple(sorted(p for p in paths if p in self._facts and not self._facts[p].is_test))
 
     def _named_after(self, path: str, facts: FileFacts) -> str | None:
@@ -227,7 +227,7 @@ class Project:
     ) -> tuple[tuple[SymbolEdge, ...], tuple[SymbolEdge, ...]]:
         """The calls with a known target, and those resolved by the name of the method alone."""
         sure: dict[SymbolEdge, None] = {}
-        named: dict[SymbolEdge, None] = {}
+        guesses: dict[SymbolEdge, None] = {}
         meanings: dict[tuple[str, tuple[str, ...]], CallTargets] = {}
         for call in facts.calls:
             source = CodeLocation(path, call.caller or "")
@@ -240,11 +240,11 @@ class Project:
             if key not in meanings:
                 meanings[key] = self._receivers.called(path, scope, call.callee)
             call_targets = meanings[key]
-            edges = sure if call_targets.is_sure else named
+            edges = sure if call_targets.is_sure else guesses
             for target in call_targets.targets:
                 if target != source:
                     edges[SymbolEdge(source, target)] = None
-        return tuple(sure), tuple(edge for edge in named if edge not in sure)
+        return tuple(sure), tuple(edge for edge in guesses if edge not in sure)
 
     def _use_edges(
         self, path: str, facts: FileFacts, others: Iterable[SymbolEdge]

@@ -39,13 +39,13 @@ def blank_prose(pattern: re.Pattern[bytes], fields: ProseFields | None, source: 
         text = prose[0]
         if fields is None or fields.opening.match(text) is None:
             return _NO_BREAK.sub(b" ", text)
-        kept: list[bytes] = []
+        parts: list[bytes] = []
         at = 0
         for field in fields.field.finditer(text):
             if field[1] is not None:
-                kept += (_NO_BREAK.sub(b" ", text[at : field.start(1)]), blank_all(field[1]))
+                parts += (_NO_BREAK.sub(b" ", text[at : field.start(1)]), blank_all(field[1]))
                 at = field.end(1)
-        return b"".join((*kept, _NO_BREAK.sub(b" ", text[at:])))
+        return b"".join((*parts, _NO_BREAK.sub(b" ", text[at:])))
 
     def blank_all(code: bytes) -> bytes:
         return pattern.sub(blank, code)

@@ -35,9 +35,9 @@ def asciidoc_blocks(lines: Iterable[NumberedLine]) -> Iterator[TextBlock]:
             body.append(line)
             continue
         match = _HEADING.fullmatch(line.text)
-        named = _ANCHOR.fullmatch(line.text.strip())
-        if named is not None:
-            label = named[1] or named[2]
+        anchor_match = _ANCHOR.fullmatch(line.text.strip())
+        if anchor_match is not None:
+            label = anchor_match[1] or anchor_match[2]
         elif match is None:
             if not _ATTRIBUTE.fullmatch(line.text):
                 body.append(line)

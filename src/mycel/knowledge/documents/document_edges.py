@@ -232,8 +232,8 @@ class DocumentEdges:
             folder = next((p for p in (clean, beside) if p in self._files.folders and p), None)
             if folder is not None and folder != ".":
                 return folder
-        named = self._by_name.get(posixpath.basename(clean), ())
-        ends = [candidate for candidate in named if candidate.endswith(f"/{clean}")]
+        paths = self._by_name.get(posixpath.basename(clean), ())
+        ends = [candidate for candidate in paths if candidate.endswith(f"/{clean}")]
         return ends[0] if len(ends) == 1 else None
 
     @cached_property
@@ -288,10 +288,10 @@ def _missing_file(path: str, name: str) -> TextTarget | None:
     return TextTarget("missing", place) if not place.startswith("..") else None
 
 
-def _unused(anchor: str, taken: Mapping[str, str]) -> str:
+def _unused(anchor: str, anchors: Mapping[str, str]) -> str:
     """The anchor of a heading; the second of a name has -1 at its end, as sites do it."""
     name, number = anchor, 0
-    while name in taken:
+    while name in anchors:
         number += 1
         name = f"{anchor}-{number}"
     return name

@@ -237,15 +237,15 @@ def without_fences(text: str) -> str:
     """A text without its fenced code."""
     if "```" not in text and "~~~" not in text:
         return text
-    kept: list[str] = []
+    lines: list[str] = []
     fence = ""
     for line in text.split("\n"):
         mark = line.lstrip()[:3]
         if mark in ("```", "~~~") and fence in ("", mark):
             fence = "" if fence else mark
         elif not fence:
-            kept.append(line)
-    return "\n".join(kept)
+            lines.append(line)
+    return "\n".join(lines)
 
 
 def title_of(path: str) -> str:

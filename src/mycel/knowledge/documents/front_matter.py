@@ -97,8 +97,8 @@ def _names(
     names: dict[str, None] = {}
     for key in keys:
         given = values.pop(by_key.get(key, ""), None)
-        listed = separator.split(given) if isinstance(given, str) else given
-        for name in listed if isinstance(listed, list) else ():
+        texts = separator.split(given) if isinstance(given, str) else given
+        for name in texts if isinstance(texts, list) else ():
             if isinstance(name, str | int | float) and str(name).strip():
                 names[str(name).strip()] = None
     return tuple(names)[:NAMES_MAX]

@@ -104,8 +104,10 @@ class _Page(HTMLParser):
     def blocks(self) -> list[TextBlock]:
         blocks: list[TextBlock] = []
         for level, heading, line, texts, anchor in self._found:
-            whole = _EMPTY_LINES.sub("\n\n", _SPACES.sub(" ", "".join(text for _, text in texts)))
-            lines = [part.strip() for part in whole.strip().split("\n")]
+            page_text = _EMPTY_LINES.sub(
+                "\n\n", _SPACES.sub(" ", "".join(text for _, text in texts))
+            )
+            lines = [part.strip() for part in page_text.strip().split("\n")]
             if not heading and not any(lines):
                 continue
             last = texts[-1][0] if texts else line

@@ -105,11 +105,11 @@ def plain_heading(text: str) -> tuple[str, str]:
     closed = text.rstrip("#")
     text = closed if not closed.rstrip() or closed[-1:].isspace() else text
     begin = text.rfind("{#") if text.endswith("}") else -1
-    named = _ANCHOR.fullmatch(text, begin) if begin >= 0 else None
-    text = text[:begin] if named is not None else text
+    match = _ANCHOR.fullmatch(text, begin) if begin >= 0 else None
+    text = text[:begin] if match is not None else text
     text = _WIKILINK.sub(r"\1", _IMAGE.sub("", _LAYOUT.sub("", text)))
     text = _EMPHASIS.sub("", _LINK.sub(r"\1", text)).replace("`", "").replace("\\", "")
-    return " ".join(text.split()), named[1] if named is not None else ""
+    return " ".join(text.split()), match[1] if match is not None else ""
 
 
 def _heading(text: str) -> tuple[int, str] | None:
@@ -134,12 +134,12 @@ def _without_comment(text: str, is_inside: bool) -> tuple[str, bool]:
     """A line without its HTML comments, and True if one goes on."""
     if not is_inside and "<!--" not in text:
         return text, False
-    kept: list[str] = []
+    parts: list[str] = []
     while text:
         mark = "-->" if is_inside else "<!--"
         before, sign, text = text.partition(mark)
         if not is_inside:
-            kept.append(before)
+            parts.append(before)
         if sign:
             is_inside = not is_inside
-    return "".join(kept), is_inside
+    return "".join(parts), is_inside

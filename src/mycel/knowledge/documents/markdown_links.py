@@ -80,16 +80,16 @@ def _find_links(text: str) -> Iterator[FoundLink]:
     for definition in _DEFINITION.finditer(text):
         definitions.setdefault(_key(definition[1]), _target(definition[2]))
     text = _DEFINITION.sub(_blank, text)
-    taken: list[tuple[int, int]] = []
+    spans: list[tuple[int, int]] = []
     start = 0
     for end in (*(match.start() for match in _PARAGRAPH_END.finditer(text)), len(text)):
         for link in _in_brackets(text, start, end, definitions):
             yield link
-            while taken and taken[-1][0] >= link.start:  # An image inside this link.
-                taken.pop()
-            taken.append((link.start, link.end))
+            while spans and spans[-1][0] >= link.start:  # An image inside this link.
+                spans.pop()
+            spans.append((link.start, link.end))
         start = end
-    text = _blanked(text, taken)
+    text = _blanked(text, spans)
     for auto in _AUTOLINK.finditer(text):
         yield FoundLink(*auto.span(), auto[1])
     for bare in ADDRESS.finditer(_AUTOLINK.sub(_blank, text)):
@@ -166,11 +166,11 @@ def _spans(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     number = 0
     while number < len(runs):
         first, last = runs[number]
-        same = by_length[last - first]
-        following = bisect_right(same, number)
-        if following < len(same) and text[first - 1 : first] != "\\":
-            yield first, runs[same[following]][1]
-            number = same[following]
+        alike = by_length[last - first]
+        following = bisect_right(alike, number)
+        if following < len(alike) and text[first - 1 : first] != "\\":
+            yield first, runs[alike[following]][1]
+            number = alike[following]
         number += 1
 
 

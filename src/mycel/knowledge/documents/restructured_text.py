@@ -42,15 +42,15 @@ def restructured_blocks(lines: Sequence[NumberedLine]) -> Iterator[TextBlock]:
     while at < len(lines):
         block = _heading(lines, at)
         if block is None:
-            named = _LABEL.fullmatch(lines[at].text)
-            if named is not None:
-                label = named[1].strip()
+            match = _LABEL.fullmatch(lines[at].text)
+            if match is not None:
+                label = match[1].strip()
             else:
                 label = label if not lines[at].text.strip() else ""
                 body.append(lines[at])
             at += 1
             continue
-        style, text, taken = block
+        style, text, line_count = block
         if heading or any(numbered_line.text.strip() for numbered_line in body):
             yield TextBlock(level, heading, start, tuple(body), anchor)
         if style not in styles:
@@ -58,7 +58,7 @@ def restructured_blocks(lines: Sequence[NumberedLine]) -> Iterator[TextBlock]:
         level = min(styles.index(style) + 1, 6)
         heading, anchor, start, body = plain_heading(text), label, lines[at].number, []
         label = ""
-        at += taken
+        at += line_count
     if heading or any(numbered_line.text.strip() for numbered_line in body):
         yield TextBlock(level, heading, start, tuple(body), anchor)
 

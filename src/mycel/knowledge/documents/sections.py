@@ -61,7 +61,7 @@ def arrange_sections(
     section. With `base`, the slugs of all sections begin so.
     """
     sections: list[Section] = []
-    taken: set[str] = set()
+    slugs: set[str] = set()
     stack: list[tuple[int, str, str]] = []
     """The level, slug and heading of each section around the current one."""
     own_title = ""
@@ -80,7 +80,7 @@ def arrange_sections(
         slug = slug_of(heading) if block.level else UNTITLED
         path = f"{parent}/{slug}" if parent else f"{base}-{slug}" if base and block.level else slug
         path = base if base and not block.level else path
-        slug = _unique(path, taken)
+        slug = _unique(path, slugs)
         headings = (own_title or title, *(outer[2] for outer in stack), heading)
         trail = TRAIL.join(dict.fromkeys(filter(None, (above, *headings))))
         name = trail if len(trail) <= TRAIL_CHARACTERS_MAX else f"{headings[0]}{TRAIL}{heading}"
@@ -92,12 +92,12 @@ def arrange_sections(
     return tuple(sections[:SECTIONS_MAX])
 
 
-def _unique(path: str, taken: set[str]) -> str:
+def _unique(path: str, slugs: set[str]) -> str:
     slug, number = path, 1
-    while slug in taken:
+    while slug in slugs:
         number += 1
         slug = f"{path}-{number}"
-    taken.add(slug)
+    slugs.add(slug)
     return slug
 
 

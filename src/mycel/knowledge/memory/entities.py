@@ -232,10 +232,10 @@ def find_end(tx: Transaction, name: str) -> Concept | None:
 
 def require_placeholders(tx: Transaction, names: Iterable[str]) -> list[str]:
     """Create placeholders for missing entities. Returns their ids."""
-    wanted = list(names)
-    if wanted and tx.get_concept(CONCEPT_TYPE, MISSING_ENTITY) is None:
+    name_list = list(names)
+    if name_list and tx.get_concept(CONCEPT_TYPE, MISSING_ENTITY) is None:
         tx.define_type(MISSING_ENTITY, _MISSING_DEFINITION)
-    return tx.put_concepts(ConceptRow(MISSING_ENTITY, name) for name in wanted)
+    return tx.put_concepts(ConceptRow(MISSING_ENTITY, name) for name in name_list)
 
 
 def predicate_of(tx: Transaction, relation_type: str) -> str | None:

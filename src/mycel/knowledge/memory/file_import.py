@@ -108,31 +108,31 @@ def import_memory(db: Graph, path: Path, *, strict: bool = False) -> MemoryImpor
         OSError: it cannot be read.
     """
     read = _reader_of(path)
-    done = MemoryImport()
+    report = MemoryImport()
     message = db.message or f"import {shorten(path.name, 200)}"
     with importing("server-memory"), db.transaction(message=message) as tx:
         require_types(tx, ())
-        work = _Import(tx, done)
+        work = _Import(tx, report)
         for entities in _batches(work.entities(read())):
             work.put_entities(entities)
         for relations in _batches(work.relations(read())):
             work.put_relations(relations)
-        if done.skipped_count and strict:
-            first = done.skipped[0]
+        if report.skipped_count and strict:
+            first = report.skipped[0]
             raise ConstraintViolation(
-                f"{count(done.skipped_count, 'line')} cannot be read; the first: {first.place}:"
+                f"{count(report.skipped_count, 'line')} cannot be read; the first: {first.place}:"
                 f" {first.why}.",
                 hint="Nothing was written. Without --strict the rest is imported.",
             )
-        if done.skipped_count and not done.line_count:
-            first = done.skipped[0]
+        if report.skipped_count and not report.line_count:
+            first = report.skipped[0]
             raise ConstraintViolation(
                 f"{shorten(path.name)!r} is no file of the memory server:"
                 f" {first.place}: {first.why}",
                 hint='It has lines such as {"type":"entity","name":"Ada","entityType":"person",'
                 '"observations":["…"]}. For rows of your own there is `mycel load`.',
             )
-    return done
+    return report
 
 
 # Reading.
@@ -143,8 +143,8 @@ Item = tuple[str, Any]
 
 def _reader_of(path: Path) -> Callable[[], Iterator[Item]]:
     """A function that reads the file from its beginning."""
-    if (whole := _as_object(path)) is not None:
-        items = list(_of_object(whole))
+    if (document := _as_object(path)) is not None:
+        items = list(_of_object(document))
         return lambda: iter(items)
     return lambda: _of_lines(path)
 
@@ -166,11 +166,11 @@ def _as_object(path: Path) -> dict[str, Any] | None:
             return None
         file.seek(0)
         try:
-            whole = read_json(file.read())
+            document = read_json(file.read())
         except ValueError:
             return None
-    if isinstance(whole, dict) and whole.keys() & {"entities", "relations"}:
-        return whole
+    if isinstance(document, dict) and document.keys() & {"entities", "relations"}:
+        return document
     return None
 
 
@@ -184,13 +184,13 @@ def _is_line(line: bytes) -> bool:
     return isinstance(json, dict) and "type" in json
 
 
-def _of_object(whole: dict[str, Any]) -> Iterator[Item]:
+def _of_object(document: dict[str, Any]) -> Iterator[Item]:
     for key, kind in (("entities", "entity"), ("relations", "relation")):
-        listed = whole.get(key, [])
-        if not isinstance(listed, list):
-            yield key, InvalidSyntax(f"it is no list, but {kind_of(listed)}")
+        items = document.get(key, [])
+        if not isinstance(items, list):
+            yield key, InvalidSyntax(f"it is no list, but {kind_of(items)}")
             continue
-        for at, member in enumerate(listed):
+        for at, member in enumerate(items):
             item = {**member, "type": kind} if isinstance(member, dict) else member
             yield f"{key}[{at}]", item
 
@@ -226,9 +226,9 @@ def _of_lines(path: Path) -> Iterator[Item]:
 class _Import:
     """One import."""
 
-    def __init__(self, tx: Transaction, done: MemoryImport) -> None:
+    def __init__(self, tx: Transaction, report: MemoryImport) -> None:
         self._tx = tx
-        self._done = done
+        self._done = report
         self._predicates: dict[str, str] = {}
 
     def entities(self, items: Iterable[Item]) -> Iterator[Entity]:
@@ -292,7 +292,7 @@ class _Import:
                 for name in (entity_relation.source, entity_relation.target)
             }
         )
-        wanted: dict[tuple[int, int, int], PropositionRow] = {}
+        rows: dict[tuple[int, int, int], PropositionRow] = {}
         own: dict[int, list[str]] = {}
         for relation in batch:
             source, target = ends[relation.source], ends[relation.target]
@@ -302,18 +302,18 @@ class _Import:
             predicate = self._predicate(relation.relation_type)
             number = self._tx.reader.predicate_number(predicate)
             key = source, number, target
-            if key in wanted:
+            if key in rows:
                 self._done.relations_unchanged += 1
-            wanted[key] = PropositionRow(ids.concept_id(source), predicate, ids.concept_id(target))
-        there = lookup.links_between(self._tx.reader, list(wanted))
-        new = [row for key, row in wanted.items() if key not in there]
+            rows[key] = PropositionRow(ids.concept_id(source), predicate, ids.concept_id(target))
+        there = lookup.links_between(self._tx.reader, list(rows))
+        new = [row for key, row in rows.items() if key not in there]
         self._tx.put_propositions(new)
         self._done.relations_created += len(new)
         self._done.relations_unchanged += len(there)
         for number, relation_types in own.items():
-            made = relate_to_itself(self._tx, ids.concept_id(number), relation_types)
-            self._done.relations_created += len(made)
-            self._done.relations_unchanged += len(relation_types) - len(made)
+            links = relate_to_itself(self._tx, ids.concept_id(number), relation_types)
+            self._done.relations_created += len(links)
+            self._done.relations_unchanged += len(relation_types) - len(links)
 
     def _ends(self, names: set[str]) -> dict[str, int]:
         """The numbers of entities or of their placeholders, created where needed.

@@ -106,18 +106,18 @@ class EntityGraph:
 
     def create_entities(self, entities: Iterable[Entity]) -> list[Entity]:
         """Create entities whose names do not exist. Returns the new ones."""
-        wanted: dict[str, Entity] = {}
+        by_name: dict[str, Entity] = {}
         for entity in entities:
-            wanted.setdefault(entity.name, entity)
+            by_name.setdefault(entity.name, entity)
 
         def work(tx: Transaction) -> list[Entity]:
-            new = [entity for name, entity in wanted.items() if find_entity(tx, name) is None]
+            new = [entity for name, entity in by_name.items() if find_entity(tx, name) is None]
             types = require_types(tx, {entity.entity_type for entity in new})
             for entity in new:
                 tx.put_concept(types[entity.entity_type], entity.name, entity.attributes())
             return new
 
-        return self._db.write(work) if wanted else []
+        return self._db.write(work) if by_name else []
 
     def create_relations(self, relations: Iterable[EntityRelation]) -> list[EntityRelation]:
         """Create relations; missing ends get placeholders. Returns the new ones."""
@@ -148,62 +148,62 @@ class EntityGraph:
         Raises:
             NotFound: an entity does not exist. Nothing is added then.
         """
-        wanted = list(additions)
+        batch = list(additions)
 
         def work(tx: Transaction) -> list[tuple[str, list[str]]]:
-            return [(name, observe(tx, _require(tx, name), contents)) for name, contents in wanted]
+            return [(name, observe(tx, _require(tx, name), contents)) for name, contents in batch]
 
-        return self._db.write(work) if wanted else []
+        return self._db.write(work) if batch else []
 
     def delete_entities(self, names: Iterable[str]) -> tuple[EntityNames, EntityNames]:
         """Delete entities, or their placeholders, with all their relations.
 
         Returns the deleted names, and those that do not exist.
         """
-        wanted = list(dict.fromkeys(names))
+        name_list = list(dict.fromkeys(names))
 
         def work(tx: Transaction) -> tuple[EntityNames, EntityNames]:
-            concepts = {name: end for name in wanted if (end := find_end(tx, name)) is not None}
+            concepts = {name: end for name in name_list if (end := find_end(tx, name)) is not None}
             for end in concepts.values():
                 others = _placeholders_near(tx, end)
                 tx.retire(end, reason="delete_entities")
                 sweep(tx, others)
             there = [
                 name
-                for name in wanted
+                for name in name_list
                 if name in concepts and concepts[name].type != MISSING_ENTITY
             ]
-            return tuple(there), tuple(name for name in wanted if name not in there)
+            return tuple(there), tuple(name for name in name_list if name not in there)
 
-        return self._db.write(work) if wanted else ((), ())
+        return self._db.write(work) if name_list else ((), ())
 
     def delete_observations(
         self, deletions: Iterable[tuple[str, Collection[str]]]
     ) -> tuple[int, tuple[str, ...]]:
         """Delete observations. Returns their number, and the names that do not exist."""
-        wanted = list(deletions)
+        batch = list(deletions)
 
         def work(tx: Transaction) -> tuple[int, tuple[str, ...]]:
             count = 0
             missing = []
-            for name, contents in wanted:
+            for name, contents in batch:
                 concept = find_entity(tx, name)
                 if concept is None:
                     missing.append(name)
                     continue
-                gone = set(contents)
+                removals = set(contents)
                 before = attribute_items(concept.attributes, OBSERVATIONS_KEY)
-                kept = [
+                rest = [
                     observation
                     for observation in before
-                    if not (isinstance(observation, str) and observation in gone)
+                    if not (isinstance(observation, str) and observation in removals)
                 ]
-                if len(kept) < len(before):
-                    tx.update(concept, attributes={OBSERVATIONS_KEY: kept})
-                count += len(before) - len(kept)
+                if len(rest) < len(before):
+                    tx.update(concept, attributes={OBSERVATIONS_KEY: rest})
+                count += len(before) - len(rest)
             return count, tuple(missing)
 
-        return self._db.write(work) if wanted else (0, ())
+        return self._db.write(work) if batch else (0, ())
 
     def delete_relations(self, relations: Iterable[EntityRelation]) -> int:
         """Delete relations. Returns how many existed."""
@@ -270,25 +270,25 @@ class EntityGraph:
     ) -> Subgraph:
         """Entities with their relations, as far as they fit."""
         room = self._characters_max if characters_max is None else characters_max
-        shown, left, is_whole = _fitting(entities, room, _size_of_member)
+        page, left, is_whole = _fitting(entities, room, _size_of_member)
         if not is_whole:
             # Entities without any relation would mislead.
-            shown, left, _ = _fitting(shown, int(room * _ENTITIES_SHARE), _size_of_member)
+            page, left, _ = _fitting(page, int(room * _ENTITIES_SHARE), _size_of_member)
             left += room - int(room * _ENTITIES_SHARE)
-        shown.sort(key=_by_creation)
+        page.sort(key=_by_creation)
         # All relations include those of placeholders.
-        near = shown if both_ways else [*shown, *_every_member(reader, _placeholder_types(reader))]
+        near = page if both_ways else [*page, *_every_member(reader, _placeholder_types(reader))]
         relations, _, has_all = _fitting(
             _relations(reader, near, both_ways=both_ways), left, _size_of_relation
         )
         cut = None
         if not (is_whole and has_all):
             cut = (
-                f"This answer is incomplete: it holds {len(shown)} entities and"
+                f"This answer is incomplete: it holds {len(page)} entities and"
                 f" {len(relations)} relations, and all of them would be too much at once."
                 f" {more if not is_whole else 'Entities shown here have more relations.'}"
             )
-        return Subgraph(shown, relations, cut)
+        return Subgraph(page, relations, cut)
 
 
 # Steps of a transaction.
@@ -333,21 +333,21 @@ def _unrelate(tx: Transaction, relation: EntityRelation) -> bool:
     if source is None or target is None:
         return False
     if source.number == target.number:
-        done = _unrelate_from_itself(tx, source, relation.relation_type)
+        is_removed = _unrelate_from_itself(tx, source, relation.relation_type)
     else:
         predicate = predicate_of(tx, relation.relation_type)
-        done = predicate is not None and tx.remove_edge(source, predicate, target)
+        is_removed = predicate is not None and tx.remove_edge(source, predicate, target)
     sweep(tx, {end.number for end in (source, target) if end.type == MISSING_ENTITY})
-    return done
+    return is_removed
 
 
 def _unrelate_from_itself(tx: Transaction, concept: Concept, relation_type: str) -> bool:
     there = texts(concept.attributes, SELF_KEY)
-    kept = [kind for kind in there if kind != relation_type]
-    if kept == list(there):
+    rest = [kind for kind in there if kind != relation_type]
+    if rest == list(there):
         return False
-    if kept:
-        return tx.update(concept, attributes={SELF_KEY: kept})
+    if rest:
+        return tx.update(concept, attributes={SELF_KEY: rest})
     return tx.update(concept, drop_attributes=(SELF_KEY,))
 
 
@@ -370,16 +370,16 @@ def _every_member(reader: Reader, types: Collection[int]) -> Iterator[Member]:
 
 
 def _relations(
-    reader: Reader, shown: Sequence[Member], *, both_ways: bool
+    reader: Reader, entities: Sequence[Member], *, both_ways: bool
 ) -> list[tuple[str, str, str]]:
     """The relations of entities, in the order of creation."""
     types = [*type_numbers(reader), *_placeholder_types(reader)]
-    numbers = [member.number for member in shown]
+    numbers = [member.number for member in entities]
     links = members.links(reader, types, numbers, both_ways=both_ways)
     predicates = {predicate for _, _, _, predicate, _ in links}
     called = members.predicate_names(reader, predicates, RELATION_KEY)
     relations = [(source, target, called[predicate]) for _, _, source, predicate, target in links]
-    for member in shown:
+    for member in entities:
         if SELF_KEY in member.attributes:
             said_of_itself = texts(parse_object(member.attributes), SELF_KEY)
             relations += [(member.name, member.name, relation) for relation in said_of_itself]
@@ -405,14 +405,14 @@ def _fitting(
     items: Iterable[Any], room: int, size_of: Callable[[Any], int]
 ) -> tuple[list[Any], int, bool]:
     """The items that fit, the room left, and whether that was all."""
-    shown: list[Any] = []
+    page: list[Any] = []
     for item in items:
         size = size_of(item)
-        if size > room and shown:
-            return shown, room, False
-        shown.append(item)
+        if size > room and page:
+            return page, room, False
+        page.append(item)
         room -= size
-    return shown, max(room, 0), True
+    return page, max(room, 0), True
 
 
 def _size_of_member(member: Member) -> int:

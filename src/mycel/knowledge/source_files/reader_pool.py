@@ -51,14 +51,14 @@ class ReaderPool:
         Raises:
             ResourceExhausted: no process can be started.
         """
-        wanted = list(paths)
-        jobs = min(self._jobs, 1 + len(wanted) // 100)
+        path_list = list(paths)
+        jobs = min(self._jobs, 1 + len(path_list) // 100)
         while len(self._readers) < jobs:
             self._readers.append(_Reader(self._root, self._bytes_max))
         turns = self._readers[:jobs]
         for at, reader in enumerate(turns):
-            reader.expect(wanted[at::jobs])
-        for at in range(len(wanted)):
+            reader.expect(path_list[at::jobs])
+        for at in range(len(path_list)):
             yield turns[at % jobs].next()
 
     def close(self) -> None:
@@ -165,9 +165,9 @@ class _Reader:
                 process.wait()
                 return None
             self._received += more
-        taken = bytes(self._received[:count])
+        data = bytes(self._received[:count])
         del self._received[:count]
-        return taken
+        return data
 
 
 def _is_ready(pipe: int) -> bool:

@@ -16,8 +16,8 @@ from mycel.plan.catalog import Statistics
 def gather_early(query: ir.Query, _: Statistics) -> ir.Query:
     """Mark a query whose groups gather many solutions of one element."""
     keys = [output for output in query.outputs if isinstance(output, ir.Field)]
-    made = [*query.outputs, *(key.output for key in query.sort)]
-    totals = [column for column in made if isinstance(column, ir.Aggregate)]
+    columns = [*query.outputs, *(key.output for key in query.sort)]
+    totals = [column for column in columns if isinstance(column, ir.Aggregate)]
     grouped = {key.variable for key in keys}
     pays = (
         any(key.path for key in keys)

@@ -21,11 +21,11 @@ def _grounded(block: ir.Block) -> ir.Block:
     atoms = list(block.atoms)
     conditions = []
     for condition in block.conditions:
-        named = _names(condition)
-        if named is None:
+        pair = _names(condition)
+        if pair is None:
             conditions.append(condition)
             continue
-        variable, name = named
+        variable, name = pair
         at = _nameless(atoms, variable)
         if at is not None:
             atom = atoms[at]

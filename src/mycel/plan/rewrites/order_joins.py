@@ -113,9 +113,9 @@ def _extended(
     if order.places and _follows_scan(atoms[place], before, atoms[order.places[0]], outer):
         step = _Step(step.rows, step.looked_at * _NEARBY)
     rows = order.rows * step.rows
-    for variables, kept in filters:
+    for variables, fraction in filters:
         if variables <= after and not variables <= before:
-            rows *= kept
+            rows *= fraction
     cost = order.cost + order.rows * step.looked_at + rows
     return _Order(cost, max(rows, 1e-9), (*order.places, place))
 
@@ -166,9 +166,9 @@ def _greedy(
     def cost(at: int) -> float:
         step = estimate.step(atoms[at], bound)
         rows = step.rows
-        for names, kept in beside.filters(variables[at]):
+        for names, fraction in beside.filters(variables[at]):
             if names <= bound | variables[at] and not names <= bound:
-                rows *= kept
+                rows *= fraction
         return step.looked_at + rows
 
     costs = {at: cost(at) for at in range(len(atoms))}

@@ -31,9 +31,9 @@ def _tested(block: ir.Block) -> ir.Block:
             continue
         rest = [atom for atom in atoms if atom not in group]
         bound = {name for atom in rest for name in atom_variables(atom)} | block.sees
-        named = {name for atom in group for name in atom_variables(atom) if ir.is_named(name)}
+        variables = {name for atom in group for name in atom_variables(atom) if ir.is_named(name)}
         # A group that touches two variables of the block joins them; as a test it would not.
-        if named and named <= bound and len(named - block.sees) == 1:
+        if variables and variables <= bound and len(variables - block.sees) == 1:
             atoms = rest
             seen = ir.Block(tuple(group), sees=frozenset(bound | known))
             conditions.append(ir.Exists((seen,)))

@@ -53,14 +53,14 @@ def select_arrays(arrays: Arrays, keep: NDArray[np.bool_]) -> Arrays:
 
 def packed(arrays: Arrays, texts: tuple[list[str], list[str]]) -> bytes:
     """A block of passages; `texts` are the names of actors and episodes by their numbers."""
-    arrays, named = dict(arrays), []
+    arrays, name_lists = dict(arrays), []
     for key, known in zip(_TEXTS, texts, strict=True):
         used, places = np.unique(arrays[key], return_inverse=True)
         nobody = int((used < 0).sum())
         arrays[key] = places - nobody
-        named.append([known[number] for number in used[nobody:].tolist()])
+        name_lists.append([known[number] for number in used[nobody:].tolist()])
     parts = [arrays[key].astype(kind).tobytes() for key, kind in _PARTS.items()]
-    parts.append(orjson.dumps(named))
+    parts.append(orjson.dumps(name_lists))
     return _checked(_LENGTHS.pack(*map(len, parts)) + b"".join(parts))
 
 

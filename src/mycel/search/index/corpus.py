@@ -183,7 +183,7 @@ class Corpus:
     def _of(cls, seq: int, base: PassageSegment, dictionary: Hashes, shared: Shared) -> Self:
         return cls(seq, base, base.none(), np.ones(len(base), bool), dictionary, shared)
 
-    def blocks(self, wanted: Collection[int] | None) -> dict[int, bytes]:
+    def blocks(self, numbers: Collection[int] | None) -> dict[int, bytes]:
         """Blocks to store (`blocks`): those with these numbers, or all."""
         texts = (list(self._shared.actors.numbers), list(self._shared.episodes.numbers))
         block = np.where(self.alive, block_of(self.numbers), NOWHERE)
@@ -194,7 +194,7 @@ class Corpus:
             for passage_segment in (self.base, self.tail)
         ]
         blobs = {}
-        for number in present if wanted is None else present & set(wanted):
+        for number in present if numbers is None else present & set(numbers):
             keep = block == number
             parts = (select_arrays(arrays[0], keep[:split]), select_arrays(arrays[1], keep[split:]))
             blobs[number] = packed(
@@ -249,12 +249,12 @@ class Corpus:
         return self._shared.actors.numbers
 
     def changed(
-        self, seq: int, rows: Iterable[PassageEntry], gone: Iterable[int], dictionary: PhraseSet
+        self, seq: int, rows: Iterable[PassageEntry], removals: Iterable[int], dictionary: PhraseSet
     ) -> Self:
         """The corpus after some passages are new or changed, and others are gone."""
         fresh = PassageSegment.of(PassageColumns(self._shared, rows), dictionary)
         alive = self.alive.copy()
-        alive[self.where([*fresh.numbers.tolist(), *gone])] = False
+        alive[self.where([*fresh.numbers.tolist(), *removals])] = False
         split = len(self.base)
         tail = _merged((self.tail, alive[split:]), (fresh, np.ones(len(fresh), bool)))
         base, alive = self.base, np.append(alive[:split], np.ones(len(tail), bool))
@@ -265,9 +265,9 @@ class Corpus:
 
     def where(self, numbers: Iterable[int]) -> Positions:
         """The positions of all passages of elements, superseded ones included."""
-        wanted = np.fromiter(numbers, np.int64)
-        low = np.searchsorted(self._sorted, wanted, "left")
-        high = np.searchsorted(self._sorted, wanted, "right")
+        targets = np.fromiter(numbers, np.int64)
+        low = np.searchsorted(self._sorted, targets, "left")
+        high = np.searchsorted(self._sorted, targets, "right")
         ranges = [self._order[a:b] for a, b in zip(low, high, strict=True) if a < b]
         return np.concatenate(ranges) if ranges else np.zeros(0, np.int64)
 
@@ -351,9 +351,9 @@ class Corpus:
                 self.episodes[among],
             )
             among = among[np.lexsort(keys)]
-            same = self.episodes[among[1:]] == self.episodes[among[:-1]]
-            previous[among[1:][same]] = among[:-1][same]
-            following[among[:-1][same]] = among[1:][same]
+            is_same = self.episodes[among[1:]] == self.episodes[among[:-1]]
+            previous[among[1:][is_same]] = among[:-1][is_same]
+            following[among[:-1][is_same]] = among[1:][is_same]
         return previous, following
 
 

@@ -157,17 +157,17 @@ class NoteVectors:
         if self._seq == corpus.seq:
             return
         changed = set[int]() if self._seq is None else passages.changed_since(reader, self._seq)
-        wanted, sections = corpus.note_elements(), corpus.sections()
-        wanted = wanted if len(wanted) <= PASSAGES_MAX else []
-        sections = sections if len(wanted) + len(sections) <= PASSAGES_MAX else []
+        elements, sections = corpus.note_elements(), corpus.sections()
+        elements = elements if len(elements) <= PASSAGES_MAX else []
+        sections = sections if len(elements) + len(sections) <= PASSAGES_MAX else []
         self._sections = frozenset(sections)
-        wanted += sections
+        elements += sections
         self._vectors = {
             number: self._vectors[number]
-            for number in wanted
+            for number in elements
             if number in self._vectors and number not in changed
         }
-        missing = [number for number in wanted if number not in self._vectors]
+        missing = [number for number in elements if number not in self._vectors]
         stored = passages.vectors_of(reader, self._mark, missing) if missing else {}
         for number, vector in stored.items():
             if len(vector) == self._model.dimensions:
@@ -185,9 +185,9 @@ class NoteVectors:
             for row, vector in zip(rows, as_bytes(vectors), strict=True)
         ]
 
-    def _keep(self, made: Sequence[tuple[int, int, bytes]]) -> None:
-        self._vectors |= {element: vector for element, _, vector in made}
-        self._unsaved += made
+    def _keep(self, new_rows: Sequence[tuple[int, int, bytes]]) -> None:
+        self._vectors |= {element: vector for element, _, vector in new_rows}
+        self._unsaved += new_rows
         self._missing = [number for number in self._missing if number not in self._vectors]
 
     def _start(self) -> None:
@@ -219,15 +219,15 @@ class NoteVectors:
                 seq, some = self._seq, self._missing_elements(sections=sections)[:AT_ONCE_MAX]
             with self._store.reading() as reader:
                 rows = self._passages(reader, some)
-            made: list[tuple[int, int, bytes]] = []
+            new_rows: list[tuple[int, int, bytes]] = []
             for row in rows:
                 if self._stopped.is_set():
                     break
-                made += self._embed_rows([row])
+                new_rows += self._embed_rows([row])
             with self._lock:
                 if self._seq == seq:  # What was made before a change may be of older texts.
-                    self._keep(made)
-            return len(made)
+                    self._keep(new_rows)
+            return len(new_rows)
 
     def _missing_elements(self, *, sections: bool) -> list[int]:
         """The elements without a vector, with or without sections."""

@@ -203,9 +203,9 @@ class PassageIndex:
         with self._lock:
             seq = passages.last_entry(reader)
             if self._corpus is None:
-                with self._store.reading_once() as whole:
-                    whole.deadline = reader.deadline
-                    self._corpus = self._load(whole, passages.last_entry(whole))
+                with self._store.reading_once() as snapshot:
+                    snapshot.deadline = reader.deadline
+                    self._corpus = self._load(snapshot, passages.last_entry(snapshot))
                 return_memory()
             if self._corpus.seq < seq:
                 changed = passages.changed_since(reader, self._corpus.seq)
@@ -299,12 +299,12 @@ class PassageIndex:
         for at in range(0, len(missing), EMBEDDED_AT_ONCE_MAX):
             with self._store.reading() as reader:
                 some = passages.sources(reader, missing[at : at + EMBEDDED_AT_ONCE_MAX])
-                made = [self._row(reader, source_row) for source_row in some]
-            texts = [passage.text for passage in made]
-            vectors = as_bytes(embedder.embed(texts, patient=True)) if made else []
+                passage_rows = [self._row(reader, source_row) for source_row in some]
+            texts = [passage.text for passage in passage_rows]
+            vectors = as_bytes(embedder.embed(texts, patient=True)) if passage_rows else []
             rows = [
                 (row.element, row.seq, vector)
-                for (row, _, _), vector in zip(made, vectors, strict=True)
+                for (row, _, _), vector in zip(passage_rows, vectors, strict=True)
             ]
             if not self._store.location.readonly:
                 with permitted(None):  # They follow from the texts, whoever searches first.
@@ -356,9 +356,9 @@ class PassageIndex:
         pieces |= read
         if lost := set(missing).difference(pieces):  # The table is damaged.
             with self._lock:
-                made, _ = self._derived(reader, lost)
-                self._unsaved |= {row.element: (row, vector) for row, vector in made}
-            pieces |= {row.element: _pieces(row.pieces) for row, _ in made}
+                entries, _ = self._derived(reader, lost)
+                self._unsaved |= {row.element: (row, vector) for row, vector in entries}
+            pieces |= {row.element: _pieces(row.pieces) for row, _ in entries}
         nothing = np.zeros(0, np.uint16)
         return [pieces.get(number, nothing) for number in numbers]
 
@@ -386,8 +386,8 @@ class PassageIndex:
             if is_fit and row.element not in changed:
                 columns.add(row, vector)
         self._unsaved, self._touched = {}, None
-        wanted = _without(passages.sought(reader), np.array(columns.numbers))
-        self._derive_into(columns, reader, wanted)
+        missing = _without(passages.sought(reader), np.array(columns.numbers))
+        self._derive_into(columns, reader, missing)
         self._embedded = {}
         self._gone = changed.difference(columns.numbers)
         self._columns = columns
@@ -400,20 +400,20 @@ class PassageIndex:
         next one.
         """
         for at in range(0, len(numbers), DERIVED_TOGETHER):
-            made, _ = self._derived(reader, numbers[at : at + DERIVED_TOGETHER].tolist())
-            if len(numbers) <= DERIVED_TOGETHER or not self._keep(made):
-                self._unsaved |= {row.element: (row, vector) for row, vector in made}
-            for row, vector in made:
+            entries, _ = self._derived(reader, numbers[at : at + DERIVED_TOGETHER].tolist())
+            if len(numbers) <= DERIVED_TOGETHER or not self._keep(entries):
+                self._unsaved |= {row.element: (row, vector) for row, vector in entries}
+            for row, vector in entries:
                 columns.add(row, vector)
             if self._report is not None and self._guarded is None:
                 self._report(min(at + DERIVED_TOGETHER, len(numbers)), len(numbers))
 
-    def _keep(self, made: Sequence[PassageEntry]) -> bool:
+    def _keep(self, entries: Sequence[PassageEntry]) -> bool:
         """Store a portion; False if it is to be stored later."""
         if self._store.location.readonly:
             return True
         with suppress(DatabaseError, DatabaseBusy, DiskFull):
-            return self._store.derive(tables.keep_portion, self.mark, made) is True
+            return self._store.derive(tables.keep_portion, self.mark, entries) is True
         return False
 
     def _shared(self) -> Shared:
@@ -466,31 +466,33 @@ class PassageIndex:
 
     def _follow(self, reader: Reader, corpus: Corpus, seq: int, changed: set[int]) -> Corpus:
         """The corpus after these concepts have changed."""
-        made, phrases = self._derived(reader, changed)
-        rows = {row.element: (row, vector) for row, vector in made}
+        entries, phrases = self._derived(reader, changed)
+        rows = {row.element: (row, vector) for row, vector in entries}
         self._unsaved |= rows
-        gone = changed - rows.keys()
-        for number in gone:
+        removals = changed - rows.keys()
+        for number in removals:
             self._unsaved.pop(number, None)
-        self._gone = (self._gone | gone) - rows.keys()
+        self._gone = (self._gone | removals) - rows.keys()
         if self._is_much(changed, corpus):
             self._save(seq, None)
             return self._load(reader, seq)
-        new = self._new_phrases(corpus, made, phrases)
+        new = self._new_phrases(corpus, entries, phrases)
         dictionary = np.union1d(corpus.dictionary, np.fromiter(new, np.uint32))
         older = self._older(reader, corpus, new.values(), changed)
         if self._touched is not None:
             self._touched |= {block_of(number) for number in changed}
             self._touched |= {block_of(row.element) for row, _ in older}
-        return corpus.changed(seq, made + older, gone, PhraseSet(self.vocabulary, dictionary))
+        return corpus.changed(
+            seq, entries + older, removals, PhraseSet(self.vocabulary, dictionary)
+        )
 
     def _new_phrases(
-        self, corpus: Corpus, made: Iterable[PassageEntry], phrases: Sequence[dict[int, str]]
+        self, corpus: Corpus, entries: Iterable[PassageEntry], phrases: Sequence[dict[int, str]]
     ) -> dict[int, str]:
         """Phrases that become known: new names, and phrases of which one passage knew before."""
         new: dict[int, str] = {}
         seen: set[int] = set()
-        for (row, _), some in zip(made, phrases, strict=True):
+        for (row, _), some in zip(entries, phrases, strict=True):
             names = set(np.frombuffer(row.names, "<u4").tolist())
             for hash_, phrase in some.items():
                 if hash_ in names or hash_ in seen:
@@ -515,21 +517,23 @@ class PassageIndex:
             for number in candidates.with_phrase(reader, phrase, HEALED_MAX)
         }
         numbers |= candidates.pending_concepts(reader)
-        wanted = np.array(sorted(numbers.difference(without)), np.int64)
-        wanted = wanted[corpus.places(wanted) >= 0]
-        return self._derived(reader, wanted.tolist())[0] if len(wanted) else []
+        number_array = np.array(sorted(numbers.difference(without)), np.int64)
+        present = number_array[corpus.places(number_array) >= 0]
+        return self._derived(reader, present.tolist())[0] if len(present) else []
 
     def _derived(
         self, reader: Reader, numbers: Collection[int]
     ) -> tuple[list[PassageEntry], list[dict[int, str]]]:
         """Passages of live concepts with these numbers, and the phrases of each by their hashes."""
-        made = self._passages(reader, numbers)
+        derivations = self._passages(reader, numbers)
         if self._guarded is None:
-            vectors = as_bytes(self.model.embed_tokens([_pieces(e.row.pieces) for e in made]))
+            vectors = as_bytes(
+                self.model.embed_tokens([_pieces(e.row.pieces) for e in derivations])
+            )
         else:
-            vectors = self._vectors(reader, self._guarded, made)
-        rows = [(passage.row, vector) for passage, vector in zip(made, vectors, strict=True)]
-        return rows, [passage.phrases for passage in made]
+            vectors = self._vectors(reader, self._guarded, derivations)
+        rows = [(passage.row, vector) for passage, vector in zip(derivations, vectors, strict=True)]
+        return rows, [passage.phrases for passage in derivations]
 
     def _passages(self, reader: Reader, numbers: Collection[int]) -> list[Derived]:
         """The passages of live concepts with these numbers."""
@@ -546,11 +550,11 @@ class PassageIndex:
         return derived(source, reader.type_name(source.type), self.model, self.vocabulary)
 
     def _vectors(
-        self, reader: Reader, embedder: GuardedEmbedder, made: Sequence[Derived]
+        self, reader: Reader, embedder: GuardedEmbedder, derivations: Sequence[Derived]
     ) -> list[bytes]:
         """The vectors of passages: those that are at hand, and new ones of the others."""
         length = embedder.dimensions
-        rows = [passage.row for passage in made]
+        rows = [passage.row for passage in derivations]
         by_element = passages.vectors_of(reader, self.mark, [row.element for row in rows])
         for row in rows:
             at_hand = self._unsaved.get(row.element) or self._saved.get(row.element)
@@ -565,7 +569,7 @@ class PassageIndex:
             some = missing[start : start + EMBEDDED_AT_ONCE_MAX]
             # Time must be left for an answer without these vectors.
             within_s = min(SEARCH_S, max((reader.deadline - monotonic()) / 2, 0.1))
-            vectors = as_bytes(embedder.embed([made[at].text for at in some], within_s))
+            vectors = as_bytes(embedder.embed([derivations[at].text for at in some], within_s))
             by_element |= {
                 rows[at].element: vector for at, vector in zip(some, vectors, strict=True)
             }
@@ -580,12 +584,12 @@ class PassageIndex:
         if corpus is not None:
             some = corpus.blocks(self._touched)
             some[DICTIONARY] = blocks.packed_hashes(corpus.dictionary)
-        whole = corpus is None or self._touched is None
+        is_whole = corpus is None or self._touched is None
         with suppress(DatabaseError, DatabaseBusy, DiskFull):
-            made = list(self._unsaved.values())
-            changes = self.mark, self._since, seq, made, self._gone
-            done = self._store.derive(tables.write, *changes, blocks=some, whole=whole)
-            if done:
+            entries = list(self._unsaved.values())
+            changes = self.mark, self._since, seq, entries, self._gone
+            is_saved = self._store.derive(tables.write, *changes, blocks=some, is_whole=is_whole)
+            if is_saved:
                 self._saved = self._unsaved
                 self._since, self._unsaved, self._gone = seq, {}, set()
                 self._touched = None if corpus is None else set()

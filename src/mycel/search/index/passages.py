@@ -79,11 +79,11 @@ def _without_brackets(title: str) -> str:
     >>> _without_brackets("Mercury (planet) "), _without_brackets("f(x) = (a) b")
     ('Mercury', 'f(x) = (a) b')
     """
-    kept = title.rstrip()
-    if not kept.endswith(")"):
+    bare = title.rstrip()
+    if not bare.endswith(")"):
         return title
-    opens = kept.find("(", kept.rfind(")", 0, -1) + 1)
-    return title if opens < 0 else kept[:opens].rstrip()
+    opens = bare.find("(", bare.rfind(")", 0, -1) + 1)
+    return title if opens < 0 else bare[:opens].rstrip()
 
 
 def prose(attributes: Mapping[str, Any]) -> str:

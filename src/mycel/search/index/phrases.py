@@ -124,12 +124,12 @@ class PhraseSet:
         row, owners = self._vocabulary.joined(pieces, counts)
         lengths, values = self._longest(row)
         begins = np.flatnonzero(lengths)
-        kept, free = [], 0
+        places, free = [], 0
         for at, length in zip(begins.tolist(), lengths[begins].tolist(), strict=True):
             if at >= free:
-                kept.append(at)
+                places.append(at)
                 free = at + length
-        return owners[kept], values[kept]
+        return owners[places], values[places]
 
     def _longest(self, row: NDArray[np.int64]) -> tuple[NDArray[np.int8], Hashes]:
         """The length of the longest phrase that begins at each piece, and its hash."""

@@ -207,22 +207,22 @@ class VectorColumns:
         self, reader: Reader, of: VectorProperty, numbers: Collection[int]
     ) -> list[PropertyVector]:
         """The vectors of concepts, from their records or their texts."""
-        made: list[PropertyVector] = []
+        rows: list[PropertyVector] = []
         texts: list[tuple[SourceRow, str]] = []
         for source_row in passages.sources(reader, numbers):
             attributes = parse_object(source_row.attributes)
             written, text = attributes.get(of.name), attributes.get(of.source or "")
             if isinstance(written, list) and is_vector(written):
-                made.append(_property_vector(source_row, np.array(written, np.float32)))
+                rows.append(_property_vector(source_row, np.array(written, np.float32)))
             elif of.source is not None and isinstance(text, str) and text:
                 texts.append((source_row, text))
             else:
-                made.append(PropertyVector(source_row.element, source_row.seq, b""))
+                rows.append(PropertyVector(source_row.element, source_row.seq, b""))
         if texts:
             vectors = self._embedder(of).text_vectors([text for _, text in texts])
             pairs = zip(texts, vectors, strict=True)
-            made += [_property_vector(source, vector) for (source, _), vector in pairs]
-        return made
+            rows += [_property_vector(source, vector) for (source, _), vector in pairs]
+        return rows
 
 
 def is_vector(value: object) -> bool:
@@ -303,9 +303,9 @@ def _way_out(of: VectorProperty, embedder: Embedder) -> str:
     )
 
 
-def _late(of: VectorProperty, done: int, count: int) -> ExecutionTimeout:
+def _late(of: VectorProperty, number: int, count: int) -> ExecutionTimeout:
     return ExecutionTimeout(
-        f"{done} of {count} missing vectors of {of.label} were made in time.",
+        f"{number} of {count} missing vectors of {of.label} were made in time.",
         hint="They are kept: ask again, or make all of them with `mycel embed rebuild`.",
     )
 

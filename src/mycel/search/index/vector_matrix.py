@@ -113,7 +113,7 @@ def built(seq: int, dimension: int, rows: Iterable[tuple[int, bytes]]) -> Vector
     """A matrix of all vectors; they are read once and packed as they come."""
     numbers: list[int] = []
     waiting: list[bytes] = []
-    whole: list[Floats] = []
+    blocks: list[Floats] = []
     codes: Codes | None = None
     packed: list[NDArray[np.uint8]] = []
     most = max(EXACT_MAX, NUMBERS_MAX // dimension)
@@ -121,18 +121,18 @@ def built(seq: int, dimension: int, rows: Iterable[tuple[int, bytes]]) -> Vector
         numbers.append(number)
         waiting.append(vector)
         if len(waiting) == _READ_TOGETHER:
-            whole.append(_unit_matrix(waiting, dimension))
+            blocks.append(_unit_matrix(waiting, dimension))
             waiting = []
-        if len(numbers) > most and whole:
-            codes = codes or _codes(np.concatenate(whole))
-            packed += [_bits(block, codes.centre) for block in whole]
-            whole = []
-    whole.append(_unit_matrix(waiting, dimension))
+        if len(numbers) > most and blocks:
+            codes = codes or _codes(np.concatenate(blocks))
+            packed += [_bits(block, codes.centre) for block in blocks]
+            blocks = []
+    blocks.append(_unit_matrix(waiting, dimension))
     order = np.argsort(np.array(numbers, np.int64), kind="stable")
     sorted_numbers = np.array(numbers, np.int64)[order]
     if codes is None:
-        return _fitting(seq, sorted_numbers, np.concatenate(whole)[order])
-    packed += [_bits(block, codes.centre) for block in whole]
+        return _fitting(seq, sorted_numbers, np.concatenate(blocks)[order])
+    packed += [_bits(block, codes.centre) for block in blocks]
     bits = np.concatenate(packed, axis=1)[:, order]
     return VectorMatrix(
         seq, sorted_numbers, None, Codes(dimension, codes.centre, codes.spread, bits)

@@ -133,16 +133,16 @@ class _ChangedVerification:
         if not columns:
             info = fetch_all(self._connection, f"SELECT name FROM pragma_table_info('{table}')")
             columns = [name for (name,) in info if name not in key]
-        named = ", ".join(f"{{}}.{column}" for column in key)
+        key_list = ", ".join(f"{{}}.{column}" for column in key)
         joined = " AND ".join(f"n.{column} = o.{column}" for column in key)
         differs = " OR ".join(f"n.{column} IS NOT o.{column}" for column in columns)
         yield from self._connection.execute(
-            f"SELECT {named.replace('{}', 'o')} FROM was.{table} o LEFT JOIN main.{table} n"
+            f"SELECT {key_list.replace('{}', 'o')} FROM was.{table} o LEFT JOIN main.{table} n"
             f" ON {joined} WHERE n.{key[0]} IS NULL OR {differs}"
         )
         if not is_growing:
             yield from self._connection.execute(
-                f"SELECT {named.replace('{}', 'n')} FROM main.{table} n LEFT JOIN was.{table} o"
+                f"SELECT {key_list.replace('{}', 'n')} FROM main.{table} n LEFT JOIN was.{table} o"
                 f" ON {joined} WHERE o.{key[0]} IS NULL"
             )
 

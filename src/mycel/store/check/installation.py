@@ -63,14 +63,14 @@ def read_header(path: Path) -> FileHeader:
         try:
             (format_,) = fetch_one(connection, "PRAGMA user_version")
             problem = _problem(path, connection)
-            said = None
+            verdict = None
             if problem is None:  # Otherwise SQLite would compute what foreign objects say.
-                (said,) = fetch_one(connection, "PRAGMA quick_check(1)")
+                (verdict,) = fetch_one(connection, "PRAGMA quick_check(1)")
         finally:
             connection.close()
     except apsw.Error as error:
         raise OSError(str(error)) from error
-    return FileHeader(format_, problem, said)
+    return FileHeader(format_, problem, verdict)
 
 
 def _problem(path: Path, connection: SqliteConnection) -> str | None:

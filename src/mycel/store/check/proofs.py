@@ -137,12 +137,12 @@ def _concept_ever(reader: Reader, type_name: str, name: str) -> Concept | None:
     return reader.find_concept(type_name, name, tombstoned=True)
 
 
-def _end(reader: Reader, auditor: Auditor, named: Ref) -> tuple[int | None, bytes]:
+def _end(reader: Reader, auditor: Auditor, ref: Ref) -> tuple[int | None, bytes]:
     """The number of an end of an edge, None if it never was there, and its natural key."""
-    if isinstance(named, tuple) and len(named) == 2:
-        concept = _concept_ever(reader, *named)
+    if isinstance(ref, tuple) and len(ref) == 2:
+        concept = _concept_ever(reader, *ref)
         if concept is None:
-            return None, concept_key(*named)
+            return None, concept_key(*ref)
         return concept.number, auditor.key(concept.number)
-    number = _element_number(reader, named)
+    number = _element_number(reader, ref)
     return number, auditor.key(number)

@@ -69,9 +69,9 @@ def _undeclared(
             (meta,),
         )
         for number, name, attributes in rows:
-            wanted = _declared_slots(attributes)
+            declared = _declared_slots(attributes)
             there = {slot.columns: slot.is_unique for slot in slots.get((number, link), ())}
-            if wanted is not None and wanted != there:
+            if declared is not None and declared != there:
                 yield f"{table} {name}", "does not have the indexes that it declares"
 
 
@@ -117,11 +117,11 @@ def _extra(
 def _entries_of_nobody(connection: Connection, slot: Slot) -> Iterator[tuple[str, str]]:
     rows = connection.execute("SELECT value, element FROM property WHERE slot = ?", (slot.number,))
     for value, element in rows:
-        held = [
+        values = [
             value_of(slot, attributes, ends)
             for _, attributes, ends in live_rows(
                 connection, slot.owner, link=slot.is_link, number=element
             )
         ]
-        if held != [value]:
+        if values != [value]:
             yield f"slot {slot.number}", f"has an entry of {element} that is not its value"

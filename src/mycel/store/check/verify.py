@@ -192,9 +192,9 @@ class Verification:
         yield from ((str(schema_object), "is not one of Mycel's") for schema_object in foreign)
         # Others would be run by SQLite.
         if all(schema_object.is_plain_table for schema_object in foreign):
-            for (said,) in self._connection.execute("PRAGMA integrity_check"):
-                if said != "ok":
-                    yield "file", said
+            for (problem,) in self._connection.execute("PRAGMA integrity_check"):
+                if problem != "ok":
+                    yield "file", problem
         fresh = apsw.Connection(":memory:")
         fresh.execute(layout.CREATE)
         if marks.are_indexed(self._connection):
@@ -206,8 +206,8 @@ class Verification:
             f" AND tbl_name NOT GLOB '{saved_views.PREFIX}*'"
             " ORDER BY type, name"
         )
-        wanted, present = fetch_all(fresh, schema), fetch_all(self._connection, schema)
-        for kind, name, _ in set(wanted).difference(present):
+        expected, present = fetch_all(fresh, schema), fetch_all(self._connection, schema)
+        for kind, name, _ in set(expected).difference(present):
             yield f"{kind} {name}", "is not as it should be"
 
     def journal(self) -> Findings:
@@ -495,12 +495,12 @@ class Verification:
     def _definitions(self) -> Findings:
         """Each row of the head knows the last change of a definition before it."""
         metas = f"({CONCEPT_TYPE_NUMBER}, {PROPOSITION_TYPE_NUMBER})"
-        made = fetch_all(
+        definition_seqs = fetch_all(
             self._connection,
             f"SELECT seq FROM concept WHERE type IN {metas}"
             f" UNION SELECT from_seq FROM concept_past WHERE type IN {metas}",
         )
-        seqs = {seq for (seq,) in made}
+        seqs = {seq for (seq,) in definition_seqs}
         forgotten: set[int] = set()  # Entries of purged definitions: which of them counted?
         for seq, _, fields in purges(self._connection):
             if fields.defines:

@@ -44,9 +44,9 @@ def check_name(name: object) -> str:
         or not _NAME.fullmatch(name)
         or _RESERVED.fullmatch(name)
     ):
-        shown = repr(shorten(name)) if isinstance(name, str) else repr(name)
+        name_text = repr(shorten(name)) if isinstance(name, str) else repr(name)
         raise InvalidIdentifier(
-            f"{shown} cannot name a branch.",
+            f"{name_text} cannot name a branch.",
             hint=f"Use up to {NAME_CHARACTERS_MAX} letters, digits, '.', '_' and '-', without '.'"
             " or '-' at the beginning, '.' at the end, or the name of a device such as CON.",
         )

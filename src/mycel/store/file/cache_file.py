@@ -45,7 +45,7 @@ class CacheFile:
         return [(key, hash_, bytes(content)) for key, hash_, content in rows]
 
     def write(
-        self, group: str, entries: Sequence[tuple[str, int, bytes]], gone: Collection[str]
+        self, group: str, entries: Sequence[tuple[str, int, bytes]], removals: Collection[str]
     ) -> None:
         """Write entries over those that have their keys, and remove those with keys that are gone.
 
@@ -59,7 +59,7 @@ class CacheFile:
                 )
                 connection.executemany(
                     "DELETE FROM facts WHERE workspace = ? AND path = ?",
-                    [(group, key) for key in gone],
+                    [(group, key) for key in removals],
                 )
         except apsw.BusyError:
             return  # Old entries are recognised by their hash.

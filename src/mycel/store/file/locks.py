@@ -50,22 +50,22 @@ def locked(place: Path) -> Iterator[None]:
 
 
 @contextmanager
-def turn(place: Path, timeout_s: float, made: str) -> Iterator[None]:
+def turn(place: Path, timeout_s: float, target: str) -> Iterator[None]:
     """Hold the lock at `place`, and wait for whoever holds it.
 
     Where nothing can be written or locked there is no lock: what the block does will fail or not.
 
     Raises:
-        DatabaseBusy: another process was making the file `made` all the time.
+        DatabaseBusy: another process was making the file `target` all the time.
     """
     deadline = time.monotonic() + timeout_s
-    with ExitStack() as held:
+    with ExitStack() as stack:
         while True:
             try:
-                held.enter_context(locked(place))
+                stack.enter_context(locked(place))
             except BlockingIOError:
                 if time.monotonic() >= deadline:
-                    raise DatabaseBusy(f"Another process is making {made!r}.") from None
+                    raise DatabaseBusy(f"Another process is making {target!r}.") from None
                 time.sleep(_PAUSE_S)
             except OSError:
                 break

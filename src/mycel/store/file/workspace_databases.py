@@ -48,11 +48,11 @@ def existing_database(workspace: object) -> Path:
     known = workspaces_of(home)
     if isinstance(workspace, str) and workspace in known:
         return database_of(home, workspace)
-    shown = ", ".join(known[:_SHOWN]) + (", …" if len(known) > _SHOWN else "")
-    listed = f"There are: {shown}." if known else "There is none yet."
+    names = ", ".join(known[:_SHOWN]) + (", …" if len(known) > _SHOWN else "")
+    advice = f"There are: {names}." if known else "There is none yet."
     raise NotFound(
         f"There is no workspace {shorten(repr(workspace))} in {home / HOME_FOLDER}.",
-        hint=f"{listed} `mycel init --workspace NAME` and `mycel bootstrap` create one.",
+        hint=f"{advice} `mycel init --workspace NAME` and `mycel bootstrap` create one.",
         data={"workspaces": known[:_SHOWN]},
     )
 

@@ -112,18 +112,18 @@ def write(
     model: str,
     since: int | None,
     seq: int,
-    made: Iterable[tuple[PassageRow, bytes]],
-    gone: Iterable[int],
+    entries: Iterable[tuple[PassageRow, bytes]],
+    removals: Iterable[int],
     *,
     blocks: Mapping[int, bytes],
-    whole: bool,
+    is_whole: bool,
 ) -> bool:
     """Store passages and vectors that were made of the changes between two entries of the journal.
 
-    `since` is None if they are all there is; elements that are `gone` have none. `blocks` are those
-    that changed, or all if they are `whole`. Those of elements
-    that have changed or gone since `seq` are left out: what was purged must not come back, and
-    other models may have stored newer passages. False, and nothing is stored, if others have stored
+    `since` is None if they are all there is; `removals` are elements that have none any more.
+    `blocks` are those that changed, or with `is_whole` all. Passages of elements that were changed
+    or removed since `seq` are left out: what was purged must not come back, and other models may
+    have stored newer passages. False, and nothing is stored, if others have stored
     what is newer, or if what it builds on has been lost.
     """
     _make_tables(connection)
@@ -145,31 +145,31 @@ def write(
                 f"DELETE FROM {table} WHERE {those} NOT EXISTS"
                 f" (SELECT 1 FROM concept c WHERE c.id = element AND c.seq = {table}.seq)"
             )
-    for element in gone:
+    for element in removals:
         _remove_rows(connection, element)
-    if whole:
+    if is_whole:
         connection.execute("DELETE FROM recall_block WHERE model = ?", (number,))
     connection.executemany(
         "INSERT INTO recall_block VALUES (?1, ?2, ?3)"
         " ON CONFLICT (model, block) DO UPDATE SET data = ?3",
         ((number, block, data) for block, data in blocks.items()),
     )
-    _keep(connection, number, made)
+    _keep(connection, number, entries)
     return True
 
 
 def keep_portion(
-    connection: Connection, model: str, made: Iterable[tuple[PassageRow, bytes]]
+    connection: Connection, model: str, entries: Iterable[tuple[PassageRow, bytes]]
 ) -> bool:
     """Store passages and vectors before everything else of their model is there. True if done.
 
     Those of elements that have changed or gone since are left out.
     """
-    _keep(connection, _begun(connection, model), made)
+    _keep(connection, _begun(connection, model), entries)
     return True
 
 
-def _keep(connection: Connection, number: int, made: Iterable[tuple[PassageRow, bytes]]) -> None:
+def _keep(connection: Connection, number: int, entries: Iterable[tuple[PassageRow, bytes]]) -> None:
     marks = ", ".join(f"?{at + 1}" for at in range(len(PassageRow._fields)))
     columns = ", ".join(f"{name} = excluded.{name}" for name in PassageRow._fields[1:])
     query = (
@@ -178,7 +178,7 @@ def _keep(connection: Connection, number: int, made: Iterable[tuple[PassageRow, 
     )
     # The writer does not read the pages of earlier portions again, which would fill its cache.
     connection.keep_nothing()
-    for passage, vector in made:
+    for passage, vector in entries:
         connection.execute(query, passage)
         connection.execute(_KEEP_VECTOR, (number, passage.element, passage.seq, vector))
 
@@ -209,14 +209,14 @@ _KEEP_VECTOR: Final = (
 
 
 def keep_vectors(
-    connection: Connection, model: str, made: Iterable[tuple[int, int, bytes]]
+    connection: Connection, model: str, rows: Iterable[tuple[int, int, bytes]]
 ) -> None:
     """Store vectors (element, seq, vector) before everything else of their model is there.
 
     Those of elements that have changed or gone since are left out.
     """
     number = _begun(connection, model)
-    for row in made:
+    for row in rows:
         connection.execute(_KEEP_VECTOR, (number, *row))
 
 

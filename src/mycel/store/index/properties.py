@@ -118,7 +118,7 @@ class Properties:
         return () if slots is None else slots.all
 
     def define(
-        self, owner: int, *, link: bool, wanted: Sequence[tuple[tuple[str, ...], bool]]
+        self, owner: int, *, link: bool, indexes: Sequence[tuple[tuple[str, ...], bool]]
     ) -> None:
         """Let a type or predicate have these slots, each with columns and whether it is unique.
 
@@ -126,22 +126,22 @@ class Properties:
         holds conflicts, `conflicts` says. The caller changes the definition as well.
         """
         there = {(slot.columns, slot.is_unique): slot for slot in self.slots(owner, link=link)}
-        missing = [slot for slot in dict.fromkeys(wanted) if slot not in there]
-        spare = there.keys() - set(wanted)
+        missing = [slot for slot in dict.fromkeys(indexes) if slot not in there]
+        spare = there.keys() - set(indexes)
         if not missing and not spare:
             return
         self.flush()
         for key in spare:
             self._drop(there[key])
-        made = [self._add(owner, columns, unique, link=link) for columns, unique in missing]
+        new_slots = [self._add(owner, columns, unique, link=link) for columns, unique in missing]
         owners = self._slots.predicates if link else self._slots.types
-        kept = [slot for key, slot in there.items() if key not in spare]
-        if kept or made:
-            owners[owner] = Slots((*kept, *made))
+        old_slots = [slot for key, slot in there.items() if key not in spare]
+        if old_slots or new_slots:
+            owners[owner] = Slots((*old_slots, *new_slots))
         else:
             owners.pop(owner, None)
-        if made:
-            self._fill(owner, Slots(made), link=link)
+        if new_slots:
+            self._fill(owner, Slots(new_slots), link=link)
 
     def _drop(self, slot: Slot) -> None:
         self._touched.pop(slot, None)
@@ -223,11 +223,11 @@ class Properties:
         self._new.clear()
         self._held = 0
         if self._changed:
-            gone = [entry for entry, is_there in self._changed.items() if not is_there]
+            removals = [entry for entry, is_there in self._changed.items() if not is_there]
             come = [entry for entry, is_there in self._changed.items() if is_there]
             come.sort(key=_entry_order)
             connection.executemany(
-                f"DELETE FROM property WHERE slot = ? AND value = {entry} AND element = ?", gone
+                f"DELETE FROM property WHERE slot = ? AND value = {entry} AND element = ?", removals
             )
             connection.executemany(
                 f"INSERT INTO property VALUES (?, {entry}, ?) ON CONFLICT DO NOTHING", come

@@ -65,7 +65,7 @@ def number_of(connection: Connection, column: Column) -> int | None:
     return None if row is None else int(row[0])
 
 
-def keep(connection: Connection, column: Column, made: Iterable[PropertyVector]) -> None:
+def keep(connection: Connection, column: Column, rows: Iterable[PropertyVector]) -> None:
     """Store vectors; those of concepts that have changed or gone since are left out."""
     connection.make(TABLES)
     query = "INSERT INTO recall_column (model, type, property) VALUES (?, ?, ?)"
@@ -76,7 +76,7 @@ def keep(connection: Connection, column: Column, made: Iterable[PropertyVector])
         " SELECT ?1, id, seq, ?4 FROM concept WHERE id = ?2 AND seq = ?3"
         ' ON CONFLICT ("column", element) DO UPDATE SET seq = excluded.seq,'
         " vector = excluded.vector",
-        [(number, *property_vector) for property_vector in made],
+        [(number, *property_vector) for property_vector in rows],
     )
 
 

@@ -59,8 +59,8 @@ def encoded(value: Any) -> Value:
 
 def _plain(value: Any) -> Any:
     if value.__class__ is float and value.is_integer():
-        whole = int(value)
-        return whole if INTEGER_MIN <= whole <= JSON_INTEGER_MAX else value
+        integer = int(value)
+        return integer if INTEGER_MIN <= integer <= JSON_INTEGER_MAX else value
     return value
 
 

@@ -115,8 +115,8 @@ def differences(
         yield f"text {term}", "is in the index, but cannot be found there"
         break
     sizes = "SELECT id, sz FROM text_docsize ORDER BY id"
-    wanted = [row for row in fresh.execute(sizes) if row[0] not in aside]
-    if wanted != [row for row in connection.execute(sizes) if row[0] not in aside]:
+    expected = [row for row in fresh.execute(sizes) if row[0] not in aside]
+    if expected != [row for row in connection.execute(sizes) if row[0] not in aside]:
         yield "text", "does not know how long its documents are"
     lengths = [numbers_in(size) for _, size in connection.execute(sizes)]
     averages = connection.execute("SELECT block FROM text_data WHERE id = 1").get

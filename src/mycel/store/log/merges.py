@@ -110,8 +110,8 @@ def keep(
         return False
     connection.make(TABLES)
     remove(connection, id_)
-    kept = body | {"version": body["version"] + 1}
-    connection.execute("INSERT INTO merge_open VALUES (?, ?)", (id_, _text(kept)))
+    new_body = body | {"version": body["version"] + 1}
+    connection.execute("INSERT INTO merge_open VALUES (?, ?)", (id_, _text(new_body)))
     for conflict in conflicts:
         row = (id_, conflict.id, conflict.text)
         connection.execute("INSERT INTO merge_conflict VALUES (?, ?, ?)", row)
@@ -124,8 +124,8 @@ def keep(
 
 def _elements(conflict: MergeRow) -> set[int]:
     """The elements that a conflict is about; a broken constraint has a row for each."""
-    listed = [row.get("element") for row in conflict.body.get("rows", ())]
-    numbers = {parse_id(id_) for id_ in listed if isinstance(id_, str)}
+    id_list = [row.get("element") for row in conflict.body.get("rows", ())]
+    numbers = {parse_id(id_) for id_ in id_list if isinstance(id_, str)}
     return numbers if conflict.element is None else numbers | {conflict.element}
 
 

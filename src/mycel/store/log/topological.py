@@ -37,15 +37,15 @@ def inside_out(outermost: Asked, needs: Callable[[Asked], Iterable[Asked]]) -> I
     Raises:
         DatabaseCorrupt: something needs itself.
     """
-    waiting, begun, done = [outermost], set[Asked](), set[Asked]()
+    waiting, begun, finished = [outermost], set[Asked](), set[Asked]()
     while waiting:
         top = waiting[-1]
-        if top in done:
+        if top in finished:
             waiting.pop()
             continue
-        missing = [inner for inner in needs(top) if inner not in done]
+        missing = [inner for inner in needs(top) if inner not in finished]
         if not missing:
-            done.add(waiting.pop())
+            finished.add(waiting.pop())
             yield top
         elif top in begun:
             raise DatabaseCorrupt("A link is about itself.")

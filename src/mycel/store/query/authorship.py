@@ -51,7 +51,7 @@ def authors(reader: Reader, after: int, until: int) -> list[AuthorCount]:
 def written_in(reader: Reader, numbers: Collection[int], span: WritingSpan) -> set[int]:
     """Those of some elements of which a version was written in a span."""
     elements: set[int] = set()
-    for table, wanted in (
+    for table, group in (
         ("concept", [number for number in numbers if not number & 1]),
         ("proposition", [number for number in numbers if number & 1]),
     ):
@@ -59,7 +59,7 @@ def written_in(reader: Reader, numbers: Collection[int], span: WritingSpan) -> s
             "SELECT j.value FROM json_each(:numbers) j"
             f" WHERE EXISTS (SELECT 1 FROM {table} v WHERE {_fits(span, 'seq')})"
             f" OR EXISTS (SELECT 1 FROM {table}_past v WHERE {_fits(span, 'from_seq')})",
-            _bindings(span) | {"numbers": json_array(wanted)},
+            _bindings(span) | {"numbers": json_array(group)},
         )
         elements.update(number for (number,) in rows)
     return elements

@@ -203,12 +203,12 @@ class Candidates:
         matches: dict[int, TextMatch] = {}
         if known:
             together = _affordable(known, SCANNED_MAX)
-            whole = self._with_all(known, limit) if len(together) < len(known) else []
-            if len(whole) < limit:
+            numbers = self._with_all(known, limit) if len(together) < len(known) else []
+            if len(numbers) < limit:
                 query = self._definitions(all_of(term.text for term in together))
                 matches = self._ranked(query, limit, together[0].elements, len(together))
             best = max((text_match.bm25 for text_match in matches.values()), default=0.0)
-            matches |= {number: TextMatch(number, best, len(known)) for number in whole}
+            matches |= {number: TextMatch(number, best, len(known)) for number in numbers}
         if len(matches) < limit and known and not (self._tests and len(terms) == 1):
             some = _affordable(known, RANKED_MAX)
             size = sum(term.elements for term in some)
@@ -352,7 +352,7 @@ def sentences(reader: Reader, links: Iterable[int]) -> Iterator[Sentence]:
     query = "SELECT p.id, p.predicate, p.subject, p.object, p.attributes FROM proposition p"
     then = reader.tables_text
     rows = reader.fetch_all(f"{then}{query} WHERE p.id {among}", (json_array(links),))
-    ends = {end for _, _, *both, _ in rows for end in both}
+    ends = {end for _, _, *pair, _ in rows for end in pair}
     query = f"{then}SELECT c.id, c.name, c.attributes FROM concept c WHERE c.id {among}"
     names = {
         number: _names(*rest) for number, *rest in reader.fetch_all(query, (json_array(ends),))
@@ -383,10 +383,10 @@ def in_memory(documents: Iterable[tuple[int, AnalysedText | None]]) -> Connectio
 def _affordable(terms: Sequence[Term], most: int) -> list[Term]:
     """The rarest terms, as long as not more elements than `most` have them; at least one."""
     total = 0
-    taken: list[Term] = []
+    selection: list[Term] = []
     for term in terms:
         total += term.elements
-        if taken and total > most:
+        if selection and total > most:
             break
-        taken.append(term)
-    return taken
+        selection.append(term)
+    return selection

@@ -43,7 +43,7 @@ class ChangedTexts:
         name = "replace(replace(replace(e.name, ' ', ''), '_', ''), '-', '')"
         places = ("e.attributes", "e.name", name) if is_concept else ("e.attributes",)
         like = self._reader.connection.dialect.like
-        whole, fits = (
+        all_fit, fits = (
             " + ".join(
                 f"CASE WHEN {' OR '.join(like(place, f':{word}{at}') for place in places)}"
                 " THEN 1 ELSE 0 END"
@@ -57,7 +57,7 @@ class ChangedTexts:
         query = (
             f"{self._reader.tables_text}SELECT id, name, attributes FROM ("
             f"SELECT e.id, {'e.name' if is_concept else repr('')} AS name, e.attributes,"
-            f" {unseen} AS is_unseen, {fits} AS fits, {whole} AS whole FROM json_each(:numbers) j"
+            f" {unseen} AS is_unseen, {fits} AS fits, {all_fit} AS whole FROM json_each(:numbers) j"
             f" CROSS JOIN (SELECT *, from_seq AS seq FROM {table}_past) e"
             " WHERE e.id = j.value AND e.from_seq <= :state AND e.to_seq > :state AND"
             " e.tombstoned_at IS NULL"

@@ -201,7 +201,7 @@ def diff_copies(ours: Reader, theirs: Reader, paths: Sequence[object] = ()) -> D
     new = alignment.elements(theirs, numbers)
     known = [
         with_ends(ours.elements, old),
-        with_ends(lambda wanted: alignment.elements(theirs, wanted), new),
+        with_ends(lambda among: alignment.elements(theirs, among), new),
     ]
     pairs = ((old.get(number), new.get(number)) for number in sorted(numbers))
     changes = _selected(pairs, known, paths)
@@ -257,15 +257,15 @@ def _twins(
     ended: AbstractSet[int],
 ) -> dict[int, int]:
     """The old number of each element that came back, perhaps under another one."""
-    gone = {
+    by_key = {
         _key(identity_of(element, known[0])): number
         for number, element in old.items()
         if number in ended or number not in new
     }
-    if not gone:
+    if not by_key:
         return {}
     come = {
-        number: gone.get(_key(identity_of(element, known[1])))
+        number: by_key.get(_key(identity_of(element, known[1])))
         for number, element in new.items()
         if number in ended or number not in old
     }
@@ -282,8 +282,8 @@ def _pairs(
     paired = set(twins.values())
     for number, after in new.items():
         other = twins.get(number, number)
-        same = number in twins or (number not in ended and number not in paired)
-        if same and other in old:
+        is_same = number in twins or (number not in ended and number not in paired)
+        if is_same and other in old:
             paired.add(other)
             yield old[other], after
         else:

@@ -199,8 +199,8 @@ def condition(
         names = [without] if isinstance(without, str) else list(without)
         if not all(isinstance(name, str) for name in names):
             raise InvalidValueType("without must be the name of a type, or a list of names.")
-        named = "(SELECT value FROM json_each(:filter_without))"
-        parts.append(f"+e.type NOT IN (SELECT t.id FROM type t WHERE t.name IN {named})")
+        name_list = "(SELECT value FROM json_each(:filter_without))"
+        parts.append(f"+e.type NOT IN (SELECT t.id FROM type t WHERE t.name IN {name_list})")
         bindings["filter_without"] = text_array(names)
     visibility = visibility_of(filters)
     at_time = Visibility(True, visibility.valid_at_us)

@@ -192,8 +192,8 @@ def entry_at(reader: Reader, moment: Moment) -> int:
             )
         (seq,) = reader.fetch_one("SELECT max(seq) FROM tx WHERE seq <= ?", (moment,))
         return seq or 0
-    if isinstance(moment, str) and (named := entry_named(reader, moment)) is not None:
-        return named
+    if isinstance(moment, str) and (entry := entry_named(reader, moment)) is not None:
+        return entry
     try:
         return position_at_time(reader, _microseconds(moment))
     except InvalidSyntax as error:

@@ -90,7 +90,7 @@ class Lineage(NamedTuple):
     """The entry up to which both journals are the same."""
     seen: int
     """The entry of theirs up to which ours has everything."""
-    shown: int
+    visible: int
     """The entry of ours up to which theirs has everything."""
     bases: tuple[Ancestor, ...]
     """The newest common ancestors; none of them is an ancestor of another."""

@@ -117,7 +117,9 @@ def former_names(
         " ORDER BY CASE p.to_seq WHEN ?2 THEN p.from_seq ELSE p.to_seq END"
     )
     rows = reader.fetch_all(query, (text_array(names), OPEN_END, json_array(without)))
-    return {name: FormerName(number, kind, bool(gone)) for name, number, kind, gone in rows}
+    return {
+        name: FormerName(number, kind, bool(is_removed)) for name, number, kind, is_removed in rows
+    }
 
 
 def former_names_ending(reader: Reader, root: str, ends: Collection[str]) -> list[str]:

@@ -59,23 +59,23 @@ def written_once(reader: Reader, numbers: Iterable[int], after: int) -> Mapping[
 
     Elements whose entry is part of a merge with origins of several kinds are left out.
     """
-    wanted = {*numbers}
+    distinct = {*numbers}
     entries: dict[int, int] = {}
     several: set[int] = set()
     query = "SELECT seq, element FROM journal WHERE seq > ? AND seq <= ? AND kind NOT IN (?, ?)"
     for seq, element in reader.fetch_all(query, (after, reader.position, Kind.PURGE, Kind.MARK)):
-        if element in wanted and entries.setdefault(element, seq) != seq:
+        if element in distinct and entries.setdefault(element, seq) != seq:
             several.add(element)
     once = {element: seq for element, seq in entries.items() if element not in several}
     written = reader.fetch_all(
         "SELECT seq, time, actor FROM tx WHERE seq > ? ORDER BY seq", (after,)
     )
     ends = [seq for seq, _, _ in written]
-    kept = _merge_origins(reader, once)
+    merge_origins = _merge_origins(reader, once)
     by_element: dict[int, Origin] = {}
     for element, entry in once.items():
         seq, time_us, actor = written[bisect_left(ends, entry)]
-        origins = kept.get((element, seq))
+        origins = merge_origins.get((element, seq))
         if origins is None:
             by_element[element] = Origin(
                 time_us, reader.registry.actors.name(reader.connection, actor)

@@ -15,15 +15,17 @@ def stored(
     reader: Reader, column: Column, numbers: Collection[int] | None = None
 ) -> Iterator[tuple[int, bytes]]:
     """The vectors of live concepts as they are now, by number; or of those with these numbers."""
-    kept = property_vectors.number_of(reader.connection, column)
-    if kept is None:
+    column_number = property_vectors.number_of(reader.connection, column)
+    if column_number is None:
         return iter(())
     query = (
         "SELECT c.id, v.vector FROM concept c CROSS JOIN recall_property v"
         " WHERE v.column = :column AND v.element = c.id AND v.seq = c.seq"
         f" AND c.type = :type{_among(numbers)} ORDER BY c.id"
     )
-    rows: Iterator[tuple[int, bytes]] = reader.execute(query, _bindings(kept, column, numbers))
+    rows: Iterator[tuple[int, bytes]] = reader.execute(
+        query, _bindings(column_number, column, numbers)
+    )
     return rows
 
 
@@ -31,17 +33,17 @@ def missing(
     reader: Reader, column: Column, numbers: Collection[int] | None = None
 ) -> Iterator[SourceRow]:
     """Live concepts of a type that have no vector as they are now; or those among these numbers."""
-    kept = property_vectors.number_of(reader.connection, column)
+    column_number = property_vectors.number_of(reader.connection, column)
     query = (
         "SELECT c.id, c.seq, c.type, c.name, c.attributes FROM concept c"
         f" WHERE c.type = :type{_among(numbers)}"
     )
-    if kept is not None:
+    if column_number is not None:
         query += (
             " AND NOT EXISTS (SELECT 1 FROM recall_property v WHERE v.column = :column"
             " AND v.element = c.id AND v.seq = c.seq)"
         )
-    rows = reader.execute(query, _bindings(kept, column, numbers))
+    rows = reader.execute(query, _bindings(column_number, column, numbers))
     return (SourceRow(*row) for row in rows)
 
 
@@ -50,7 +52,7 @@ def _among(numbers: Collection[int] | None) -> str:
 
 
 def _bindings(
-    kept: int | None, column: Column, numbers: Collection[int] | None
+    column_number: int | None, column: Column, numbers: Collection[int] | None
 ) -> dict[str, int | str | None]:
     among = None if numbers is None else json_array(numbers)
-    return {"column": kept, "type": column.type, "numbers": among}
+    return {"column": column_number, "type": column.type, "numbers": among}

@@ -91,14 +91,14 @@ def put_concepts(
     tx: Writing, rows: Iterable[ConceptRow], put_one: Callable[[ConceptRow], str]
 ) -> list[str]:
     """Put many concepts and return their ids in order; `put_one` puts those that go alone."""
-    made: list[str] = []
+    element_ids: list[str] = []
     for at, run, alone in _runs(tx, rows, ConceptRow, itemgetter(0)):
         batch = _Batch(tx, "concepts", at)
         if alone or not batch.add_concepts(run):
-            made += _one_by_one(run, at, put_one)
+            element_ids += _one_by_one(run, at, put_one)
         else:
-            made += [ids.concept_id(number) for number in batch.numbers]
-    return made
+            element_ids += [ids.concept_id(number) for number in batch.numbers]
+    return element_ids
 
 
 def put_propositions(
@@ -114,13 +114,13 @@ def put_propositions(
 
 
 def _one_by_one(run: list[AnyRow], at: int, put_one: Callable[[AnyRow], str]) -> list[str]:
-    made: list[str] = []
+    element_ids: list[str] = []
     try:
-        made.extend(put_one(row) for row in run)
+        element_ids.extend(put_one(row) for row in run)
     except MycelError as error:
-        error.data.setdefault("row", at + len(made))
+        error.data.setdefault("row", at + len(element_ids))
         raise
-    return made
+    return element_ids
 
 
 def _runs(
@@ -239,8 +239,8 @@ class _Batch:
     ) -> Mapping[str, Any] | None:
         """The attributes of a row as the guards want them."""
         objects = _object(attributes, "attributes"), _object(metadata, "metadata")
-        wanted = shape(self._tx, concerned, Change("create", None, *becomes, *objects, None))
-        return attributes if wanted is None else wanted
+        shaped = shape(self._tx, concerned, Change("create", None, *becomes, *objects, None))
+        return attributes if shaped is None else shaped
 
     def _prepare_concepts(self, rows: list[ConceptRow]) -> None:
         ledger = self._ledger
@@ -251,7 +251,7 @@ class _Batch:
         ask = self._tx.guards.concerned
         guards = {name: ask(self._tx, name, link=False) for name in {row[0] for row in rows}}
         # Often all rows of a load share one object of metadata, or a command one of attributes.
-        same, packed = None, NO_CONTENT
+        last_metadata, packed = None, NO_CONTENT
         same_attributes, packed_attributes = None, NO_CONTENT
         for type_name, name, given, metadata in rows:
             type_number = ledger.defined_number(types, type_name)
@@ -263,8 +263,8 @@ class _Batch:
                 same_attributes = attributes
                 packed_attributes = content(attributes, "attributes")
             attributes_text, attributes_part = packed_attributes
-            if metadata is not same:
-                same, packed = metadata, content(metadata, "metadata")
+            if metadata is not last_metadata:
+                last_metadata, packed = metadata, content(metadata, "metadata")
             metadata_text, metadata_part = packed
             key, record = make(type_name, name, (attributes_part, metadata_part))
             seq += 1
@@ -300,7 +300,7 @@ class _Batch:
         known_predicates: dict[str, tuple[int, tuple[AnyGuard, ...], Slots | None]] = {}
         ends = ledger.memory.ends  # Most ends are met again: looked up here, a load saves a second.
         live, records, keys = self._live, self._records, self._keys
-        same, packed_metadata = None, NO_CONTENT
+        last_metadata, packed_metadata = None, NO_CONTENT
         for subject, predicate, object_, given, metadata, weight in rows:
             facts = known_predicates.get(predicate)
             if facts is None:
@@ -324,8 +324,8 @@ class _Batch:
                 outer = ledger.reader.outer_id(source), ledger.reader.outer_id(target)
                 attributes = self._shape(concerned, (predicate, outer), given, metadata)
             attributes_text, attributes_part = content(attributes, "attributes")
-            if metadata is not same:
-                same, packed_metadata = metadata, content(metadata, "metadata")
+            if metadata is not last_metadata:
+                last_metadata, packed_metadata = metadata, content(metadata, "metadata")
             metadata_text, metadata_part = packed_metadata
             cost = 1.0 if weight is None else canonical_weight(weight)
             packed = attributes_part, metadata_part

@@ -40,18 +40,18 @@ def summary(connection: Connection, registry: Registry, entries: Iterable[Entry]
     for _, kind, _, before, after in entries:
         if kind in (Kind.PURGE, Kind.MARK):
             continue
-        named = record_type(after)
-        if isinstance(named, int):
-            named = registry.predicates.name(connection, named)
+        type_name = record_type(after)
+        if isinstance(type_name, int):
+            type_name = registry.predicates.name(connection, type_name)
         verb = _VERBS.get(Kind(kind)) or ("add" if _is_new(before) else "change")
-        if verb == "move" and before is not None and record_type(before) != named:
+        if verb == "move" and before is not None and record_type(before) != type_name:
             verb = "retype"
-        counts[verb, named] += 1
+        counts[verb, type_name] += 1
     if any(verb in _REKEYS for verb, _ in counts):  # Links on what moves follow it.
         counts = Counter({key: count for key, count in counts.items() if key[0] != "re-point"})
     groups: dict[str, list[str]] = {}
-    for (verb, named), count in counts.most_common(GROUPS_SHOWN):
-        groups.setdefault(verb, []).append(f"{count} {named}")
+    for (verb, type_name), count in counts.most_common(GROUPS_SHOWN):
+        groups.setdefault(verb, []).append(f"{count} {type_name}")
     message = "; ".join(f"{verb} {', '.join(names)}" for verb, names in groups.items())
     return f"{message}; …" if len(counts) > GROUPS_SHOWN else message
 

@@ -35,14 +35,14 @@ def change_content(
     if before is None:
         raise NotFound("The element is gone.")
     is_same_weight = weight is None or isinstance(before, Concept) or before.weight == weight
-    same = before.attributes_json, before.metadata_json
-    if is_same_weight and same == (attributes_text, metadata_text):
+    old_texts = before.attributes_json, before.metadata_json
+    if is_same_weight and old_texts == (attributes_text, metadata_text):
         return False
     texts = attributes_text, metadata_text
     shaped = tx.guards.ask(tx, "update", before, identity_of(before), texts, before.number)
     if shaped is not None:
         attributes_text = object_text(shaped, "attributes")
-        if is_same_weight and same == (attributes_text, metadata_text):
+        if is_same_weight and old_texts == (attributes_text, metadata_text):
             return False
     after = before._replace(
         attributes_json=attributes_text,
@@ -55,7 +55,7 @@ def change_content(
     else:
         link = after if weight is None else after._replace(weight=weight)
         _write_proposition(tx.ledger, before, link)
-    if same[0] != attributes_text:
+    if old_texts[0] != attributes_text:
         state = tx.ledger.state_of(before)
         tx.ledger.properties.note(before.number, state, (state[0], attributes_text, state[2]))
         tx.ledger.dirty_text.add(before.number)

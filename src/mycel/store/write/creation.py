@@ -68,9 +68,9 @@ def create_concept(
     ledger.dirty_text.add(number)
     if type_name in META_TYPES:
         tx.guards.forget()
-    made = ids.concept_id(number)
-    ledger.memory.ends[made] = number, key  # Who puts a concept links it next.
-    return made
+    concept_id = ids.concept_id(number)
+    ledger.memory.ends[concept_id] = number, key  # Who puts a concept links it next.
+    return concept_id
 
 
 def create_proposition(

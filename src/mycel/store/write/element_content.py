@@ -42,8 +42,8 @@ def merged(old_text: str, given: Mapping[str, Any] | None, drop: Iterable[str], 
         check_metadata_keys(new)
     if not new and not dropped:
         return old_text
-    both = parse_object(old_text) | dict(new)
-    return object_text({key: both[key] for key in both if key not in dropped}, what)
+    combined = parse_object(old_text) | dict(new)
+    return object_text({key: combined[key] for key in combined if key not in dropped}, what)
 
 
 def with_reserved(metadata_text: str, reserved: Mapping[str, Any]) -> str:

@@ -149,8 +149,8 @@ def shape(tx: Writing, guards: Sequence[AnyGuard], change: Change) -> JsonObject
     """Ask guards about a change. Returns the attributes to write, if it is others."""
     shaped: JsonObject | None = None
     for guard in guards:
-        wanted = guard.check(tx, change)
-        if wanted is not None and wanted is not change.attributes:
-            shaped = wanted
-            change = change._replace(attributes=wanted)
+        new_attributes = guard.check(tx, change)
+        if new_attributes is not None and new_attributes is not change.attributes:
+            shaped = new_attributes
+            change = change._replace(attributes=new_attributes)
     return shaped

@@ -532,5 +532,5 @@ class _Copying:
                 declared = declaration(parse_object(attributes))
                 if declared is not None and not isinstance(declared, Interface):
                     slots = list(index_slots(declared).items())
-                    ledger.properties.define(number, link=link, wanted=slots)
+                    ledger.properties.define(number, link=link, indexes=slots)
         ledger.properties.flush()

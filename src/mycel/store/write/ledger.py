@@ -361,9 +361,9 @@ class Ledger:
         """The record that the entry `seq` left behind."""
         if (known := self._records.pop(seq, None)) is not None:
             return known
-        held = self._entries
-        if held and seq >= held[0][0]:
-            return held[seq - held[0][0]][4]
+        entries = self._entries
+        if entries and seq >= entries[0][0]:
+            return entries[seq - entries[0][0]][4]
         return self.reader.record_at(seq)
 
     def foresee(self, elements: Iterable[Element]) -> None:
@@ -371,9 +371,9 @@ class Ledger:
 
         Each is a look-up of its own otherwise. What is foreseen is forgotten at the next call.
         """
-        listed = list(elements)
-        self._records = self.reader.records_at([element.seq for element in listed])
-        links = [element for element in listed if isinstance(element, Proposition)]
+        batch = list(elements)
+        self._records = self.reader.records_at([element.seq for element in batch])
+        links = [element for element in batch if isinstance(element, Proposition)]
         ends = {end for link in links for end in (link.subject, link.object)}
         unknown = [ids.parse_id(end) for end in ends if end not in self.memory.ends]
         for number, element in self.reader.elements(unknown).items():

@@ -77,24 +77,24 @@ def target_of(
                 hint="Pass predicate=... to give it another predicate, or point it to other ends"
                 " with tx.relink(ref, subject=..., object_=...).",
             )
-        wanted = element.predicate if predicate is None else predicate
-        number = ledger.defined_number(registry.predicates, wanted)
-        return NewIdentity((wanted, (element.subject, element.object)), number)
+        new_predicate = element.predicate if predicate is None else predicate
+        number = ledger.defined_number(registry.predicates, new_predicate)
+        return NewIdentity((new_predicate, (element.subject, element.object)), number)
     if predicate is not None:
         raise InvalidId(
             f"{element.id} is a concept; only links have a predicate.",
             hint="Pass type_name=..., name=... or both.",
         )
-    wanted = element.type if type_name is None else type_name
-    for kind in (element.type, wanted):
+    new_type = element.type if type_name is None else type_name
+    for kind in (element.type, new_type):
         if kind in META_TYPES:
             raise ImmutableTarget(
                 f"A definition cannot be moved, and {kind} holds nothing else.",
                 hint="Define the new type or predicate, move what uses the old one to it, and"
                 " retire the old definition.",
             )
-    number = ledger.defined_number(registry.types, wanted)
-    return NewIdentity((wanted, check_name(element.name if name is None else name)), number)
+    number = ledger.defined_number(registry.types, new_type)
+    return NewIdentity((new_type, check_name(element.name if name is None else name)), number)
 
 
 class Moves:

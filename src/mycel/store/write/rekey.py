@@ -106,14 +106,14 @@ def settle(ledger: Ledger, waiting: Waiting) -> None:
 
     Only their numbers are known from before: there may be millions of them.
     """
-    done = LinkSet()
+    finished = LinkSet()
     numbers = iter(waiting)
     while chunk := list(islice(numbers, CHUNK_LINKS)):
         known = _links(ledger, chunk)
         for number in chunk:
-            for link in _ends_first(ledger, number, known, waiting, done):
+            for link in _ends_first(ledger, number, known, waiting, finished):
                 _settle(ledger, link)
-                done.add(link.number)
+                finished.add(link.number)
 
 
 def _settle(ledger: Ledger, link: _Link) -> None:
@@ -138,7 +138,7 @@ def _links(ledger: Ledger, numbers: list[int]) -> dict[int, _Link]:
 
 
 def _ends_first(
-    ledger: Ledger, number: int, known: dict[int, _Link], waiting: Waiting, done: Container[int]
+    ledger: Ledger, number: int, known: dict[int, _Link], waiting: Waiting, finished: Container[int]
 ) -> Iterator[_Link]:
     """The link, unless it is done; before it those that it is about and that wait too."""
 
@@ -146,9 +146,9 @@ def _ends_first(
         if link not in known:
             known.update(_links(ledger, [link]))
         ends = (known[link].subject, known[link].object)
-        return [end for end in ends if end & 1 and end in waiting and end not in done]
+        return [end for end in ends if end & 1 and end in waiting and end not in finished]
 
-    if number not in done:
+    if number not in finished:
         for link in inside_out(number, needs):
             yield known[link]
 

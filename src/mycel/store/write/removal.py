@@ -78,10 +78,10 @@ def check_not_in_use(ledger: Ledger, concept: Concept) -> None:
         return
     (count,) = fetch_one(ledger.connection, f"SELECT count(*) {users}", (number,))
     noun = table if count == 1 else f"{table}s"
-    listed = ", ".join(_describe_element(ledger.reader, user) for (user,) in some)
+    listing = ", ".join(_describe_element(ledger.reader, user) for (user,) in some)
     raise ConstraintViolation(
         f"{concept.name!r} is still in use by {count} {noun}:"
-        f" {listed}{', …' if count > USERS_SHOWN else ''}.",
+        f" {listing}{', …' if count > USERS_SHOWN else ''}.",
         hint=f"Remove every {table} that uses it first.",
         data={"count": count, "users": [ledger.reader.outer_id(user) for (user,) in some]},
     )

@@ -171,8 +171,8 @@ def _scrub_element(
     connection = ledger.connection
     for version, _ in versions:
         purge_entry(connection, version, entry)
-    _, kept = versions[-1]
-    purge_entry(connection, kept, -entry)
+    _, until = versions[-1]
+    purge_entry(connection, until, -entry)
     connection.execute(
-        f"DELETE FROM {table_of(number)}_past WHERE id = ? AND to_seq <= ?", (number, kept)
+        f"DELETE FROM {table_of(number)}_past WHERE id = ? AND to_seq <= ?", (number, until)
     )

@@ -286,10 +286,10 @@ class Transaction:
         return self.ledger.properties.conflicts(limit)
 
     def define_indexes(
-        self, owner: int, *, link: bool, wanted: Sequence[tuple[tuple[str, ...], bool]]
+        self, owner: int, *, link: bool, indexes: Sequence[tuple[tuple[str, ...], bool]]
     ) -> None:
         """Give a type, or with `link` a predicate, these indexes; see `Properties.define`."""
-        self.ledger.properties.define(owner, link=link, wanted=wanted)
+        self.ledger.properties.define(owner, link=link, indexes=indexes)
 
     def define_type(self, name: str, attributes: Mapping[str, Any] | None = None) -> str:
         """Define a concept type: a concept of type `$ConceptType`."""

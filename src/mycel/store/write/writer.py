@@ -201,8 +201,8 @@ class Writer:
             if waiting:
                 with self._counting:
                     self._short_waiting -= 1
-        if self._held and (held := self._held.get(threading.get_ident())) is not None:
-            held.append(member)
+        if self._held and (group := self._held.get(threading.get_ident())) is not None:
+            group.append(member)
             return result
         self._await(member)
         if member.error is not None:
@@ -217,23 +217,23 @@ class Writer:
         this returns, each of them says how the commit went.
         """
         self._refuse_nesting()
-        held: list[GroupMember] = []
+        group: list[GroupMember] = []
         counted = False
         try:
             with self._counting:
                 self._short_waiting += 1  # As if one more were always about to come.
                 counted = True
-            self._held[threading.get_ident()] = held
-            result = work(held)
+            self._held[threading.get_ident()] = group
+            result = work(group)
         finally:
             self._held.pop(threading.get_ident(), None)
             if counted:
                 with self._counting:
                     self._short_waiting -= 1
-            if any(member.unsettled.locked() for member in held):
+            if any(member.unsettled.locked() for member in group):
                 with self._turn:
                     self._in_turn(lambda: None)  # Its end commits.
-            for member in held:
+            for member in group:
                 self._await(member)
         return result
 
@@ -388,16 +388,16 @@ class Writer:
 
     def _when_free(self, work: Callable[[], object], *, wait: bool) -> bool:
         """Work that needs the turn; False if somebody else has it, unless that is waited for."""
-        turn, taken = self._turn, list[bool]()
+        turn, grants = self._turn, list[bool]()
         try:
             # One step of the interpreter: no interrupt comes between taking it and noting that.
-            taken += map(turn.acquire, (wait,))
-            if taken[0]:
+            grants += map(turn.acquire, (wait,))
+            if grants[0]:
                 work()
         finally:
-            if True in taken:
+            if True in grants:
                 turn.release()
-        return taken[0]
+        return grants[0]
 
     # Functions with their own `try`, here and in `_open`. A generator, interrupted where its caller
     # leaves it, would be resumed when somebody drops the traceback, in the middle of another turn.

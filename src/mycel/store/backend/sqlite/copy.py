@@ -104,12 +104,12 @@ def copy_whole(
 
 
 def _check_free(graph: Path, name: str) -> None:
-    taken = next((other for other in names(graph) if other.casefold() == name.casefold()), None)
-    if taken == MAIN:
+    namesake = next((other for other in names(graph) if other.casefold() == name.casefold()), None)
+    if namesake == MAIN:
         raise DuplicateExists(f"{MAIN!r} is the graph itself.", hint="Choose another name.")
-    if taken is not None:
+    if namesake is not None:
         raise DuplicateExists(
-            f"There is a branch {taken!r} already.",
+            f"There is a branch {namesake!r} already.",
             hint="Choose another name; names that differ only in capitals are the same file on"
             " some systems.",
         )

@@ -70,11 +70,11 @@ def json_member(value: str | None, items: str) -> bool:
         return False
     if len(items) > LONG:
         allowance.check()
-    wanted = None if value is None else orjson.loads(value)
+    member = None if value is None else orjson.loads(value)
     scalars, others = _members(items)
-    if isinstance(wanted, list | dict):
-        return any(equal_json_values(wanted, item) for item in others)
-    return _scalar(wanted) in scalars
+    if isinstance(member, list | dict):
+        return any(equal_json_values(member, item) for item in others)
+    return _scalar(member) in scalars
 
 
 @lru_cache(16)
@@ -189,15 +189,15 @@ class _Total:
             self.has_floats = True
         else:
             self.whole += value
-        kept, rest = 0, float(value)
+        count, rest = 0, float(value)
         for part in self.parts:
             larger, smaller = (rest, part) if abs(rest) >= abs(part) else (part, rest)
             rest = larger + smaller
             lost = smaller - (rest - larger)
             if lost:
-                self.parts[kept] = lost
-                kept += 1
-        self.parts[kept:] = [rest]
+                self.parts[count] = lost
+                count += 1
+        self.parts[count:] = [rest]
 
     def result(self) -> Any:
         if not self.count:

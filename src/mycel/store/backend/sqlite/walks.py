@@ -142,19 +142,19 @@ class Steps:
         The levels repeat from some length on, since each follows from the one before it; then the
         rest is counted instead of walked (Brent's algorithm).
         """
-        level, kept, kept_at, power = {start}, {start}, 0, 1
+        level, mark, kept_at, power = {start}, {start}, 0, 1
         at = 0
         while at < length and level:
             before, level = level, self.from_all(level)
             at += 1
             if level == before:  # The usual end: all that can be reached.
                 break
-            if level == kept:
+            if level == mark:
                 for _ in range((length - at) % (at - kept_at)):
                     level = self.from_all(level)
                 break
             if at - kept_at == power:
-                kept, kept_at, power = level, at, power * 2
+                mark, kept_at, power = level, at, power * 2
         return level
 
 

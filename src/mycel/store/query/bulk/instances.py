@@ -100,11 +100,11 @@ def _in_chunks(
     reader: Reader, queries: Sequence[str], chosen: Sequence[int]
 ) -> Iterator[list[Instance]]:
     for at in range(0, len(chosen), CHUNK_ROWS):
-        wanted = chosen[at : at + CHUNK_ROWS]
-        text = json_array(wanted)
+        chunk = chosen[at : at + CHUNK_ROWS]
+        text = json_array(chunk)
         rows = [Instance(*row) for query in queries for row in reader.fetch_all(query, (text,))]
         if len(queries) > 1:
-            place = {number: at for at, number in enumerate(wanted)}
+            place = {number: at for at, number in enumerate(chunk)}
             rows.sort(key=lambda row: place[row.number])
         yield rows
 
@@ -115,11 +115,11 @@ def names(reader: Reader, chosen: Iterable[int]) -> dict[int, tuple[str, str]]:
         "SELECT c.id, t.name, c.name FROM json_each(?) j CROSS JOIN {table} c"
         " JOIN type t ON t.id = c.type WHERE c.id = j.value AND {in_force}"
     )
-    wanted = json_array(set(chosen))
+    among = json_array(set(chosen))
     return {
         number: (type_, name)
         for sql in _queries(query, "concept", reader.state)
-        for number, type_, name in reader.fetch_all(sql, (wanted,))
+        for number, type_, name in reader.fetch_all(sql, (among,))
     }
 
 
@@ -197,8 +197,8 @@ def removed_since(reader: Reader, chosen: Iterable[int], seq: int, *, besides: s
         " WHERE t.id = j.value AND t.from_seq > ?2 AND t.tombstoned_at IS NOT NULL"
         " AND t.tombstoned_reason IS DISTINCT FROM ?3)"
     )
-    wanted = json_array(sorted(set(chosen)))
-    return set(reader.column(query, (wanted, seq, besides)))
+    among = json_array(sorted(set(chosen)))
+    return set(reader.column(query, (among, seq, besides)))
 
 
 def retired_at(reader: Reader, table: Table, time_us: int, reason: str) -> array[int]:
