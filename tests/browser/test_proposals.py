@@ -68,6 +68,10 @@ def test_a_reader_goes_to_another_workspace_of_the_server(
     page = here.open("#/workspaces").page
     served = page.locator(".served")
     expect(served.get_by_role("link")).to_have_count(2)
+    # Without tokens, who reaches the server administers it.
+    status = page.locator("#server-status")
+    expect(status.locator("table").first).to_contain_text("MB")
+    expect(status.get_by_role("cell", name="ui", exact=True)).to_be_visible()
     served.get_by_role("link", name="ops").click()
     page.wait_for_url("**/ws/ops/ui/**")
     expect(page.get_by_test_id("live")).to_be_visible()

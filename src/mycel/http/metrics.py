@@ -11,6 +11,8 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Final
 
+from mycel.model.values import JsonObject
+
 BOUNDS_S: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 _DOORS: Final = frozenset(
@@ -27,9 +29,12 @@ _DOORS: Final = frozenset(
             "submit",
             "proposals",
         ),
-        *("audit", "metrics", "ws"),
+        *("audit", "metrics", "status", "ws"),
     )
 )
+
+_REFUSALS: Final = frozenset((401, 403, 409, 412, 429))
+"""Rights, conflicts, and limits."""
 
 
 class RequestMetrics:
@@ -52,6 +57,34 @@ class RequestMetrics:
                 if took_s <= bound:
                     self._buckets[door, bound] += 1
 
+    def summary(self) -> list[JsonObject]:
+        """The requests of each door, the most frequent first, with a bound of their times."""
+        with self._lock:
+            requests, buckets = dict(self._requests), dict(self._buckets)
+        totals: Counter[str] = Counter()
+        refused: Counter[str] = Counter()
+        for (door, _, status), number in requests.items():
+            totals[door] += number
+            refused[door] += number if status in _REFUSALS else 0
+
+        def within(door: str, share: float) -> float | None:
+            """The least bound within which this share of the requests was answered."""
+            enough = share * totals[door]
+            return next(
+                (bound for bound in BOUNDS_S if buckets.get((door, bound), 0) >= enough), None
+            )
+
+        return [
+            {
+                "door": door,
+                "requests": total,
+                "refused": refused[door],
+                "half_within_s": within(door, 0.5),
+                "most_within_s": within(door, 0.99),
+            }
+            for door, total in totals.most_common()
+        ]
+
     def text(self, gauges: Mapping[str, tuple[str, float]]) -> str:
         """All counts, and gauges: the name of each with its description and value."""
         with self._lock:
@@ -65,7 +98,7 @@ class RequestMetrics:
         refused: Counter[int] = Counter()
         for (door, method, status), number in sorted(requests.items()):
             totals[door] += number
-            if status in (401, 403, 409, 412, 429):
+            if status in _REFUSALS:
                 refused[status] += number
             labels = f'door="{door}",method="{method}",status="{status}"'
             lines.append(f"mycel_requests_total{{{labels}}} {number}")

@@ -446,6 +446,9 @@ _TEAM_PATHS: Final = {
             },
         }
     },
+    "/status": {
+        "get": _server_operation("Requests, streams and the sizes of workspaces", "status")
+    },
     "/healthz": {"get": _HEALTH | {"operationId": "server_health"}},
     "/openapi.json": {"get": _DESCRIPTION | {"operationId": "server_description"}},
 }

@@ -103,6 +103,11 @@ class RequestGate:
         """The number of requests in progress."""
         return self._in_progress
 
+    @property
+    def streams(self) -> int:
+        """The number of streams that are open."""
+        return self._streams.total()
+
     def stop(self) -> None:
         """End open streams, and bodies that are still arriving."""
         self._stopping = True

@@ -5,6 +5,7 @@ GET, POST /ws    the workspaces that the caller may see; a new one
 /ws/NAME/…       a workspace (`workspace_mounts`)
 GET /audit       the audit log, for administrators
 GET /metrics     counters, for administrators
+GET /status      the same for people, with the sizes of workspaces
 GET /healthz, GET /openapi.json
 """
 
@@ -44,6 +45,7 @@ from mycel.http.workspace_mounts import (
     WorkspaceMounts,
     local_path,
 )
+from mycel.model import times
 from mycel.sharing.audit_log import PAGE_MAX, AuditLog
 from mycel.sharing.scopes import ACTIONS, Grant, WorkspaceAccess
 from mycel.sharing.tokens import TokenBook
@@ -51,6 +53,7 @@ from mycel.sharing.workspace_folder import WorkspaceFolder
 
 USES_SAVED_S: Final = 30.0
 """The time between two notes of the last uses of tokens."""
+_FOR_ADMINISTRATORS: Final = {"audit": "/audit", "metrics": "/metrics", "status": "/status"}
 _READING: Final = frozenset(("GET", "HEAD", "OPTIONS"))
 
 
@@ -99,6 +102,7 @@ def build_team_app(
             Route("/ws", pages.create, methods=["POST"]),
             Route("/audit", pages.audit_log, methods=["GET"]),
             Route("/metrics", pages.metrics_text, methods=["GET"]),
+            Route("/status", pages.status, methods=["GET"]),
             Route(HEALTH, pages.health, methods=["GET"]),
             Route("/openapi.json", pages.description, methods=["GET"]),
             Route(RESOURCE_METADATA, pages.resource_metadata, methods=["GET"]),
@@ -108,7 +112,7 @@ def build_team_app(
         lifespan=lifespan,
     )
     site.router.redirect_slashes = False
-    return RequestGate(
+    gate = RequestGate(
         _Dispatch(site, mounts, RateLimits()),
         policy,
         workers,
@@ -117,6 +121,8 @@ def build_team_app(
         local_path=local_path,
         observer=pages.observe,
     )
+    pages.gate = gate
+    return gate
 
 
 def _is_public(method: str, path: str, accept: str) -> bool:
@@ -191,6 +197,7 @@ class _TeamPages:
     """The handlers of the server's own routes."""
 
     mounts: WorkspaceMounts
+    gate: RequestGate
 
     def __init__(
         self,
@@ -208,6 +215,7 @@ class _TeamPages:
         self._workers: Final = workers
         self._doors: Final = doors
         self._metrics: Final = RequestMetrics()
+        self._started_us: Final = time.time_ns() // 1_000
 
     @asynccontextmanager
     async def noting_uses(self) -> AsyncIterator[None]:
@@ -256,7 +264,7 @@ class _TeamPages:
         """`GET /`."""
         base = f"{request.url.scheme}://{request.headers['host']}"
         paths = {"workspaces": "/ws", "health": HEALTH, "openapi": "/openapi.json"}
-        paths |= {"audit": "/audit", "metrics": "/metrics"} if _grant(request).is_admin else {}
+        paths |= dict(_FOR_ADMINISTRATORS) if _grant(request).is_admin else {}
         payload = {
             "name": "mycel",
             "version": __version__,
@@ -270,7 +278,8 @@ class _TeamPages:
         accesses = await self._workers.run(
             request.scope, partial(self.mounts.visible, _grant(request))
         )
-        return answer({"workspaces": [_described(access) for access in accesses]})
+        payload = {"workspaces": [_described(access) for access in accesses]}
+        return answer(payload | {"is_admin": _grant(request).is_admin})
 
     async def create(self, request: Request) -> Response:
         """`POST /ws`."""
@@ -317,11 +326,34 @@ class _TeamPages:
             _check_admin(request)
         except MycelError as error:
             return refusal(error)
+        sizes = await self._workers.run(request.scope, self._folder.sizes)
         gauges = {
+            "mycel_streams": ("Streams that are open.", float(self.gate.streams)),
+            "mycel_bytes": ("Bytes of the files of all workspaces.", float(sum(sizes.values()))),
             "mycel_workspaces_open": ("Workspaces that are open.", float(len(self.mounts.open))),
-            "mycel_workspaces": ("Workspaces in the folder.", float(len(self._folder.names()))),
+            "mycel_workspaces": ("Workspaces in the folder.", float(len(sizes))),
         }
         return Response(self._metrics.text(gauges), media_type=CONTENT_TYPE)
+
+    async def status(self, request: Request) -> Response:
+        """`GET /status`."""
+        try:
+            _check_admin(request)
+            sizes = await self._workers.run(request.scope, self._folder.sizes)
+        except MycelError as error:
+            return refusal(error)
+        open_names = set(self.mounts.open.keys())
+        payload = {
+            "version": __version__,
+            "started_at": times.to_text(self._started_us),
+            "streams": self.gate.streams,
+            "doors": self._metrics.summary(),
+            "workspaces": [
+                {"workspace": name, "bytes": size, "is_open": name in open_names}
+                for name, size in sizes.items()
+            ],
+        }
+        return answer(payload)
 
     async def health(self, _request: Request) -> Response:
         """`GET /healthz`."""

@@ -60,6 +60,11 @@ class OpenWorkspaces(Generic[Opened]):
         """The number of those that are open."""
         return len(self._entries)
 
+    def keys(self) -> list[Hashable]:
+        """The keys of those that are open."""
+        with self._changed:
+            return list(self._entries)
+
     @contextmanager
     def using(self, key: Hashable, open_: Callable[[], Opened]) -> Iterator[Opened]:
         """The workspace of a key, opened if it is not, for the time of a block.

@@ -15,6 +15,7 @@ import os
 import re
 import stat
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from secrets import token_hex
 from typing import Final
@@ -56,6 +57,18 @@ class WorkspaceFolder:
             files = [entry.name for entry in entries if entry.is_file(follow_symlinks=False)]
         names = map(_name_of, files)
         return sorted({name for name in names if name is not None})
+
+    def sizes(self) -> dict[str, int]:
+        """The bytes of the files of each workspace, its branches and its search index included."""
+        sizes = dict.fromkeys(self.names(), 0)
+        with os.scandir(self.path) as entries:
+            for entry in entries:
+                stem, suffix, _ = entry.name.partition(_SUFFIX)
+                name = stem.removeprefix(_HOME_PREFIX)
+                if suffix and name in sizes and entry.is_file(follow_symlinks=False):
+                    with suppress(FileNotFoundError):  # Files beside a graph come and go.
+                        sizes[name] += entry.stat(follow_symlinks=False).st_size
+        return sizes
 
     def find(self, name: str) -> Path:
         """The file of a workspace.

@@ -117,7 +117,15 @@ def test_a_token_sees_and_does_what_its_scopes_say_and_nothing_else(team: Team) 
     narrow = team.token("dan", "read:/infra/**")
     team.serve()
     assert team.kip(admin, "shop", CONCEPT).is_success
-    for path in ("/", "/ws", "/ws/shop/", "/ws/shop/api/overview", "/openapi.json", "/metrics"):
+    for path in (
+        "/",
+        "/ws",
+        "/ws/shop/",
+        "/ws/shop/api/overview",
+        "/openapi.json",
+        "/metrics",
+        "/status",
+    ):
         assert team.ask("GET", path).status_code == 401, path
     assert [w["workspace"] for w in team.ask("GET", "/ws", reader).json()["workspaces"]] == ["shop"]
     hidden = team.ask("GET", "/ws/ops/", reader)
@@ -172,6 +180,21 @@ def test_a_token_sees_and_does_what_its_scopes_say_and_nothing_else(team: Team) 
     metrics = team.ask("GET", "/metrics", admin).text
     assert 'mycel_refusals_total{status="403"}' in metrics
     assert "shop" not in metrics
+    assert "mycel_bytes " in metrics
+    assert "mycel_streams 0" in metrics
+    assert team.ask("GET", "/status", writer).status_code == 403
+    status = team.ask("GET", "/status", admin).json()
+    sizes = {row["workspace"]: (row["bytes"], row["is_open"]) for row in status["workspaces"]}
+    assert sizes.keys() == {"shop", "ops"}
+    assert all(size > 10_000 for size, _ in sizes.values())
+    assert sizes["shop"][1]
+    doors = {row["door"]: row for row in status["doors"]}
+    assert doors["kip"]["requests"] >= 2
+    assert doors["audit"]["refused"] == 1
+    assert doors["kip"]["half_within_s"] <= doors["kip"]["most_within_s"]
+    assert [team.ask("GET", "/ws", token).json()["is_admin"] for token in (admin, writer)] == [
+        *(True, False)
+    ]
 
 
 def test_a_branch_that_a_token_may_not_see_is_not_there(team: Team) -> None:

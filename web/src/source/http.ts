@@ -189,8 +189,16 @@ export class HttpSource implements T.Source {
     await this.#post('conflicts/abort', { merge })
   }
 
-  async served(): Promise<T.ServedWorkspace[]> {
-    return (await this.#send<{ workspaces: T.ServedWorkspace[] }>('/ws', {}, rootOf)).workspaces
+  served(): Promise<T.Served> {
+    return this.#send('/ws', {}, rootOf)
+  }
+
+  serverStatus(): Promise<T.ServerStatus> {
+    return this.#send('/status', {}, rootOf)
+  }
+
+  async audit(): Promise<T.AuditRecord[]> {
+    return (await this.#send<{ entries: T.AuditRecord[] }>('/audit?limit=50', {}, rootOf)).entries
   }
 
   async proposals(status: 'open' | 'all'): Promise<T.Proposal[]> {

@@ -241,7 +241,15 @@ export class SnapshotSource implements T.Source {
     return Promise.reject(unsupported('Merging'))
   }
 
-  served(): Promise<T.ServedWorkspace[]> {
+  served(): Promise<T.Served> {
+    return Promise.resolve({ workspaces: [], is_admin: false })
+  }
+
+  serverStatus(): Promise<T.ServerStatus> {
+    return Promise.reject(unsupported('The status of a server'))
+  }
+
+  audit(): Promise<T.AuditRecord[]> {
     return Promise.resolve([])
   }
 

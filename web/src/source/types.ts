@@ -459,6 +459,33 @@ export interface ServedWorkspace {
   can: string[]
 }
 
+/** The workspaces of a server of many, and whether the reader administers it. */
+export interface Served {
+  workspaces: ServedWorkspace[]
+  is_admin: boolean
+}
+
+/** What a server of many is doing, for administrators. */
+export interface ServerStatus {
+  version: string
+  started_at: string
+  streams: number
+  doors: { door: string; requests: number; refused: number; half_within_s: number | null; most_within_s: number | null }[]
+  workspaces: { workspace: string; bytes: number; is_open: boolean }[]
+}
+
+/** A record of the audit log. */
+export interface AuditRecord {
+  id: number
+  at: string
+  actor: string
+  client: string
+  action: string
+  workspace: string
+  status: number
+  reason: string
+}
+
 /** A change that somebody proposes. */
 export interface Proposal {
   id: string
@@ -655,7 +682,11 @@ export interface Source {
   conclude(merge: string, message: string): Promise<Written>
   abandon(merge: string): Promise<void>
   /** The workspaces of the server that the reader may see. */
-  served(): Promise<ServedWorkspace[]>
+  served(): Promise<Served>
+  /** What the server is doing; for administrators. */
+  serverStatus(): Promise<ServerStatus>
+  /** The newest records of the server's audit log; for administrators. */
+  audit(): Promise<AuditRecord[]>
   proposals(status: 'open' | 'all'): Promise<Proposal[]>
   proposal(id: string): Promise<ProposalDetail>
   review(id: string, review: Review): Promise<void>
