@@ -56,7 +56,7 @@ test: $(TESTS) ## Run all tests
 	$(if $(SCRATCH),TMPDIR=$(SCRATCH)) $(PY) -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
 
 test-postgres: $(TESTS) ## Run the part of the tests that PostgreSQL has to pass, on a server of their own
-	$(if $(SCRATCH),TMPDIR=$(SCRATCH)) $(PY) -m pytest -n $(WORKERS) --dist worksteal --backend postgres tests/conformance/test_conformance.py tests/unit/search/test_search.py tests/unit/search/test_search_filters.py -k "not reference" $(ARGS)
+	$(if $(SCRATCH),TMPDIR=$(SCRATCH)) $(PY) -m pytest -n $(WORKERS) --dist worksteal --backend postgres tests/conformance/test_conformance.py tests/unit/search/test_search.py tests/unit/search/test_search_filters.py tests/unit/upkeep/test_cycle.py tests/unit/upkeep/test_tending.py tests/unit/upkeep/test_upkeep_api.py tests/unit/upkeep/test_validity.py -k "not reference" $(ARGS)
 
 run: $(RUNS) ## Serve a graph of this project; it says how to connect, Ctrl-C stops it
 	@mkdir -p $(GRAPH)

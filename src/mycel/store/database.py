@@ -150,7 +150,7 @@ class Store:
             self.location, Registry(), clock_us, guards, None if readonly else connection
         )
         self._closed = False
-        has_file = not (self.is_in_memory or readonly or is_address(self.path))
+        has_file = not (self.is_in_memory or readonly or is_address(str(self.location.path)))
         use_path = Path(f"{self.location.path}-use") if has_file else None
         self.use_counts: Final = UseCounts(use_path, clock_us, is_on=count_uses and not readonly)
         """Counts of what was read, beside the graph."""

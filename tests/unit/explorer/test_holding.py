@@ -39,7 +39,7 @@ def explorer() -> Iterator[Explorer]:
 
 def not_holding(explorer: Explorer, time: str, **given: Any) -> tuple[list[str], list[str]]:
     answer = explorer.view("not_holding", {"ids": [A, B, C, D], "time": time, **given})
-    return answer["nodes"], [link["target"] for link in answer["links"]]
+    return answer["nodes"], sorted(link["target"] for link in answer["links"])
 
 
 def reached(explorer: Explorer, name: str, **given: Any) -> set[str]:

@@ -11,7 +11,6 @@ import pytest
 import mycel
 from mycel.errors import DatabaseBusy
 from mycel.model import times
-from mycel.store.file.locks import locked
 from mycel.upkeep import CycleReport, StepReport
 
 DAY_US = 86_400_000_000
@@ -278,8 +277,9 @@ def test_a_cycle_without_time_leaves_the_rest_to_the_next_one(
     assert len(log) == 2
 
 
-def test_one_cycle_runs_at_a_time(db: mycel.Graph, tmp_path: Path) -> None:
-    with locked(tmp_path / "graph.db-sleep"), pytest.raises(DatabaseBusy, match="Another sleep"):
+def test_one_cycle_runs_at_a_time(db: mycel.Graph) -> None:
+    lock = db._store.location.locked("-sleep")
+    with lock, pytest.raises(DatabaseBusy, match="Another sleep"):
         db.sleep()
     assert db.sleep().is_complete
 

@@ -88,10 +88,10 @@ def _version_rows(reader: Reader, number: int) -> list[tuple[int, int | None, by
     """The entry of each version or purge of an element; the row of an old version; the purge."""
     table = table_of(number)
     return reader.fetch_all(
-        f"SELECT from_seq, rowid, NULL FROM {table}_past WHERE id = ?1"
-        f" UNION ALL SELECT seq, NULL, NULL FROM {table} WHERE id = ?1"
-        " UNION ALL SELECT seq, NULL, after FROM journal"
-        " WHERE element = ?1 AND ?1 != ?2 AND kind = 6 ORDER BY 1",
+        # PostgreSQL takes the type of a column from the first two parts.
+        "SELECT seq, NULL, after FROM journal WHERE element = ?1 AND ?1 != ?2 AND kind = 6"
+        f" UNION ALL SELECT from_seq, rowid, NULL FROM {table}_past WHERE id = ?1"
+        f" UNION ALL SELECT seq, NULL, NULL FROM {table} WHERE id = ?1 ORDER BY 1",
         (number, NO_ELEMENT),
     )
 
