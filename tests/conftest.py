@@ -51,11 +51,33 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Skip tests of files where graphs are in no files, each with the reason of its mark."""
+    if config.getoption("--backend") == "sqlite":
+        return
+    for item in items:
+        mark = item.get_closest_marker("sqlite_file")
+        if mark is not None:
+            item.add_marker(pytest.mark.skip(reason=mark.args[0]))
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _backend(pytestconfig: pytest.Config) -> Iterator[None]:
     """Start the database in which graphs of tests are."""
     with serving(pytestconfig.getoption("--backend")):
         yield
+
+
+@pytest.fixture(autouse=True)
+def _recycled_workspaces(_backend: None) -> Iterator[None]:
+    """Empty the workspaces that a test made and left, for the next one."""
+    if not SERVER:
+        yield
+        return
+    (server,) = SERVER
+    before = server.schemas()
+    yield
+    server.recycle(server.schemas() - before)
 
 
 @pytest.fixture(scope="session")

@@ -32,17 +32,17 @@ class Prepared:
             return path.read_bytes()
 
     @cached_property
-    def _database(self) -> str:
-        """The name of a database of the server of this session that holds the graph."""
-        name = SERVER[0].new_database()
-        with mycel.open(SERVER[0].url("prepared", name)) as db:
+    def _workspace(self) -> str:
+        """The name of a workspace of the server of this session that holds the graph."""
+        name = SERVER[0].prepare()
+        with mycel.open(SERVER[0].url(name)) as db:
             self._prepare(db)
         return name
 
     def put(self, path: Path) -> None:
         """Make a copy of the graph that is opened under this path."""
         if SERVER:
-            SERVER[0].put(path, self._database)
+            SERVER[0].put(path, self._workspace)
         else:
             path.write_bytes(self._content)
 
@@ -50,7 +50,7 @@ class Prepared:
     def opened(self) -> Iterator[mycel.Graph]:
         """A copy of the graph, for as long as this lasts."""
         if SERVER:
-            with SERVER[0].copy_of(self._database) as url, mycel.open(url) as db:
+            with SERVER[0].copy_of(self._workspace) as url, mycel.open(url) as db:
                 yield db
             return
         with TemporaryDirectory() as folder:

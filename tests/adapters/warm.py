@@ -36,6 +36,8 @@ from multiprocessing.connection import wait
 from pathlib import Path
 from typing import Any
 
+from tests.postgres_server import FOLDER, redirect_process
+
 LOADED = (
     "mycel.cli.app",
     "mycel.cli.commands.mcp",
@@ -139,6 +141,8 @@ def _become(asked: dict[str, Any], streams: list[int]) -> None:
     os.chdir(asked["folder"])
     os.environ.clear()
     os.environ.update(asked["environment"])
+    if FOLDER in os.environ:
+        redirect_process(os.environ[FOLDER])
     module, *arguments = asked["arguments"]
     sys.argv = [module, *arguments]
     runpy.run_module(module, run_name="__main__", alter_sys=True)

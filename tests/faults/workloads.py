@@ -119,19 +119,16 @@ def _ids(db: mycel.Graph) -> list[str]:
     return [each.id for each in found if each is not None]
 
 
-def folding(path: str | Path) -> tuple[int, int]:
+def folding(db: mycel.Graph) -> tuple[int, int]:
     """When the trees were written last, and how many changes have gathered since."""
-    with raw(path) as connection:
-        row = connection.execute(
-            "SELECT folded_seq, pending FROM head ORDER BY seq DESC LIMIT 1"
-        ).fetchone()
-    assert row is not None
-    return row
+    with db.reading() as reader:
+        head = reader.head()
+    return head.folded_seq, head.pending
 
 
 def _fill(db: mycel.Graph) -> None:
     """So many small changes that a few more make the trees be written."""
-    _, pending = folding(db.path)
+    _, pending = folding(db)
     for n in range((FOLD_CHANGES_MAX - pending) // 2):
         with db.transaction() as tx:
             for half in "ab":

@@ -13,6 +13,7 @@ import mycel
 from mycel.errors import MycelError
 from mycel.model import ids
 from tests.properties.merge_model import Branch, Element
+from tests.stored_bytes import stored_bytes
 from tests.unit.store.given import TickingClock
 
 SCHEMA = """
@@ -257,13 +258,10 @@ class Side:
         self.check_secrets()
 
     def check_secrets(self) -> None:
-        """No file of the branch has a text that was purged here, or in what was merged."""
-        path = Path(self.db.path)
-        names = {path.name, *(f"{path.name}-{each}" for each in ("wal", "shm"))}
-        for file in (each for each in path.parent.iterdir() if each.name in names):
-            content = file.read_bytes()
-            left = [each for each in sorted(self.secrets) if each.encode() in content]
-            assert left == [], (file.name, left)
+        """The database of the branch has no a text that was purged here, or in what was merged."""
+        content = stored_bytes(self.db.path)
+        left = [each for each in sorted(self.secrets) if each.encode() in content]
+        assert left == [], (self.db.path, left)
 
 
 def told(attributes: Any, metadata: Any, weight: float | None) -> Any:

@@ -30,6 +30,7 @@ from mycel.mirror.git_commits import GitCommit, commits_between
 from mycel.mirror.repository import Repository, near
 from mycel.mirror.settings import Settings
 from mycel.store.file.locks import turn
+from mycel.store.file.workspace_databases import companion
 from mycel.store.query.commits import LogFilter, journal_root_at, transactions
 from mycel.store.query.reader import Reader
 
@@ -87,7 +88,7 @@ class Inspection:
 
     def __init__(self, graph: Graph, known: Settings | None = None) -> None:
         self._graph: Final = graph
-        self._path: Final = Path(graph.path).resolve()
+        self._path: Final = companion(graph.path).resolve()
         self.settings: Settings = known or settings.read(self._path)
 
     @property

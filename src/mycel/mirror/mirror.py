@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from mycel.api.graph import Graph
-from mycel.errors import ConstraintViolation, GitFailed, NotFound, Unsupported
+from mycel.errors import ConstraintViolation, GitFailed, NotFound
 from mycel.mirror import commits, settings
 from mycel.mirror.creation import Creation
 from mycel.mirror.inspection import Status
 from mycel.mirror.repository import Repository, repair, root_of
 from mycel.mirror.settings import Settings
 from mycel.mirror.sync import Pushed, Upkeep
-from mycel.store.file.workspace_databases import is_address
+from mycel.store.file.workspace_databases import companion, is_address
 from mycel.store.opening import MEMORY
 
 if TYPE_CHECKING:
@@ -66,8 +66,6 @@ class Mirror:
                 would change have been edited.
             GitFailed: a call of git failed.
         """
-        if is_address(graph.path):
-            raise Unsupported("A graph in PostgreSQL cannot do this yet: a Git mirror.")
         known = _new_settings(graph, folder, branch, authors, remote)
         Creation(graph, known).begin()
         return cls(graph)
@@ -205,12 +203,18 @@ def _new_settings(
     """The settings of a mirror that is made or joined; what is not given stays."""
     if graph.path == MEMORY:
         raise ConstraintViolation("A graph in memory has no mirror.", hint="Open one in a file.")
-    path = Path(graph.path).resolve()
+    path = companion(graph.path).resolve()
     _check_authors(authors or {})
     try:
         known = settings.read(path)
     except NotFound:
         known = None
+    if is_address(graph.path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if folder is None and known is None:
+            raise ConstraintViolation(
+                "A graph on a server has no folder beside it.", hint="Name one for the mirror."
+            )
     if folder is None:
         folder = path.parent / FOLDER if known is None else known.folder
     folder = Path(folder).absolute()

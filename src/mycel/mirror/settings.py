@@ -2,6 +2,8 @@
 
     shop.db@mirror.json    {"format": 1, "folder": ".knowledge", "branch": "main", …}
 
+For a graph on a server it is in the home directory of the user (`companion`).
+
 They are not part of the graph, because they are about this machine: a folder, names and addresses
 of authors, how far the mirror has come.
 """
@@ -18,6 +20,7 @@ import orjson
 
 from mycel.errors import ConstraintViolation, DatabaseReadOnly, NotFound
 from mycel.store.file.plain_files import read_bounded
+from mycel.store.file.workspace_databases import companion
 
 SETTINGS_BYTES_MAX: Final = 64 << 20
 """The size of the settings of a mirror, at most."""
@@ -71,7 +74,8 @@ class Settings(NamedTuple):
 
 def has_mirror(graph: str | os.PathLike[str]) -> bool:
     """True if a graph has a mirror. It costs one look into the file system."""
-    return os.path.exists(f"{os.fsdecode(graph)}{SUFFIX}")  # noqa: PTH110 - on the path of a write
+    path = companion(os.fsdecode(graph))
+    return os.path.exists(f"{path}{SUFFIX}")  # noqa: PTH110 - on the path of a write
 
 
 def read(graph: Path) -> Settings:

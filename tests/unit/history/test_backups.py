@@ -21,6 +21,10 @@ from mycel.history.branches import opened
 from mycel.store.check.changed import verify_changes
 from tests.cases import each_case
 
+pytestmark = pytest.mark.sqlite_file(
+    "a backup is a copy of the file; workspaces are copied row by row"
+)
+
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:

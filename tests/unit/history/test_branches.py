@@ -61,6 +61,7 @@ def check_proofs(db: mycel.Graph, name: str) -> None:
         assert entries == db.branches.get(name).parting.entries > 0
 
 
+@pytest.mark.sqlite_file("opens a branch by the name of its file")
 def test_a_branch_has_the_past_of_the_graph_and_a_future_of_its_own(path: Path) -> None:
     with mycel.open(path) as db:
         made = db.branches.create("draft")
@@ -89,6 +90,7 @@ def test_a_branch_has_the_past_of_the_graph_and_a_future_of_its_own(path: Path) 
             assert shops(same) == ["old", "other"]
 
 
+@pytest.mark.sqlite_file("the names are those of files")
 def test_names_that_are_no_plain_names_of_files_or_are_taken_are_refused(path: Path) -> None:
     bad = ("", ".", "..", ".x", "a/b", "a\\b", "../x", "x.", "-x", "a b", "é", "a\n", "x" * 65)
     with mycel.open(path) as db:
@@ -112,6 +114,7 @@ def test_names_that_are_no_plain_names_of_files_or_are_taken_are_refused(path: P
         db.branches.create("x")
 
 
+@pytest.mark.sqlite_file("the branch in use is the content of a file")
 def test_a_branch_is_deleted_unless_it_is_open_used_or_has_commits_of_its_own(path: Path) -> None:
     with mycel.open(path) as db:
         db.branches.create("draft")
@@ -140,6 +143,7 @@ def test_a_branch_is_deleted_unless_it_is_open_used_or_has_commits_of_its_own(pa
     assert files(path) == {"graph.db"}
 
 
+@pytest.mark.sqlite_file("looks at the disk of the file")
 @needs_posix
 def test_branches_are_limited_in_number_and_leave_room_on_the_disk(
     path: Path, monkeypatch: pytest.MonkeyPatch
@@ -159,6 +163,7 @@ def test_branches_are_limited_in_number_and_leave_room_on_the_disk(
         db.branches.create("two")
 
 
+@pytest.mark.sqlite_file("the program writes a file")
 def test_branches_made_while_another_process_writes_are_each_of_one_moment(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -184,6 +189,7 @@ def test_branches_made_while_another_process_writes_are_each_of_one_moment(
         assert db.verify().ok
 
 
+@pytest.mark.sqlite_file("the program is killed at each call of the file system")
 @needs_posix
 def test_a_process_that_is_killed_leaves_a_whole_branch_or_none(path: Path) -> None:
     done = subprocess.run([*PROGRAM, "kill", str(path), "1"], capture_output=True, check=True)
@@ -192,6 +198,7 @@ def test_a_process_that_is_killed_leaves_a_whole_branch_or_none(path: Path) -> N
     check_whole(path)
 
 
+@pytest.mark.sqlite_file("the copy is one of a file")
 @needs_posix
 def test_a_process_that_is_killed_in_the_middle_of_a_copy_leaves_no_branch(
     path: Path, tmp_path: Path
@@ -221,6 +228,7 @@ def check_whole(path: Path) -> None:
         assert not any(".making" in each for each in files(path))
 
 
+@pytest.mark.sqlite_file("the copy is one of a file")
 def test_a_copy_that_fails_leaves_nothing(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object) -> None:
         raise OSError(28, "No space left on device")
@@ -233,6 +241,7 @@ def test_a_copy_that_fails_leaves_nothing(path: Path, monkeypatch: pytest.Monkey
         assert files(path) == before
 
 
+@pytest.mark.sqlite_file("looks at files beside the graph")
 def test_branches_share_the_embedder_and_are_no_files_of_the_project(tmp_path: Path) -> None:
     (tmp_path / "notes.md").write_text("# Notes\n")
     path = tmp_path / "graph.db"
@@ -262,6 +271,10 @@ def test_where_branches_part_is_found_wherever_it_is(path: Path) -> None:
                 assert (parting.ahead, parting.behind) == (number, 9 - number)
                 assert parting.commit is not None
                 assert db.as_of(parting.commit).snapshot().entries == parting.entries
+
+
+@pytest.mark.sqlite_file("the branch is a file that somebody put there")
+def test_a_branch_that_shares_nothing_has_no_parting(path: Path) -> None:
     stranger = path.with_name("graph.db@stranger.db")
     mycel.open(stranger, core_capsules=False).close()
     with mycel.open(path) as db:

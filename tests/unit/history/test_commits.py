@@ -40,6 +40,7 @@ def messages(db: mycel.Graph, **where: object) -> list[str]:
     return [each.message for each in db.history.log(**where)]  # type: ignore[arg-type]
 
 
+@pytest.mark.sqlite_file("copies the file")
 def test_a_commit_has_the_same_id_in_every_copy_and_another_one_where_histories_part(
     path: Path,
 ) -> None:
@@ -166,6 +167,7 @@ def test_the_log_is_narrowed_by_path_type_actor_time_and_text(path: Path) -> Non
         assert caught.value.hint == "Did you mean 'Shop'?"
 
 
+@pytest.mark.sqlite_file("copies the file")
 def test_a_tag_names_a_commit_in_every_copy_moves_and_goes(path: Path) -> None:
     with opened(path) as db:
         shops(db)

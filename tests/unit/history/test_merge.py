@@ -14,6 +14,7 @@ from mycel.errors import ConstraintViolation, NotFound
 from mycel.history.merge.merging import Merging
 from mycel.store.backend.sqlite import copy
 from mycel.store.query.merges import open_conflicts
+from tests.stored_bytes import stored_bytes
 from tests.unit.history.test_merge_cases import GIVEN, at, content, opened, write
 
 
@@ -413,7 +414,7 @@ def test_a_purge_on_either_side_wins_and_ends_open_merges(db: mycel.Graph) -> No
         assert found.status == "merged"
         assert any("was purged here" in each for each in found.warnings)
         assert {"a", "b", "n"}.isdisjoint(content(db))
-        assert b"secret one" not in Path(db.path).read_bytes()
+        assert b"secret one" not in stored_bytes(db.path)
         assert not db.verify(replay=True).problems
         put(draft, "a", z=1)
         assert db.merge("draft", restore_purged=True).status == "merged"

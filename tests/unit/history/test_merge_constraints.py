@@ -81,6 +81,7 @@ def test_all_broken_constraints_are_reported_at_once(db: mycel.Graph) -> None:
     assert not db.verify(replay=True).problems
 
 
+@pytest.mark.sqlite_file("puts files back a hundred times")
 def test_every_choice_that_is_offered_can_be_committed_and_others_are_refused(
     db: mycel.Graph, tmp_path: Path
 ) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import mycel
+from tests.stored_bytes import stored_bytes
 from tests.unit.history.test_merge import _without_waiting, at, value
 from tests.unit.history.test_merge_cases import define
 from tests.unit.store.given import Clock
@@ -134,4 +135,4 @@ def test_a_purge_removes_the_origins_of_the_element(team: Team) -> None:
     team.merge("main", "ada")
     main = team.graphs["main"]
     main.purge(at("a"), "asked for")
-    assert b"secret_key" not in Path(main.path).read_bytes()
+    assert b"secret_key" not in stored_bytes(main.path)

@@ -12,6 +12,7 @@ import pytest
 import mycel
 from mycel.errors import NotFound
 from tests.cases import cases
+from tests.stored_bytes import stored_bytes
 from tests.unit.history.test_merge import _without_waiting, at, branch, db, put, value
 from tests.unit.history.test_merge_cases import content, define, write
 
@@ -60,9 +61,8 @@ def exchange(db: mycel.Graph) -> None:
 
 
 def has_secret(db: mycel.Graph) -> bool:
-    """True if the secret is in a file of a branch: the database, or its log."""
-    files = (Path(db.path + end) for end in ("", "-wal"))
-    return any(SECRET.encode() in each.read_bytes() for each in files if each.exists())
+    """True if the secret is in the database of a branch."""
+    return SECRET.encode() in stored_bytes(db.path)
 
 
 NEW = {"s": {"x": "new"}}

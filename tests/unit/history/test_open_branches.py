@@ -15,6 +15,7 @@ from mycel.errors import (
     NotFound,
     ResourceExhausted,
 )
+from tests.postgres_server import SERVER
 
 
 @pytest.fixture
@@ -89,7 +90,8 @@ def test_deleting_closes_what_nobody_uses_and_refuses_what_somebody_does(db: myc
     db.branches.create("draft")
     with branches.using("draft") as anew:
         assert anew is not draft
-        Path(anew.path).rename(Path(anew.path).with_suffix(".aside"))
-        with pytest.raises(NotFound), branches.using("draft"):
-            pass
+        if not SERVER:  # Nobody moves a workspace.
+            Path(anew.path).rename(Path(anew.path).with_suffix(".aside"))
+            with pytest.raises(NotFound), branches.using("draft"):
+                pass
     branches.close()

@@ -9,6 +9,7 @@ import pytest
 import mycel
 from mycel.errors import DuplicateExists, InvalidValueType, NotFound, VersionConflict
 from mycel.store.log import marks
+from tests.stored_bytes import stored_bytes
 
 NOTE = {"type": "Note", "name": "Tea"}
 
@@ -70,7 +71,7 @@ def test_proposals_are_of_their_branch_and_go_with_what_is_purged(db: mycel.Grap
     db.purge(("Note", "Tea"), "asked for")
     assert list(db.proposals) == []
     db.close()
-    assert b"secret" not in Path(db.path).read_bytes()
+    assert b"secret" not in stored_bytes(db.path)
 
 
 def test_a_commit_of_a_proposal_has_the_author_of_the_proposal(db: mycel.Graph) -> None:

@@ -16,6 +16,7 @@ from mycel.imports.run import import_source, preview_source
 from mycel.imports.text_streams import json_items
 from mycel.imports.turns import SourceProblem
 from mycel.knowledge.knowledge import Knowledge
+from tests.stored_bytes import stored_bytes
 
 TOKEN = "ghp_" + "a1B2c3D4" * 5
 
@@ -196,8 +197,7 @@ def test_no_secret_is_stored(knowledge: Knowledge, tmp_path: Path) -> None:
     again = import_source(knowledge, recognise(tmp_path / "s.jsonl"))
     assert not again.secrets, "nothing was written, so nothing was replaced"
     knowledge.db.close()
-    content = b"".join(file.read_bytes() for file in tmp_path.glob("x.db*"))
-    assert TOKEN.encode() not in content
+    assert TOKEN.encode() not in stored_bytes(tmp_path / "x.db")
 
 
 @pytest.mark.parametrize(

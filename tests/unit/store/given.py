@@ -10,13 +10,13 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
 from hashlib import sha256
-from pathlib import Path
 from typing import Any
 
 import apsw
 import cbor2
 
 import mycel
+from tests.stored_bytes import stored_bytes
 
 START_US = 1_700_000_000_000_000
 """A whole second, so that records show it as a plain integer."""
@@ -148,12 +148,6 @@ def _matches(connection: apsw.Connection, word: str) -> Rows:
     ).fetchall()
 
 
-def file_bytes(path: str | os.PathLike[str]) -> bytes:
-    """The bytes of the database and of its write-ahead log."""
-    files = [Path(path), Path(f"{os.fspath(path)}-wal"), Path(f"{os.fspath(path)}-journal")]
-    return b"".join(file.read_bytes() for file in files if file.exists())
-
-
 def legible(path: str | os.PathLike[str]) -> bytes:
     """The bytes of a database, and the terms of its text index.
 
@@ -165,7 +159,7 @@ def legible(path: str | os.PathLike[str]) -> bytes:
         terms = [term for (term,) in connection.execute("SELECT term FROM temp.terms")]
     finally:
         connection.close()
-    return file_bytes(path) + "\n".join(terms).encode()
+    return stored_bytes(path) + "\n".join(terms).encode()
 
 
 def problems(report: mycel.Report) -> list[dict[str, str]]:

@@ -15,8 +15,9 @@ import pytest
 
 import mycel
 from mycel.errors import DatabaseCorrupt, MycelError
+from tests.stored_bytes import stored_bytes
 from tests.unit.store import shapes
-from tests.unit.store.given import dump, file_bytes, raw, text_answers
+from tests.unit.store.given import dump, raw, text_answers
 
 FLIPS = 50
 
@@ -234,7 +235,7 @@ def test_the_files_used_here_are_closed_and_sound(sound: Path, path: Path) -> No
     assert not Path(f"{os.fspath(sound)}-wal").exists()
     shutil.copyfile(sound, path)
     assert outcome(path) == "passed"
-    assert file_bytes(path) == file_bytes(sound)
+    assert stored_bytes(path) == stored_bytes(sound)
 
 
 @pytest.mark.parametrize(

@@ -31,8 +31,9 @@ from mycel.errors import (
 from mycel.store.file import locks
 from mycel.store.file.layout import DEVELOPMENT_APPLICATION_ID, FORMAT
 from mycel.store.file.locks import locked
+from tests.stored_bytes import stored_bytes
 from tests.unit.store import shapes
-from tests.unit.store.given import FACT, Clock, add_concepts, assert_sound, dump, file_bytes, raw
+from tests.unit.store.given import FACT, Clock, add_concepts, assert_sound, dump, raw
 
 
 def files_in(folder: Path) -> dict[str, bytes]:
@@ -279,12 +280,12 @@ def test_a_newer_format_is_refused_and_left_alone(
     shapes.build("pending", path)
     with raw(path) as connection:
         connection.execute(f"PRAGMA user_version = {version}")
-    before = file_bytes(path)
+    before = stored_bytes(path)
     with pytest.raises(FormatTooNew) as caught:
         mycel.open(path, **options)
     assert str(version) in caught.value.message
     assert "pgrade" in caught.value.hint
-    assert file_bytes(path) == before
+    assert stored_bytes(path) == before
 
 
 def test_who_has_a_file_open_that_a_later_version_upgrades_writes_to_it_no_more(
@@ -315,14 +316,14 @@ def test_a_file_from_before_the_first_release_is_refused_with_the_way_to_bring_i
         with raw(path) as connection:
             connection.execute(f"PRAGMA application_id = {DEVELOPMENT_APPLICATION_ID}")
             connection.execute(f"PRAGMA user_version = {version}")
-        before = file_bytes(path)
+        before = stored_bytes(path)
         for readonly in (False, True):
             with pytest.raises(NotADatabase) as caught:
                 mycel.open(path, readonly=readonly)
             assert f"format {version} of the time before the first release" in caught.value.message
             assert "mycel export" in caught.value.hint
             assert "mycel load" in caught.value.hint
-        assert file_bytes(path) == before
+        assert stored_bytes(path) == before
 
 
 def test_a_file_that_is_gone_or_replaced_is_noticed_and_one_that_is_back_is_fine(

@@ -16,6 +16,7 @@ import pytest
 import mycel
 from mycel.errors import (
     CommitUncertain,
+    ConstraintViolation,
     DatabaseError,
     DatabaseReadOnly,
     ExecutionTimeout,
@@ -23,7 +24,6 @@ from mycel.errors import (
     InvalidValueType,
     MycelError,
     NotADatabase,
-    Unsupported,
 )
 from mycel.mirror.mirror import Mirror
 from mycel.store.backend.failures import translated
@@ -242,18 +242,58 @@ def test_what_cannot_be_opened_is_refused_with_the_next_step(
         assert raised.value.hint, name
 
 
-def test_what_it_cannot_do_yet_says_so(postgres_server: PostgresServer, tmp_path: Path) -> None:
+def test_texts_with_the_character_zero_are_refused_and_nothing_else_is(
+    postgres_server: PostgresServer,
+) -> None:
     with mycel.open(postgres_server.url()) as db:
         define_drugs(db)
-        with db.transaction(message="put") as tx:
-            tx.put_concept("Drug", "Aspirin")
-        with pytest.raises(Unsupported):
-            Mirror.create(db, tmp_path / "mirror")
+        for number in range(3):  # A refused write leaves the connection as it was.
+            for attributes in ({"a": "\0"}, {"a": ["b\0"]}, {"\0": 1}, {"a": "\\\0"}):
+                with pytest.raises(InvalidValueType, match="U\\+0000"):
+                    db.write(lambda tx, body=attributes: tx.put_concept("Drug", "A", body))
+            with db.transaction() as tx:
+                escapes = {"a": "\\u0000", "b": "\\\\u0000"}
+                tx.put_concept("Drug", f"\\u0000 {number}", escapes)
+        rows = [mycel.ConceptRow("Drug", "row", {"a": "\0"})]
         with pytest.raises(InvalidValueType, match="U\\+0000"):
-            db.execute(
-                'UPSERT { CONCEPT ?x { {type: "Drug", name: "A"} SET ATTRIBUTES {a: :a} } }', a="\0"
-            )
-        assert names(db) == ["Aspirin"]
+            db.write(lambda tx: tx.put_concepts(rows))
+        find = 'FIND(?x.attributes.b) WHERE { ?x {type: "Drug"} FILTER(?x.attributes.a == :a) }'
+        assert db.execute(find, a="\\u0000").rows == [("\\\\u0000",)] * 3
+        with pytest.raises(InvalidValueType, match="U\\+0000"):
+            db.execute(find, a="\0")
+        assert db.verify(replay=True).ok
+
+
+def test_a_graph_with_the_character_zero_is_not_copied_to_a_server(
+    postgres_server: PostgresServer,
+) -> None:
+    url = postgres_server.url()
+    with mycel.open() as db:
+        define_drugs(db)
+        db.write(lambda tx: tx.put_concept("Drug", "A", {"a": "\0"}))
+        with pytest.raises(InvalidValueType, match="U\\+0000"):
+            db.branches.copy(url)
+    with pytest.raises(NotADatabase, match="no workspace"):
+        mycel.open(url, create=False)
+
+
+def test_a_mirror_follows_a_graph(postgres_server: PostgresServer, tmp_path: Path) -> None:
+    url = postgres_server.url()
+    with mycel.open(url) as db:
+        define_drugs(db)
+        with pytest.raises(ConstraintViolation, match="no folder beside it"):
+            Mirror.create(db)
+        mirror = Mirror.create(db, tmp_path / "mirror")
+        db.write(lambda tx: tx.put_concept("Drug", "Aspirin", {"dose": 5}))
+    with mycel.open(url, create=False) as db:
+        mirror = Mirror(db)
+        mirror.push()
+        (page,) = (tmp_path / "mirror").rglob("Aspirin*.md")
+        page.write_text(page.read_text("utf-8").replace("dose: 5", "dose: 6"), "utf-8")
+        assert len(mirror.import_edits().files) == 1
+        aspirin = db.get_concept("Drug", "Aspirin")
+        assert aspirin is not None
+        assert aspirin.attributes["dose"] == 6
 
 
 def test_nodes_are_kept_read_and_linked_by_uri(postgres_server: PostgresServer) -> None:

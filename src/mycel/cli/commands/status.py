@@ -15,17 +15,19 @@ from mycel.model.times import to_text
 def status(session: Invocation) -> None:
     """Show which graph is used here, its branch, size and last change, and who writes."""
     from mycel.mirror import settings
+    from mycel.store.file.workspace_databases import companion
     from mycel.store.query import summary
 
     place = session.branch_place()
     is_file = place.url is None
-    has_mirror = is_file and settings.has_mirror(place.path)
     with session.open(reading=True) as db:
         with db.reading() as reader:
             concepts, links = summary.totals(reader)
         last = next(iter(db.history.log(limit=1)), None)
         merges = len(db.merges)
         branch = db.branch
+        has_mirror = settings.has_mirror(db.path)
+        mirror = str(settings.read(companion(db.path)).folder) if has_mirror else None
     wire: dict[str, object] = {
         "graph": str(place.path.absolute()) if is_file else place.url,
         "workspace": place.workspace,
@@ -38,7 +40,7 @@ def status(session: Invocation) -> None:
         "last_change": None if last is None else last.to_dict(),
         "actor": session.actor(),
         "open_merges": merges,
-        "mirror": str(settings.read(place.path).folder) if has_mirror else None,
+        "mirror": mirror,
     }
     fields = dict(wire)
     fields["size"] = size_text(place.path) if is_file else None

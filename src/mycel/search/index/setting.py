@@ -16,8 +16,9 @@ from typing import Final
 from mycel.embedding.embedder import STATIC
 from mycel.errors import DatabaseReadOnly
 from mycel.store.database import Store
-from mycel.store.file.branch_files import split
+from mycel.store.file.branch_files import MAIN, split
 from mycel.store.file.plain_files import read_plain
+from mycel.store.file.workspace_databases import companion, is_address
 
 SUFFIX: Final = ".embedder"
 _BYTES_MAX: Final = 2_000
@@ -45,6 +46,8 @@ def choose(store: Store, name: str) -> None:
             Path(path).unlink(missing_ok=True)
             return
         new = Path(f"{path}.new")
+        if is_address(store.location.path):
+            new.parent.mkdir(parents=True, exist_ok=True)
         new.write_text(f"{name}\n", "utf-8")
         new.replace(path)
     except OSError as error:
@@ -52,7 +55,10 @@ def choose(store: Store, name: str) -> None:
 
 
 def _path(store: Store) -> str:
-    graph, _ = split(Path(store.location.path))
+    place = store.location.path
+    if is_address(place):
+        return f"{companion(store.location.branches.place(MAIN))}{SUFFIX}"
+    graph, _ = split(Path(place))
     return f"{graph}{SUFFIX}"
 
 

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
+from functools import cache
+from hashlib import sha256
 from pathlib import Path
 from typing import Final
+from urllib.parse import parse_qs, urlsplit
 
 from mycel.errors import NotFound
 from mycel.model.names import shorten
@@ -12,6 +16,8 @@ SERVER_SCHEMES: Final = ("postgresql://", "postgres://")
 """The beginnings of the URL of a database on a server."""
 
 HOME_FOLDER: Final = ".knowledge_engine"
+SERVERS_FOLDER: Final = "servers"
+"""The folder below that for files about graphs on servers."""
 _PREFIX: Final = "knowledge_"
 _SUFFIX: Final = ".db"
 _SHOWN: Final = 20
@@ -60,3 +66,24 @@ def existing_database(workspace: object) -> Path:
 def is_address(place: str) -> bool:
     """True for the URL of a database on a server, and False for a path."""
     return place.startswith(SERVER_SCHEMES)
+
+
+def companion(place: str | os.PathLike[str]) -> Path:
+    """The path to whose name the endings of files about a graph are added, on this machine.
+
+    Beside a file it is the file itself. For a graph on a server it is a name in the folder of
+    workspaces of this user.
+    """
+    name = os.fspath(place)
+    return _companion_of_url(Path.home(), name) if is_address(name) else Path(name)
+
+
+@cache
+def _companion_of_url(home: Path, url: str) -> Path:
+    digest = sha256(url.encode()).hexdigest()[:16]
+    return home / HOME_FOLDER / SERVERS_FOLDER / f"{workspace_in(url)}-{digest}"
+
+
+def workspace_in(url: str) -> str:
+    """The workspace that the URL of a graph on a server names."""
+    return parse_qs(urlsplit(url).query)["workspace"][0]

@@ -89,7 +89,7 @@ def transactions(
     conditions = ["tx.seq < :before"]
     bindings: dict[str, Any] = {
         "before": 2**63 - 1 if before is None else before,
-        "limit": -1 if limit is None else limit,
+        "limit": 2**63 - 1 if limit is None else limit,
     }
     for condition, values in _conditions(reader, where):
         conditions.append(condition)

@@ -78,7 +78,9 @@ def subjects_linked_to(reader: Reader, numbers: Collection[int]) -> set[int]:
 
 def shared_names(reader: Reader) -> list[str]:
     """The names that several concepts of different types have."""
-    query = _select(reader, "concept", "e.name", "", "1") + " GROUP BY e.name HAVING count(*) > 1"
+    query = (
+        _select(reader, "concept", "e.name", "", "TRUE") + " GROUP BY e.name HAVING count(*) > 1"
+    )
     return reader.column(query)
 
 
@@ -93,13 +95,7 @@ def _among(
 ) -> list[Row]:
     """The rows of a table whose column `key` has one of these values."""
     query = _select(reader, table, columns, "json_each(?1) j CROSS JOIN ", f"e.{key} = j.value")
-    return reader.fetch_all(query, (_bound(values),))
-
-
-def _bound(values: Collection[Any]) -> str:
-    """Names or numbers as they are bound."""
-    are_texts = any(isinstance(value, str) for value in values)
-    return text_array(values) if are_texts else json_array(values)
+    return reader.fetch_all(query, (text_array(values) if key == "name" else json_array(values),))
 
 
 def _select(reader: Reader, table: str, columns: str, joined: str, where: str) -> str:

@@ -86,5 +86,5 @@ def choices(reader: Reader, seq: int | None = None) -> list[tuple[int, dict[str,
     """Automatic choices of one merge, or of all, newest first, each with the merge's last entry."""
     if not may_have_conflicts(reader):
         return []
-    query = "SELECT seq, body FROM merge_choice WHERE ?1 IS NULL OR seq = ?1 ORDER BY seq DESC, id"
+    query = "SELECT seq, body FROM merge_choice WHERE seq = ?1 OR ?1 IS NULL ORDER BY seq DESC, id"
     return [(at, orjson.loads(body)) for at, body in reader.fetch_all(query, (seq,))]

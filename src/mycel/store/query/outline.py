@@ -76,13 +76,13 @@ def links(reader: Reader) -> Iterator[tuple[int, int, int]]:
 def link_columns(reader: Reader) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
     """Subjects, predicates and objects of all links of a state, as arrays.
 
-    SQLite writes each column as one text: rows would take four times as long.
+    The database writes each column as one text: rows would take four times as long.
     """
     import numpy as np  # noqa: PLC0415 - only those who need it wait for it
 
     source = reader.tables.links("p")
     columns = ("p.subject", "p.predicate", "p.object")
-    listed_columns = ", ".join(f"group_concat({column})" for column in columns)
+    listed_columns = ", ".join(f"string_agg(CAST({column} AS text), ',')" for column in columns)
     (texts,) = reader.execute(f"SELECT {listed_columns} FROM {source}")
     subjects, predicates, objects = (np.fromstring(text or "", np.int64, sep=",") for text in texts)
     return subjects, predicates, objects

@@ -9,6 +9,7 @@ turns; the lock goes with the transaction or the process.
 from __future__ import annotations
 
 import math
+import re
 import select
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -53,11 +54,26 @@ _HELD_MAX: Final = 1000
 """The most rows that wait to be sent with the next statement."""
 
 
+_NUL_ESCAPE: Final = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
+"""U+0000 as JSON writes it: an escape, not a backslash before some digits."""
+
+
+def _is_document_with_nul(text: str) -> bool:
+    """True for JSON with the character, and False for a text that tells of its escape."""
+    if _NUL_ESCAPE.search(text) is None:
+        return False
+    try:
+        orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return False
+    return True
+
+
 class _Text(StrDumper):
     """Texts, which cannot hold U+0000 in PostgreSQL, in a document neither."""
 
     def dump(self, obj: str) -> bytes | bytearray | memoryview | None:
-        if "\0" in obj or "\\u0000" in obj:
+        if "\0" in obj or ("\\u0000" in obj and _is_document_with_nul(obj)):
             raise Failure(
                 InvalidValueType(
                     "A text with the character U+0000 cannot be kept in PostgreSQL.",
@@ -175,7 +191,7 @@ def _lock_of(name: str) -> int:
     return int.from_bytes(sha256(name.encode()).digest()[:8], signed=True)
 
 
-def _use_lock(schema: str) -> int:
+def use_lock(schema: str) -> int:
     """The lock that each connection to a workspace shares."""
     return _lock_of(f"{schema} in use")
 
@@ -198,6 +214,7 @@ class PostgresConnection:
         self._held: list[tuple[str, Sequence[tuple[Any, ...]]]] = []
         """Statements that insert rows, and the rows, which are sent with the next statement."""
         self._own_change = 0
+        self._failures = 0
         self._is_unprepared = False
         """True if statements that were to be prepared together with one that failed are not."""
         self._version: int | None = None
@@ -227,7 +244,7 @@ class PostgresConnection:
             "SET join_collapse_limit = 1;"
             " SET from_collapse_limit = 1; SET jit = off; SET timezone = 'UTC';"
             f" SET default_transaction_read_only = {'off' if writable else 'on'};"
-            f" SELECT pg_advisory_lock_shared({_use_lock(schema)})"
+            f" SELECT pg_advisory_lock_shared({use_lock(schema)})"
         )
 
     def find_tables(self) -> None:
@@ -242,7 +259,8 @@ class PostgresConnection:
 
     def execute_with_version(self, cursor: PostgresCursor, statement: str, bindings: Any) -> None:
         """Run a statement, and ask for the data version in the same round trip."""
-        if self._is_writable or self._is_unprepared:
+        self._forget_unprepared()
+        if self._is_writable:
             self._send_held()
             cursor.execute(statement, bindings)
             return
@@ -261,9 +279,8 @@ class PostgresConnection:
         self._version = None
         if statements.startswith("ROLLBACK"):
             self._held.clear()
-        elif self._is_unprepared:
-            self._is_unprepared = False
-            self.cursor().execute("DEALLOCATE ALL")
+        else:
+            self._forget_unprepared()
         if statements in ("COMMIT", "ROLLBACK"):
             self._is_writing = False
         if not self._held:
@@ -293,9 +310,16 @@ class PostgresConnection:
         except psycopg.Error as error:
             self._is_unprepared = True
             raise failure_of(error) from error
-        except Failure:
+        except BaseException:
             self._is_unprepared = True
             raise
+
+    def _forget_unprepared(self) -> None:
+        """Let the driver prepare all statements again, after one that failed among others."""
+        if self._is_unprepared:
+            self._is_unprepared = False
+            self._failures += 1  # The driver looks at the outcome of new texts alone.
+            self.cursor().execute(f"DEALLOCATE ALL; -- {self._failures}")
 
     def _send_held(self) -> None:
         """Write the rows that were held back, which nobody waits for, in their order."""
@@ -311,6 +335,9 @@ class PostgresConnection:
         except psycopg.Error as error:
             self._is_unprepared = True
             raise failure_of(error) from error
+        except BaseException:
+            self._is_unprepared = True
+            raise
 
     def changes(self) -> int:
         self._send_held()
@@ -355,7 +382,7 @@ class PostgresConnection:
         Raises:
             Failure: somebody has.
         """
-        if not self.execute("SELECT pg_try_advisory_lock(?)", (_use_lock(schema),)).get:
+        if not self.execute("SELECT pg_try_advisory_lock(?)", (use_lock(schema),)).get:
             raise Failure(
                 DatabaseBusy(f"{what} is in use.", hint="Close it everywhere, and try again.")
             )
@@ -366,6 +393,7 @@ class PostgresConnection:
     def begin_writing(self, *, patient: bool = True) -> None:
         limit, lock = f"SET LOCAL lock_timeout = {self._busy_ms}", self._lock
         counted = "UPDATE change_count SET n = n + 1"
+        self._forget_unprepared()
         cursor = self.cursor()
         try:
             if patient:

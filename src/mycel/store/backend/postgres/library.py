@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Final
 
 SCHEMA: Final = "mycel"
-VERSION: Final = 4
+VERSION: Final = 5
 
 _LINKS: Final = """
         SELECT id, subject, object, seq, 9223372036854775807 AS to_seq, NULL::bigint AS dead
@@ -60,8 +60,12 @@ CREATE OR REPLACE FUNCTION json_each(list jsonb)
     RETURNS TABLE (key text, value jsonb, type text) LANGUAGE sql IMMUTABLE ROWS 20 AS
     $$ SELECT (e.o - 1)::text, e.v, jsonb_typeof(e.v) FROM jsonb_array_elements(
        CASE jsonb_typeof($1) WHEN 'array' THEN $1 ELSE '[]' END) WITH ORDINALITY e(v, o) $$;
+CREATE OR REPLACE FUNCTION mycel_quoted_path(path text) RETURNS text[] LANGUAGE sql IMMUTABLE AS
+    $$ SELECT array_agg(coalesce(m[1], m[2], m[3]) ORDER BY o) FROM regexp_matches(
+       substr($1, 2), '"([^"]*)"|\\[([0-9]+)\\]|([^."[]+)', 'g') WITH ORDINALITY r(m, o) $$;
 CREATE OR REPLACE FUNCTION mycel_path(path text) RETURNS text[] LANGUAGE sql IMMUTABLE AS
-    $$ SELECT CASE WHEN $1 = '$' THEN '{{}}'::text[] WHEN left($1, 2) = '$.'
+    $$ SELECT CASE WHEN $1 = '$' THEN '{{}}'::text[]
+       WHEN left($1, 3) = '$."' THEN {SCHEMA}.mycel_quoted_path($1) WHEN left($1, 2) = '$.'
        THEN string_to_array(replace(replace(substr($1, 3), '[', '.'), ']', ''), '.')
        ELSE ARRAY[$1] END $$;
 CREATE OR REPLACE FUNCTION json_extract(document text, path text) RETURNS text

@@ -115,7 +115,7 @@ class PostgresLocation:
                         f"The schema {schema!r} has tables that are not Mycel's.",
                         hint="Choose another name for the workspace.",
                     )
-                connection.execute(f'CREATE SCHEMA IF NOT EXISTS "{schema}"; {layout.TABLES}')
+                make_tables(connection, schema)
                 begin(connection)
             connection.execute("COMMIT")
         except BaseException:
@@ -210,6 +210,11 @@ class PostgresLocation:
 
     def abandon(self, connection: PostgresConnection) -> None:
         _ABANDONED.append(connection)
+
+
+def make_tables(connection: PostgresConnection, schema: str) -> None:
+    """Make the tables of a workspace, in one round trip."""
+    connection.execute(f'CREATE SCHEMA IF NOT EXISTS "{schema}"; {layout.TABLES}')
 
 
 def _check_server(connection: PostgresConnection) -> None:
