@@ -1,4 +1,4 @@
-"""A backup of a whole folder of workspaces: a folder that a server can serve.
+"""A backup of a whole folder of workspaces, a folder that a server can serve, and the way back.
 
 It has every workspace with its branches, each verified, and the server's records, with the tokens.
 Copies for tokens of some paths are left out, since they can be made again, and keys, since
@@ -7,15 +7,22 @@ whoever has a key can sign.
 
 from __future__ import annotations
 
+import shutil
+import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final
 
 from mycel.api.opening import open_graph
-from mycel.errors import ConstraintViolation
-from mycel.history.backups import Backup
+from mycel.errors import ConstraintViolation, DuplicateExists, NotADatabase
+from mycel.history.backups import Backup, restore
 from mycel.sharing.workspace_folder import RECORDS, WorkspaceFolder
+from mycel.store.backend.sqlite.copy import check_unused
 from mycel.store.log.server_records import ServerRecords
+
+_KEYS: Final = "*.db.key"
 
 
 def back_up_folder(
@@ -42,6 +49,60 @@ def back_up_folder(
             records.copy(target / RECORDS)
 
 
+def restore_folder(source: Path, target: Path, *, force: bool = False) -> Iterator[Backup]:
+    """Make a folder of workspaces what a backup holds: all of it, or nothing.
+
+    With `force` an existing folder is kept under another name, and its keys are taken over. Every
+    graph is verified before the folder is there.
+
+    Raises:
+        NotADatabase: there is no backup.
+        DuplicateExists: there is something at the target, and `force` is False.
+        DatabaseBusy: a graph at the target is in use.
+        MycelError: see `mycel.restore`; the target is as it was.
+    """
+    backup = WorkspaceFolder(source)
+    graphs = sorted(path for path in backup.path.glob("*.db") if path.name != RECORDS)
+    if not backup.names():
+        raise NotADatabase(f"There is no backup of workspaces in {str(source)!r}.")
+    target = target.resolve()
+    if target.is_relative_to(backup.path) or backup.path.is_relative_to(target):
+        raise ConstraintViolation(
+            "Backup and target are in one another.", hint="Choose a folder elsewhere."
+        )
+    older = target if target.exists() else None
+    if older is not None:
+        _check_replaceable(older, force=force)
+    target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with TemporaryDirectory(dir=target.parent, prefix=f".{target.name}-") as place:
+        draft = Path(place) / target.name
+        draft.mkdir(mode=0o700)
+        for graph in graphs:
+            restored = restore(graph, draft / graph.name)
+            yield restored._replace(path=target / graph.name)
+        if backup.records.exists():
+            with closing(ServerRecords(backup.records)) as records:
+                records.copy(draft / RECORDS)
+        if older is not None:
+            for key in older.glob(_KEYS):
+                shutil.copy2(key, draft / key.name)
+            _check_replaceable(older, force=force)
+            older.rename(older.with_name(f"{older.name}.before-{time.time_ns()}"))
+        draft.rename(target)
+
+
+def _check_replaceable(folder: Path, *, force: bool) -> None:
+    """Check that a folder may be set aside, and that nobody has a graph in it open."""
+    if not force:
+        raise DuplicateExists(
+            f"There is something at {str(folder)!r}.",
+            hint="Restore to another place, or say --force: it is kept under another name.",
+        )
+    for graph in folder.glob("*.db"):
+        if not graph.is_symlink():
+            check_unused(graph)
+
+
 def has_key(folder: WorkspaceFolder) -> bool:
     """True if a workspace has a key, which the backup leaves out."""
-    return any(folder.path.glob("*.db.key"))
+    return any(folder.path.glob(_KEYS))

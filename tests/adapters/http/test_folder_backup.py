@@ -45,8 +45,25 @@ def test_a_backup_of_a_folder_is_served_with_its_tokens_and_continues_clones(
         mycel.Knowledge(db, workspace="shop").add("b", content="two")
     assert run(*words, "--json").status == 0
     assert run("backup", "--workspaces", str(team.folder), str(team.folder / "x")).status != 0
+    back = ("restore", "--workspaces", str(team.folder), str(target))
+    assert "--force" in run(*back).stderr
+    busy = run(*back, "--force")
+    assert busy.status == 1, "A server has the graphs open."
+    assert "in use" in busy.stderr
     team.server.stop()
-    team.folder = target
+    (target / "shop.db@draft.db").rename(tmp_path / "draft")
+    (target / "shop.db@draft.db").write_bytes(b"no graph")
+    assert run(*back, "--force").status == 1
+    assert [path.name for path in tmp_path.iterdir() if "workspaces" in path.name] == ["workspaces"]
+    (tmp_path / "draft").replace(target / "shop.db@draft.db")
+    restored = run(*back, "--force", "--json")
+    assert restored.status == 0, restored.stderr
+    assert sorted(Path(line["path"]).name for line in restored.objects) == [
+        *("ops.db", "shop.db", "shop.db@draft.db")
+    ]
+    assert (team.folder / "shop.db.key").exists()
+    (kept,) = tmp_path.glob("workspaces.before-*")
+    assert (kept / "shop.db").exists()
     team.serve("--port", str(port))
     assert len(team.ask("GET", "/ws", ada).json()["workspaces"]) == 2
     assert team.ask("GET", "/ws").status_code == 401

@@ -64,14 +64,29 @@ def _back_up_folder(
     from mycel.sharing.folder_backup import back_up_folder, has_key
     from mycel.sharing.workspace_folder import WorkspaceFolder
 
+    _refuse_graph(session)
     folder = WorkspaceFolder(shared)
-    if "db" in session.given or "workspace" in session.given:
-        raise click.UsageError("--workspaces names a folder of graphs; leave --db out.")
     with session.out.waiting("Copying and checking everything…"):
         backups = list(back_up_folder(folder, target, force=force, full=full))
     if has_key(folder):
         session.out.note("Keys of workspaces (*.key) are not in the backup: keep them elsewhere.")
     return backups
+
+
+def _refuse_graph(session: Invocation) -> None:
+    if "db" in session.given or "workspace" in session.given:
+        raise click.UsageError("--workspaces names a folder of graphs; leave --db out.")
+
+
+def _restore_folder(session: Invocation, source: Path, target: Path, *, force: bool) -> None:
+    """Restore every graph of a folder."""
+    from mycel.sharing.folder_backup import restore_folder
+
+    _refuse_graph(session)
+    with session.out.waiting("Checking every part of the files…"):
+        backups = list(restore_folder(source, target, force=force))
+    for backup in backups:
+        session.out.say(f"Restored {backup.path}, at {short(backup.commit)}.", backup.to_dict())
 
 
 @click.command("copy", cls=Command)
@@ -98,14 +113,25 @@ def copy(session: Invocation, target: str) -> None:
 @click.command("restore", cls=Command)
 @click.argument("source", type=click.Path(path_type=Path), help="The backup")
 @click.option("--force", is_flag=True, help="Keep an existing graph under another name")
+@click.option(
+    "--workspaces",
+    "shared",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Restore this folder of graphs, with the tokens, from a backup of one",
+)
 @pass_session
-def restore(session: Invocation, source: Path, *, force: bool) -> None:
+def restore(session: Invocation, source: Path, *, force: bool, shared: Path | None) -> None:
     """Replace the graph with a backup, which is verified first.
 
-    With --force, an existing graph is kept under another name. It must not be in use.
+    With --force, an existing graph is kept under another name. It must not be in use. With
+    --workspaces, the same for a whole folder; keys of workspaces (*.key) stay with it.
     """
     from mycel.history.backups import restore as bring_back
 
+    if shared is not None:
+        _restore_folder(session, source, shared, force=force)
+        return
     session.refuse_branch("restore", session.given, session.environment)
     place = session.own_place()
     if place.is_default:
