@@ -67,7 +67,7 @@ class Plain:
             self.connection.execute(ddl())
         self.seq = sum(self.count(table) for table in COLUMNS)
         self.next_concept = ids.FIRST_CONCEPT + ids.ID_STEP * self.count("concept")
-        self.next_proposition = ids.FIRST_PROPOSITION + ids.ID_STEP * self.count("proposition")
+        self.next_proposition = ids.FIRST_LINK + ids.ID_STEP * self.count("proposition")
 
     def count(self, table: str) -> int:
         return self.connection.execute(f"SELECT count(*) FROM {table}").get

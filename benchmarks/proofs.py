@@ -92,7 +92,7 @@ def _random_links(pair: Pair, db: mycel.Graph, base: Plain) -> list[Triple]:
     places = pair.rng("proof").sample(range(pair.node_count * LINKS_PER_NODE), LINKS)
     links = []
     for place in places:
-        number = ids.FIRST_PROPOSITION + ids.ID_STEP * place
+        number = ids.FIRST_LINK + ids.ID_STEP * place
         s_type, s_name, predicate, o_type, o_name = base.connection.execute(
             _RANDOM_LINK, (number,)
         ).fetchone()

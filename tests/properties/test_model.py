@@ -26,7 +26,7 @@ from mycel.model.records import (
     concept_key,
     decode_concept,
     decode_edge,
-    proposition_key,
+    link_key,
     tree_key,
 )
 from mycel.model.values import check_object, object_text, parse_object
@@ -389,7 +389,7 @@ def test_natural_keys_are_hashes_of_canonical_arrays(
 ) -> None:
     subject, object_ = concept_key(type_name, name), concept_key(other_type, other_name)
     assert subject == sha256(naive_cbor([type_name, name])).digest()
-    link = proposition_key(subject, predicate, object_)
+    link = link_key(subject, predicate, object_)
     hashed = sha256(canonical([subject, predicate, object_])).digest()
     assert link == hashed + subject[:2]
     assert tree_key(link) == subject[:2] + hashed[:30]
@@ -424,7 +424,7 @@ def test_an_id_is_read_as_the_number_it_was_made_of(number: int, predicate: str)
     if ids.is_concept(number):
         assert ids.parse_id(ids.concept_id(number)) == number
     else:
-        assert ids.parse_id(ids.proposition_id(number, predicate)) == number
+        assert ids.parse_id(ids.link_id(number, predicate)) == number
     assert names.check_identifier(predicate, "predicate") == predicate
 
 
@@ -440,9 +440,7 @@ def test_whatever_is_read_as_an_id_is_written_the_same(value: Any) -> None:
         return
     predicate = value.partition(":")[2].partition(":")[2]
     is_concept = ids.is_concept(number)
-    assert value == (
-        ids.concept_id(number) if is_concept else ids.proposition_id(number, predicate)
-    )
+    assert value == (ids.concept_id(number) if is_concept else ids.link_id(number, predicate))
 
 
 @given(st.text(st.characters(), max_size=30) | ANYTHING)

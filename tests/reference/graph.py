@@ -69,7 +69,7 @@ class Graph:
 
     elements: dict[int, Element] = field(default_factory=dict)
     next_concept: int = ids.FIRST_CONCEPT
-    next_link: int = ids.FIRST_PROPOSITION
+    next_link: int = ids.FIRST_LINK
 
     def copy(self) -> Self:
         return replace(self, elements=dict(self.elements))
@@ -133,7 +133,7 @@ class Graph:
         element = self.elements[number]
         if isinstance(element, Concept):
             return ids.concept_id(number)
-        return ids.proposition_id(number, element.predicate)
+        return ids.link_id(number, element.predicate)
 
     # What is defined.
 

@@ -95,7 +95,7 @@ class Patterns:
     def link_by_id(self, by_id: ast.LinkById) -> list[int]:
         """The link with this id, predicate included, if there is one."""
         text = self.parameters.text(by_id.id)
-        number = ids.parse_proposition_id(text)
+        number = ids.parse_link_id(text)
         return (
             [number] if number in self.graph.elements and self.graph.id_of(number) == text else []
         )

@@ -161,7 +161,7 @@ def _check_endpoint(endpoint: ast.Endpoint, graph: Graph, parameters: Parameters
             if name is not None:
                 parameters.text(name)
         case ast.LinkById(id_):
-            ids.parse_proposition_id(parameters.text(id_))
+            ids.parse_link_id(parameters.text(id_))
         case ast.LinkPattern(_, predicate, _):
             for name in _names(predicate):
                 check_predicate(parameters.text(name), graph)

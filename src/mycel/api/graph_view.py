@@ -102,7 +102,7 @@ class GraphView:
         with self._store.lending(self.state) as reader:
             number = reader.predicate_number(predicate)
             source, target = reader.number(src), reader.number(dst)
-            link = reader.link(source, number, target, tombstoned=True)
+            link = reader.link_between(source, number, target, tombstoned=True)
         if link is None:
             ends = [getattr(end, "id", end) for end in (src, dst)]
             raise NotFound(

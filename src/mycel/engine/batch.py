@@ -225,7 +225,7 @@ class Batch:
         self._tx.put_propositions(rows)
         if self._tx.next_proposition - first == len(fresh) * ids.ID_STEP:
             for number, put in enumerate(fresh):
-                put.id = ids.proposition_id(first + number * ids.ID_STEP, put.predicate)
+                put.id = ids.link_id(first + number * ids.ID_STEP, put.predicate)
         else:  # Some had been removed before, and have the ids that they had.
             for put in fresh:
                 subject, object_ = put.ends()

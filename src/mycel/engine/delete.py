@@ -61,7 +61,7 @@ def _delete_propositions(tx: Transaction, node: ast.DeletePropositions, values: 
     """Delete links, and count them with the links about them, which go as well."""
     deleted = 0
     for number in paced(_targets_of_kind(tx, node, values, concepts=False)):
-        link = tx.reader.proposition(number)
+        link = tx.reader.link(number)
         if link is not None:  # Otherwise it was deleted with another one.
             deleted += tx.retire_found(link).propositions
     return Outcome({"deleted_propositions": deleted})

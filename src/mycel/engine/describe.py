@@ -280,7 +280,7 @@ def _advice(name: str, *, symmetric: bool, transitive: bool) -> list[str]:
 
 def _sample_link(reader: Reader, predicate: str, link: summary.SampledLink) -> JsonObject:
     return {
-        "id": ids.proposition_id(link.number, predicate),
+        "id": ids.link_id(link.number, predicate),
         "subject": _end(reader, link.subject, link.subject_type, link.subject_name),
         "object": _end(reader, link.object, link.object_type, link.object_name),
     }

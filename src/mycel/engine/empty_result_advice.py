@@ -18,7 +18,7 @@ from mycel.engine.values import Values, json_kind
 from mycel.errors import close_names
 from mycel.kip import ast
 from mycel.kip.fragments import path_text, quoted_key
-from mycel.model.ids import parse_concept_id, parse_proposition_id
+from mycel.model.ids import parse_concept_id, parse_link_id
 from mycel.model.names import is_identifier, shorten
 from mycel.plan.bind import KNOWN_FIELDS
 from mycel.schema.definitions import (
@@ -222,7 +222,7 @@ class _Adviser:
         id_ = self._values.text(pattern.id, "id")
         if not self._may_look():
             return
-        link = self._reader.proposition(parse_proposition_id(id_))
+        link = self._reader.link(parse_link_id(id_))
         if link is None or link.id != id_:
             yield f"There is no link with the id {shorten(id_)!r}."
 

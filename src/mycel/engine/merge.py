@@ -202,7 +202,7 @@ class _LinkMover:
         self.repointed = sum(map(self._is_live, self._moved))
 
     def _is_live(self, link: str) -> bool:
-        return self._tx.reader.proposition(ids.parse_id(link)) is not None
+        return self._tx.reader.link(ids.parse_id(link)) is not None
 
     def _replace(self, old: str, new: str) -> None:
         self._heirs[old] = new

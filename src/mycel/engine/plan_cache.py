@@ -166,9 +166,9 @@ def _converted(node: ast.Placeholder, value: Any, conversion: ir.Conversion) -> 
         case "concept_number":
             return ids.parse_concept_id(value)
         case "link_number":
-            return ids.parse_proposition_id(value)
+            return ids.parse_link_id(value)
         case "link_predicate":
-            ids.parse_proposition_id(value)
+            ids.parse_link_id(value)
             return value.split(":", 2)[2]
         case _:
             return value

@@ -13,7 +13,7 @@ from mycel.engine.values import Values
 from mycel.errors import MycelError, NotFound, close_names, did_you_mean
 from mycel.kip import ast
 from mycel.model.elements import Concept, Proposition
-from mycel.model.ids import parse_concept_id, parse_proposition_id
+from mycel.model.ids import parse_concept_id, parse_link_id
 from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE, shorten
 from mycel.schema.definitions import predicate_definition
 from mycel.store.query import lookup
@@ -71,7 +71,7 @@ def concept_with_id(reader: Reader, text: str) -> Concept:
 
 def link_with_id(reader: Reader, text: str) -> Proposition:
     """The live link with this id, predicate included; raises NotFound if there is none."""
-    link = reader.proposition(parse_proposition_id(text))
+    link = reader.link(parse_link_id(text))
     if link is None or link.id != text:
         raise _no_such_id("proposition", text)
     return link

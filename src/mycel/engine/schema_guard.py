@@ -451,7 +451,7 @@ def card_violation(
 
 def shown_element(tx: Transaction, number: int) -> str:
     """An element for people: a concept by its name, a link by the names of its ends."""
-    link = None if ids.is_concept(number) else tx.reader.proposition(number)
+    link = None if ids.is_concept(number) else tx.reader.link(number)
     if link is None:
         return format_value(_name_of(tx, number))
     return format_value(" -> ".join(_name_of(tx, end) for end in link.ends))

@@ -109,7 +109,7 @@ class Cards:
         relation = self._reader.predicate_name(row.predicate)
         ends = [self.get(end) for end in (row.subject, row.object)]
         payload: JsonObject = {
-            "id": ids.proposition_id(row.number, relation),
+            "id": ids.link_id(row.number, relation),
             "source": _id(ends[0], row.subject),
             "target": _id(ends[1], row.object),
             "relation": relation,

@@ -80,7 +80,7 @@ def links_to_gone_files(
     for _ in range(0, SCANNED_MAX, _BATCH):
         numbers = lookup.links_at_named(reader, {type_number: prefix}, after, _BATCH)
         for number in numbers:
-            link = reader.proposition(number)
+            link = reader.link(number)
             if link is None or link.metadata == AUTHOR:
                 continue
             relation = as_relation(reader, link)

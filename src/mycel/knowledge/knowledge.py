@@ -387,7 +387,7 @@ class Knowledge(KnowledgeView):
             is_behind = len(pending_concepts(reader)) > PENDING_MAX
         with self._reading(words=is_behind) as reader:
             numbers = [ids.parse_id(relation.id) for relation in outcome.relations[:RELATED_MAX]]
-            links = map(reader.proposition, numbers)
+            links = map(reader.link, numbers)
             related = {end for link in links if link is not None for end in link.ends}
             formers = former_bearers(reader, new)
             return [*formers, *map(str, similar_notes(reader, new, related))]

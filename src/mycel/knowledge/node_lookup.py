@@ -210,7 +210,7 @@ def as_node(concept: Concept, *, content: bool = True) -> Node:
 
 
 def as_relation(reader: Reader, link: Proposition, known: Concept | None = None) -> Relation:
-    """A proposition as a relation between URIs; `known` may be one of its ends."""
+    """A link as a relation between URIs; `known` may be one of its ends."""
     ends = [
         known if known is not None and known.id == end else reader.element(ids.parse_id(end))
         for end in (link.subject, link.object)

@@ -121,7 +121,7 @@ def relations_page(
     items = tuple(
         as_relation(reader, link, node)
         for place in page
-        if (link := reader.proposition(place.link)) is not None
+        if (link := reader.link(place.link)) is not None
     )
     return Page(items, page.next_cursor)
 

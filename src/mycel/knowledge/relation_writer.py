@@ -107,7 +107,7 @@ def put_relations(
         changed = is_new or _merge(tx, numbers[place], draft)
         outcomes.append(
             Linked(
-                ids.proposition_id(numbers[place], draft.relation),
+                ids.link_id(numbers[place], draft.relation),
                 source.text,
                 draft.relation,
                 target.text,
@@ -316,7 +316,7 @@ def _warning(reader: Reader, uri: Uri, *, suggest: bool) -> str:
 
 
 def placeholders_of(reader: Reader, links: Iterable[Proposition]) -> set[int]:
-    """The placeholders at the ends of propositions, by number."""
+    """The placeholders at the ends of links, by number."""
     ends = {end for link in links for end in link.ends}
     return {
         number
@@ -348,6 +348,6 @@ def broken_page(reader: Reader, limit: int, cursor: str | None) -> Page[Relation
     }
     after = int(cursor or 0)
     numbers = lookup.links_at_named(reader, beginnings, after, limit + 1)
-    links = [reader.proposition(number) for number in numbers[:limit]]
+    links = [reader.link(number) for number in numbers[:limit]]
     items = tuple(as_relation(reader, link) for link in links if link is not None)
     return Page(items, str(numbers[limit - 1]) if len(numbers) > limit else None)

@@ -37,7 +37,7 @@ class Concept(NamedTuple):
 
     @property
     def ends(self) -> tuple[()]:
-        """None: only propositions join elements."""
+        """None: only links join elements."""
         return ()
 
     @property
@@ -80,10 +80,10 @@ class Concept(NamedTuple):
 
 
 class Proposition(NamedTuple):
-    """A proposition link, and the edge record of the edges API: one thing under both names.
+    """A link: a proposition of KIP, and an edge of the edges API.
 
-    The edge document's words are here as properties: `type` is the predicate's number, `src` and
-    `dst` the two ends, `data` the attributes.
+    The words of the edges API are properties: `type` is the predicate's number, `src` and `dst` are
+    the two ends, `data` the attributes.
     """
 
     number: int
@@ -105,7 +105,7 @@ class Proposition(NamedTuple):
 
     @property
     def id(self) -> str:
-        return ids.proposition_id(self.number, self.predicate)
+        return ids.link_id(self.number, self.predicate)
 
     @property
     def ends(self) -> tuple[int, int]:

@@ -1,6 +1,6 @@
 """Ids: `C:12` and `P:13:treats` outside, integers inside.
 
-Concepts and propositions share one space of 64-bit integers: concepts are even, propositions odd.
+Concepts and links share one space of 64-bit integers: concepts are even, links odd.
 So a subject or object column needs no column that says which table it points into, both tables
 grow at their right edge (negative numbers for one of them made the file 1.6 times larger), and the
 number in the file is the number people see.
@@ -15,11 +15,11 @@ from mycel.model.limits import INTEGER_MAX
 from mycel.model.names import quote_value
 
 FIRST_CONCEPT = 2
-FIRST_PROPOSITION = 1
+FIRST_LINK = 1
 ID_STEP = 2
 
 NO_CONCEPT = 0
-NO_PROPOSITION = -1
+NO_LINK = -1
 """Numbers that no element ever has: those of well-formed ids that were never given out."""
 
 _CONCEPT = re.compile(r"C:([0-9]+)", re.ASCII)
@@ -40,8 +40,8 @@ def concept_id(number: int) -> str:
     return f"C:{number}"
 
 
-def proposition_id(number: int, predicate: str) -> str:
-    """The outer id of a proposition."""
+def link_id(number: int, predicate: str) -> str:
+    """The outer id of a link."""
     return f"P:{number}:{predicate}"
 
 
@@ -49,7 +49,7 @@ def parse_id(text: object) -> int:
     """The inner id of either kind of element.
 
     Every id of the right form is one, also where the store never gives out such a number: then it
-    is `NO_CONCEPT` or `NO_PROPOSITION`, which nothing has.
+    is `NO_CONCEPT` or `NO_LINK`, which nothing has.
 
     >>> parse_id("C:12"), parse_id("C:13"), parse_id("P:12:treats")
     (12, 0, -1)
@@ -63,7 +63,7 @@ def parse_id(text: object) -> int:
             return number if is_concept(number) else NO_CONCEPT
         if match := _PROPOSITION.fullmatch(text):
             number = _number(match[1])
-            return NO_PROPOSITION if is_concept(number) else number
+            return NO_LINK if is_concept(number) else number
     raise InvalidId(
         f"{quote_value(text)} is not the id of a concept or proposition.",
         hint="Ids look like C:12 for a concept and P:13:predicate for a link.",
@@ -77,15 +77,15 @@ def _number(digits: str) -> int:
 
 
 def parse_concept_id(text: object) -> int:
-    """The inner id of a concept; a proposition's id is refused."""
+    """The inner id of a concept; a link's id is refused."""
     number = parse_id(text)
     if not is_concept(number):
         raise InvalidId(f"{quote_value(text)} is a proposition's id; a concept's is needed here.")
     return number
 
 
-def parse_proposition_id(text: object) -> int:
-    """The inner id of a proposition; a concept's id is refused."""
+def parse_link_id(text: object) -> int:
+    """The inner id of a link; a concept's id is refused."""
     number = parse_id(text)
     if is_concept(number):
         raise InvalidId(f"{quote_value(text)} is a concept's id; a proposition's is needed here.")

@@ -58,8 +58,8 @@ def concept_key(type_name: str, name: str) -> bytes:
     return sha256(b"\x82" + cbor.text(type_name) + cbor.text(name)).digest()
 
 
-def proposition_key(subject_key: bytes, predicate: str, object_key: bytes) -> bytes:
-    """The natural key of a proposition, and its place."""
+def link_key(subject_key: bytes, predicate: str, object_key: bytes) -> bytes:
+    """The natural key of a link, and its place."""
     head = b"\x83\x58\x20" + natural_key(subject_key) + cbor.text(predicate)
     hashed = head + b"\x58\x20" + natural_key(object_key)
     return sha256(hashed).digest() + subject_key[:_PLACE_BYTES]
@@ -177,7 +177,7 @@ class Recorder:
             attributes,
             metadata,
         )
-        return proposition_key(subject_key, name, object_key), b"".join(record)
+        return link_key(subject_key, name, object_key), b"".join(record)
 
 
 def _stamp(created_us: int, created_by: str) -> tuple[bytes, bytes]:

@@ -442,7 +442,7 @@ class _Binder:
 
     def _link_by_number(self, link: str, pattern: ast.LinkById) -> ir.LinkByNumber:
         text = self.values.text(pattern.id, "id of a proposition")
-        number = _parsed(ids.parse_proposition_id, text, pattern.id)
+        number = _parsed(ids.parse_link_id, text, pattern.id)
         predicate = text.split(":", 2)[2]
         if isinstance(pattern.id, ast.Placeholder):
             return ir.LinkByNumber(

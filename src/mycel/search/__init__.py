@@ -8,7 +8,7 @@ Modules, in the order in which a question passes through them:
 - `concept_hits`     concepts that fit, by names, words and meaning
 - `passage_ranking`  passages that fit, by the weighted sum of their evidence
 - `evidence`         evidence from each signal: words, meaning, pieces, names, links, episodes
-- `passage_links`    ways between passages: mentions, propositions, shared mentions
+- `passage_links`    ways between passages: mentions, links, shared mentions
 - `name_match`       the fit of names and words
 - `notes_about`      notes about what a question names
 - `former_names`     concepts that once had the name that a question is

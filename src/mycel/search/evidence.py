@@ -7,7 +7,7 @@
                of the question any passage of its kind, notes or code, has in words and names
     pieces     each word of the question, by its likeness to the nearest word of the passage
     named      the question has a name of the concept, and of no other
-    link       a passage that fits mentions this concept, or a proposition joins them
+    link       a passage that fits mentions this concept, or a link joins them
     shared     a passage that fits and this one mention the same, which few others do
     actor      the question names one actor, and it is the one who speaks
     episode    the words of the question are in the same episode
@@ -44,7 +44,7 @@ from mycel.search.passage_links import (
     Ways,
     no_ways,
     rarity,
-    ways_by_edges,
+    ways_by_links,
     ways_by_mentions,
 )
 from mycel.search.weights import (
@@ -95,7 +95,7 @@ class Sources(NamedTuple):
     """Elements that have a term, each with its BM25; None if they are more than the bound."""
     pieces: Callable[[Sequence[int]], Sequence[NDArray[np.uint16]]]
     """The word pieces of elements."""
-    edges: Callable[[Sequence[int]], Sequence[PassageLink]]
+    links: Callable[[Sequence[int]], Sequence[PassageLink]]
     """Links of the graph around elements."""
     embed: Callable[[str], Floats]
     """The vector of a question."""
@@ -426,8 +426,8 @@ class QuestionEvidence:
         if "link" in self.without:
             links = no_ways()
         else:
-            edges = self._sources.edges(self.corpus.numbers[seeds].tolist())
-            links = links.joined(ways_by_edges(self.corpus, seeds, strength, edges))
+            passage_links = self._sources.links(self.corpus.numbers[seeds].tolist())
+            links = links.joined(ways_by_links(self.corpus, seeds, strength, passage_links))
         shared = no_ways() if "shared" in self.without else shared
         return links.with_loops(seeds, strength), shared.with_loops(seeds, strength)
 

@@ -60,7 +60,7 @@ class LinkSearch:
             if as_predicate(sentence.predicate) == asked:
                 scores[sentence.link] = MATCH_SCORES["name"].most
         best = sorted(scores.items(), key=lambda pair: (-pair[1], pair[0]))[:limit]
-        links = ((self._reader.proposition(number), score) for number, score in best)
+        links = ((self._reader.link(number), score) for number, score in best)
         hits = [ElementHit(link, score) for link, score in links if link is not None]
         return lower_outdated(self._reader, hits, passing.concepts, self._without)
 

@@ -14,7 +14,7 @@ RARE_MAX: Final = 10
 """The most passages that mention a phrase, or have it as their name, if it joins passages."""
 
 MENTION: Final = 0
-"""The predicate of a way that no proposition makes."""
+"""The predicate of a way that no link makes."""
 
 
 class PassageLink(NamedTuple):
@@ -85,17 +85,17 @@ def ways_by_mentions(corpus: Corpus, seeds: Positions, strength: Floats) -> tupl
     return ways(which[few], place[few]), ways(rare[others], beside)
 
 
-def ways_by_edges(
-    corpus: Corpus, seeds: Positions, strength: Floats, edges: Sequence[PassageLink]
+def ways_by_links(
+    corpus: Corpus, seeds: Positions, strength: Floats, links: Sequence[PassageLink]
 ) -> Ways:
     """Ways along links of the graph around the seeds."""
-    if not edges:
+    if not links:
         return no_ways()
     index = {number: at for at, number in enumerate(corpus.numbers[seeds].tolist())}
-    seed = np.array([index[edge.seed] for edge in edges])
-    place = corpus.places(np.array([edge.other for edge in edges], np.int64))
-    weight = np.array([edge.weight for edge in edges], np.float32) * strength[seed]
-    predicate = np.array([edge.predicate for edge in edges], np.int64)
+    seed = np.array([index[link.seed] for link in links])
+    place = corpus.places(np.array([link.other for link in links], np.int64))
+    weight = np.array([link.weight for link in links], np.float32) * strength[seed]
+    predicate = np.array([link.predicate for link in links], np.int64)
     keep = place >= 0
     return Ways(seed[keep], place[keep], weight[keep], predicate[keep])
 

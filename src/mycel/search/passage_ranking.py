@@ -179,7 +179,7 @@ def gather_evidence(
     sources = Sources(
         TermIndex(reader, BM25_COLUMNS).scores,
         lambda numbers: passages.pieces(reader, numbers),
-        lambda numbers: _edges(reader, numbers),
+        lambda numbers: _links(reader, numbers),
         passages.question_vector,
         passages.calibration(reader),
         partial(_note_meaning, reader, passages, corpus),
@@ -402,7 +402,7 @@ def _allowed(reader: Reader, corpus: Corpus, condition: Condition) -> NDArray[np
     return passes
 
 
-def _edges(reader: Reader, numbers: Sequence[int]) -> list[PassageLink]:
+def _links(reader: Reader, numbers: Sequence[int]) -> list[PassageLink]:
     around = lookup.links_around_each(reader, numbers, LINKS_FOLLOWED)
     degrees = Counter(number for number, _ in around)
     return [

@@ -94,7 +94,7 @@ class GoalMaker:
         subject, object_ = (self.numbers[end] for end in element.ends)
         if predicate is None or subject >= NEW or object_ >= NEW:
             return None
-        link = writes.link(subject, predicate, object_)
+        link = writes.link_between(subject, predicate, object_)
         return None if link is None else link.number
 
     def in_place(self, element: Element | None) -> Element | None:
@@ -177,5 +177,5 @@ def _content(element: Element) -> tuple[str, str]:
 
 def _id_like(id_: str, number: int) -> str:
     if number & 1:
-        return ids.proposition_id(number, id_.split(":", 2)[2])
+        return ids.link_id(number, id_.split(":", 2)[2])
     return ids.concept_id(number)

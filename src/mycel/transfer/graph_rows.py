@@ -73,7 +73,7 @@ class GraphRows:
             )
             yield [
                 EdgeRecord(
-                    ids.proposition_id(instance.number, target.predicate),
+                    ids.link_id(instance.number, target.predicate),
                     names.get(instance.subject) or self._link(instance.subject),
                     names.get(instance.object) or self._link(instance.object),
                     instance.attributes,
@@ -127,7 +127,7 @@ class GraphRows:
                 f"Links about links nest deeper than {JSON_DEPTH_MAX} levels, and a row cannot.",
                 hint="Export other types alone with `types`, or copy the file of the graph.",
             )
-        link = self._reader.proposition(number)
+        link = self._reader.link(number)
         if not isinstance(link, Proposition):
             raise InternalError(f"The element {number} is gone from its own snapshot.")
         ends = ids.parse_id(link.subject), ids.parse_id(link.object)

@@ -167,7 +167,7 @@ def flat(line: int, target: Target, cells: JsonObject, targets: Targets) -> Sour
 
 
 def _typed(end: object, cells: JsonObject, which: str) -> object:
-    """An end with its type, if a column has that; an end that is a proposition is JSON."""
+    """An end with its type, if a column has that; an end that is a link is JSON."""
     type_name = cells.get(f"{which}_type")
     if type_name is not None:
         return {"type": type_name, "name": end}

@@ -105,7 +105,7 @@ class RowWriter:
         self._create_edges(fresh)
         for edge in joined if there else ():
             if (number := there.get(_place(*edge))) is not None:
-                self._change(edge[0], ids.proposition_id(number, edge[0].target.predicate))
+                self._change(edge[0], ids.link_id(number, edge[0].target.predicate))
 
     def _edges_there(self, joined: Sequence[JoinedEdge]) -> dict[tuple[str, str, str], int]:
         reader = self._tx.reader

@@ -12,7 +12,7 @@ from mycel.transfer.load_targets import EdgeTarget, NodeTarget, Targets
 from mycel.transfer.streams import Stream
 
 End: TypeAlias = tuple[str, str] | tuple[str, "End", "End"]
-"""An end of an edge: type and name of a concept, or predicate and ends of a proposition."""
+"""An end of an edge: type and name of a concept, or predicate and ends of a link."""
 
 Said = TypeVar("Said")
 
@@ -32,7 +32,7 @@ class NodeRow(NamedTuple):
 
 
 class EdgeRow(NamedTuple):
-    """A proposition to load."""
+    """An edge to load."""
 
     line: int
     target: EdgeTarget

@@ -28,7 +28,7 @@ def contradictions(reader: Reader, now_us: int) -> Iterator[Contradiction]:
         if predicate is None:
             continue
         for subject, first, last in retention.rival_links(reader, predicate, now_us):
-            one, other = reader.proposition(first), reader.proposition(last)
+            one, other = reader.link(first), reader.link(last)
             if one is not None and other is not None:
                 yield Contradiction(subject, name, one, other)
 
@@ -36,6 +36,6 @@ def contradictions(reader: Reader, now_us: int) -> Iterator[Contradiction]:
 def contested_links(reader: Reader) -> Iterator[Proposition]:
     """The links whose evidence makes them contested or rejected."""
     for number in retention.links_with_evidence(reader):
-        link = reader.proposition(number)
+        link = reader.link(number)
         if link is not None and belief(link.metadata).status in ("contested", "rejected"):
             yield link

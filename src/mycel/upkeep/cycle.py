@@ -320,7 +320,7 @@ class Cycle:
                 return
             changes = weight_changes(reader, self._store.use_counts.followed())
             for planned in changes.values():
-                link = reader.proposition(planned.number)
+                link = reader.link(planned.number)
                 if link is not None:
                     text = link_text(reader, link)
                     report.note(f"{text}: {link.weight:g} to {planned.weight:g}, {planned.reason}")
@@ -329,7 +329,7 @@ class Cycle:
             return
 
         def change(tx: Transaction, number: int) -> None:
-            link, (_, weight, reason) = tx.reader.proposition(number), changes[number]
+            link, (_, weight, reason) = tx.reader.link(number), changes[number]
             if link is not None and is_own(link):
                 metadata = {MARK: weight, "weight_reason": reason}
                 report.done += tx.update_found(link, weight=weight, metadata=metadata)

@@ -142,7 +142,7 @@ def label(element: Element) -> str:
     """An element as a report names it."""
     if isinstance(element, Concept):
         return f"{element.type} {element.name!r}"
-    return ids.proposition_id(element.number, element.predicate)
+    return ids.link_id(element.number, element.predicate)
 
 
 def link_text(reader: Reader, link: Proposition) -> str:

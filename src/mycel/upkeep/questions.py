@@ -88,15 +88,17 @@ def ask_about_opposites(reader: Reader, _now_us: int) -> Iterator[UpkeepQuestion
             continue
         asked.add(frozenset((one, other)))
         for number in retention.paired_links(reader, one, other, FOUND_MAX):
-            link = reader.proposition(number)
-            against = None if link is None else reader.link(link.ends[0], other, link.ends[1])
+            link = reader.link(number)
+            against = (
+                None if link is None else reader.link_between(link.ends[0], other, link.ends[1])
+            )
             if link is not None and against is not None:
                 reason = f"{link_text(reader, link)}, and {link_text(reader, against)}."
                 ids_ = (link.id, against.id)
                 yield UpkeepQuestion(link.ends[0], "resolve_contradiction", reason, ids_)
     predicate = reader.find_predicate(CONTRADICTS)
     for number in retention.links_with(reader, predicate or 0, FOUND_MAX):
-        link = reader.proposition(number)
+        link = reader.link(number)
         ends = [] if link is None else [reader.element(end) for end in link.ends]
         if link is None or any(_is_settled(end) for end in ends):
             continue

@@ -48,7 +48,7 @@ def weight_changes(reader: Reader, followed: Mapping[Followed, int]) -> dict[int
             reason = f"followed {uses} times since the last cycle"
             changes[link.number] = WeightChange(link.number, weight, reason)
     for number in retention.links_marked(reader, MARK):
-        link = reader.proposition(number)
+        link = reader.link(number)
         if link is None or number in used or not is_own(link) or link.weight >= 1:
             continue
         weight = round(min(1.0, link.weight + DEARER), _DECIMALS)

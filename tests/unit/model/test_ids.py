@@ -5,16 +5,16 @@ import pytest
 from mycel.errors import InvalidId
 from mycel.model.ids import (
     FIRST_CONCEPT,
-    FIRST_PROPOSITION,
+    FIRST_LINK,
     ID_STEP,
     NO_CONCEPT,
-    NO_PROPOSITION,
+    NO_LINK,
     concept_id,
     is_concept,
+    link_id,
     parse_concept_id,
     parse_id,
-    parse_proposition_id,
-    proposition_id,
+    parse_link_id,
 )
 from tests.cases import cases
 
@@ -92,13 +92,13 @@ def test_a_concepts_number_survives_as_its_id(number: int) -> None:
 @cases("number", [1, 3, 13, 10**18 + 1, LARGEST])
 @cases("predicate", ["treats", "is_a", "_x", "$meta", "X9", "p" * 255])
 def test_a_propositions_number_survives_as_its_id(number: int, predicate: str) -> None:
-    text = proposition_id(number, predicate)
+    text = link_id(number, predicate)
     assert text == f"P:{number}:{predicate}"
-    assert parse_id(text) == parse_proposition_id(text) == number
+    assert parse_id(text) == parse_link_id(text) == number
 
 
 @cases("text", NO_IDS)
-@cases("parse", [parse_id, parse_concept_id, parse_proposition_id])
+@cases("parse", [parse_id, parse_concept_id, parse_link_id])
 def test_what_only_resembles_an_id_is_refused_with_a_short_message(parse, text: str) -> None:
     with pytest.raises(InvalidId) as caught:
         parse(text)
@@ -106,7 +106,7 @@ def test_what_only_resembles_an_id_is_refused_with_a_short_message(parse, text: 
 
 
 @cases("value", NO_STRINGS)
-@cases("parse", [parse_id, parse_concept_id, parse_proposition_id])
+@cases("parse", [parse_id, parse_concept_id, parse_link_id])
 def test_what_is_no_string_is_no_id(parse, value: object) -> None:
     with pytest.raises(InvalidId, match=type(value).__name__):
         parse(value)
@@ -121,24 +121,24 @@ def test_an_id_that_is_never_given_out_is_well_formed_and_the_id_of_nothing() ->
     for digits in ("1", "13", str(LARGEST), "0", "02", str(LARGEST + 1), "9" * 20, "8" * 1_000_000):
         assert parse_id(f"C:{digits}") == parse_concept_id(f"C:{digits}") == NO_CONCEPT
     for digits in ("2", "12", "0", "01", str(LARGEST + 2), "9" * 20):
-        assert parse_id(f"P:{digits}:treats") == NO_PROPOSITION
-        assert parse_proposition_id(f"P:{digits}:treats") == NO_PROPOSITION
+        assert parse_id(f"P:{digits}:treats") == NO_LINK
+        assert parse_link_id(f"P:{digits}:treats") == NO_LINK
     assert is_concept(NO_CONCEPT)
-    assert not is_concept(NO_PROPOSITION)
-    assert NO_PROPOSITION < NO_CONCEPT < min(FIRST_CONCEPT, FIRST_PROPOSITION)
+    assert not is_concept(NO_LINK)
+    assert NO_LINK < NO_CONCEPT < min(FIRST_CONCEPT, FIRST_LINK)
 
 
 def test_an_id_of_the_wrong_kind_is_refused_where_only_one_kind_will_do() -> None:
     with pytest.raises(InvalidId, match="'P:13:treats' is a proposition's id"):
         parse_concept_id("P:13:treats")
     with pytest.raises(InvalidId, match="'C:12' is a concept's id"):
-        parse_proposition_id("C:12")
+        parse_link_id("C:12")
 
 
 def test_the_first_numbers_are_of_their_kind_and_a_step_keeps_the_kind() -> None:
     assert is_concept(FIRST_CONCEPT)
-    assert not is_concept(FIRST_PROPOSITION)
+    assert not is_concept(FIRST_LINK)
     assert is_concept(FIRST_CONCEPT + ID_STEP)
-    assert not is_concept(FIRST_PROPOSITION + ID_STEP)
+    assert not is_concept(FIRST_LINK + ID_STEP)
     assert parse_id(concept_id(FIRST_CONCEPT)) == FIRST_CONCEPT
-    assert parse_id(proposition_id(FIRST_PROPOSITION, "p")) == FIRST_PROPOSITION
+    assert parse_id(link_id(FIRST_LINK, "p")) == FIRST_LINK

@@ -22,7 +22,7 @@ from mycel.model.records import (
     concept_key,
     decode_concept,
     decode_edge,
-    proposition_key,
+    link_key,
     record_hash,
     tree_key,
 )
@@ -214,7 +214,7 @@ def test_edges_made_by_the_dozen_have_the_same_keys_and_records(
     for number, name in ((3, "references"), (300, "p" * 255), (3, "references")):
         for subject, object_ in ((keys[0], keys[1]), (keys[1], keys[2]), (keys[2], keys[0])):
             assert recorder.edge((number, name), subject, object_, content, weight) == (
-                proposition_key(subject, name, object_),
+                link_key(subject, name, object_),
                 edge(
                     type=number,
                     src=subject,
@@ -433,10 +433,10 @@ def test_natural_keys_are_hashes_of_canonical_arrays() -> None:
         symptom
         == sha256(cbor2.dumps(["Symptom", "Kopfschmerz 頭痛" + "x" * 300], canonical=True)).digest()
     )
-    link = proposition_key(drug, "treats", symptom)
+    link = link_key(drug, "treats", symptom)
     hashed = sha256(cbor2.dumps([drug, "treats", symptom], canonical=True)).digest()
     assert link == hashed + drug[:2]
-    higher = proposition_key(link, "x" * 255, link)
+    higher = link_key(link, "x" * 255, link)
     ends = [hashed, "x" * 255, hashed]
     assert higher == sha256(cbor2.dumps(ends, canonical=True)).digest() + hashed[:2]
 
@@ -445,14 +445,14 @@ def test_natural_keys_never_change() -> None:
     drug, symptom = concept_key("Drug", "Aspirin"), concept_key("Symptom", "Headache")
     assert drug.hex() == "5749fa4e1027196c0c362cb51e3cd03de55e9841689501cc8b460ddf8c3d81f9"
     assert (
-        proposition_key(drug, "treats", symptom).hex()
+        link_key(drug, "treats", symptom).hex()
         == "8aa0ee13d5da60cfb1fef2c88a7ec34ef3996c1d74ef5100c5eaee1c2f02cd0b5749"
     )
 
 
 def test_in_a_tree_the_links_of_one_subject_begin_alike() -> None:
     drug, other = concept_key("Drug", "Aspirin"), concept_key("Symptom", "Headache")
-    links = [proposition_key(drug, name, other) for name in ("treats", "causes")]
+    links = [link_key(drug, name, other) for name in ("treats", "causes")]
     assert {tree_key(each)[:2] for each in links} == {drug[:2]}
     assert [tree_key(each)[2:] for each in links] == [each[:30] for each in links]
     assert tree_key(drug) == drug

@@ -237,7 +237,7 @@ def _holds(proof: Proof, root: bytes, old_root: bytes | None) -> bool:
 
 def _is_about(proof: Proof, about: tuple[str, ...]) -> bool:
     from mycel.merkle.proofs import StateProof
-    from mycel.model.records import concept_key, proposition_key, tree_key
+    from mycel.model.records import concept_key, link_key, tree_key
 
     exactly(about, 1, 3, form=f"mycel verify --proof FILE --root HEX {_ABOUT}")
     ends = [type_and_name(word) for word in about[::2]]
@@ -248,7 +248,7 @@ def _is_about(proof: Proof, about: tuple[str, ...]) -> bool:
         return False
     if len(about) == 1:
         return (proof.namespace, proof.key) == ("concepts", keys[0])
-    key = tree_key(proposition_key(keys[0], about[1], keys[1]))
+    key = tree_key(link_key(keys[0], about[1], keys[1]))
     return (proof.namespace, proof.key) == ("edges", key)
 
 

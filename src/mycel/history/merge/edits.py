@@ -397,7 +397,7 @@ def _new_concept(type_: str, name: str) -> Concept:
 
 def _new_link(subject: int, predicate: str, object_: int) -> Proposition:
     ends = (
-        ids.concept_id(number) if ids.is_concept(number) else ids.proposition_id(number, "link")
+        ids.concept_id(number) if ids.is_concept(number) else ids.link_id(number, "link")
         for number in (subject, object_)
     )
     return Proposition(

@@ -131,7 +131,7 @@ def _end(number: int, old: str) -> str:
     """The id of an end. Of a link only the number counts; the predicate in its id does not."""
     if ids.parse_id(old) == number:
         return old
-    return ids.concept_id(number) if ids.is_concept(number) else ids.proposition_id(number, "link")
+    return ids.concept_id(number) if ids.is_concept(number) else ids.link_id(number, "link")
 
 
 def version_json(element: Element | None, names: Mapping[int, Element]) -> Any:

@@ -440,7 +440,7 @@ class _Work:
                 self._numbers.pop(existing.name, None)
 
     def _retire(self, links: Iterable[HeldLink]) -> None:
-        """Remove the relations of a bootstrap that no proposition is about."""
+        """Remove the relations of a bootstrap that no link is about."""
         tx = self._tx
         ours = [link for link in links if ownership.is_our_link(link)]
         spoken = {
@@ -553,7 +553,7 @@ def _is_stale(link: HeldLink, weight: float | None) -> bool:
 
 
 def _needed_by_others(tx: Transaction, numbers: Sequence[int]) -> set[int]:
-    """The nodes with relations of other writers, or whose relations a proposition is about."""
+    """The nodes with relations of other writers, or whose relations a link is about."""
     links = prefixes.links_on(tx.reader, numbers)
     foreign = {link.number for link in links if not ownership.is_our_link(link)}
     about = prefixes.links_on(tx.reader, [link.number for link in links])

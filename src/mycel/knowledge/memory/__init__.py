@@ -1,6 +1,6 @@
 """Entities, observations and relations, as the official MCP memory server has them.
 
-That server keeps them in a file of JSON Lines. Here they are concepts and propositions like all
+That server keeps them in a file of JSON Lines. Here they are concepts and links like all
 others. Modules:
 
 - `entities`       entities and relations, and their concepts and predicates

@@ -4,11 +4,11 @@
                 entity's type, made an identifier: `design pattern` becomes `DesignPattern`. The
                 definition of `Entity`, the type of those without one, lists these types. The name
                 of an entity is unique among them.
-    relation    a proposition. Its predicate is the relation's type, made an identifier; if that
+    relation    a link. Its predicate is the relation's type, made an identifier; if that
                 changes the text, the definition keeps the original in `relationType`. Two types
                 with the same identifier get two predicates.
 
-A proposition cannot relate a concept to itself; the attribute `selfRelations` has such relations.
+A link cannot relate a concept to itself; the attribute `selfRelations` has such relations.
 
 A relation to an entity that does not exist leads to a placeholder, a `MissingEntity` of that name.
 When the entity is created, `engine.missing_concepts` gives it the placeholder's relations.

@@ -311,7 +311,7 @@ def _ends(relation: EntityRelation) -> tuple[str, str]:
 def _placeholders_near(tx: Transaction, concept: Concept) -> set[int]:
     """The placeholders at the other ends of a concept's relations, by number."""
     reader = tx.reader
-    links = (reader.proposition(number) for number in reader.touching(concept.number))
+    links = (reader.link(number) for number in reader.touching(concept.number))
     near = placeholders_of(reader, (link for link in links if link is not None))
     return near - {concept.number}
 

@@ -177,7 +177,7 @@ class _ChangedVerification:
         links = [number for number in self._touched if not ids.is_concept(number)]
         for namespace, rows in (
             (NAMESPACES[0], auditor.concepts(concepts)),
-            (NAMESPACES[1], auditor.propositions(links)),
+            (NAMESPACES[1], auditor.links(links)),
         ):
             for row in rows:
                 yield from self._all.version_problems(namespace, row)

@@ -9,7 +9,7 @@ from mycel.merkle import log
 from mycel.merkle.proofs import ConsistencyProof, EntryProof, Namespace, StateProof
 from mycel.model.elements import Concept, Element, Proposition
 from mycel.model.names import check_identifier, check_name, shorten
-from mycel.model.records import concept_key, proposition_key, tree_key
+from mycel.model.records import concept_key, link_key, tree_key
 from mycel.store.log.audit import Auditor
 from mycel.store.log.journal import JournalNodes
 from mycel.store.log.trees import StateTrees
@@ -104,9 +104,9 @@ def _identify(reader: Reader, target: Ref) -> tuple[Namespace, bytes, bytes | No
             )
             element = None
             if number is not None and source is not None and destination is not None:
-                element = reader.link(source, number, destination, tombstoned=True)
+                element = reader.link_between(source, number, destination, tombstoned=True)
             if element is None:
-                return "edges", proposition_key(from_key, predicate, to_key), None
+                return "edges", link_key(from_key, predicate, to_key), None
         case _:
             raise InvalidId(
                 f"{shorten(repr(target))} names nothing that can be proven.",

@@ -27,7 +27,7 @@ from mycel.model.records import (
     concept_key,
     decode_concept,
     decode_edge,
-    proposition_key,
+    link_key,
     record_hash,
 )
 from mycel.model.values import object_text
@@ -164,14 +164,14 @@ class _Replay:
                 self._changes[namespace].set(key, after)
                 return
         elif kind == Kind.RELINK_EDGE:
-            self._leave(element, self._edge_key(decode_edge(before)))
+            self._leave(element, self._link_key(decode_edge(before)))
         elif kind == Kind.MOVE_CONCEPT:
             fields = decode_concept(before)
             self._leave(element, concept_key(fields.type, fields.name))
         if namespace == "concepts":
             self._concept(seq, element, decode_concept(after), record_hash(after))
         else:
-            self._edge(seq, element, decode_edge(after), record_hash(after))
+            self._link(seq, element, decode_edge(after), record_hash(after))
 
     def _concept(self, seq: int, element: int, fields: ConceptFields, digest: bytes) -> None:
         key = concept_key(fields.type, fields.name)
@@ -200,14 +200,14 @@ class _Replay:
         if there == element:
             self._changes["concepts" if ids.is_concept(element) else "edges"].set(key, None)
 
-    def _edge_key(self, fields: EdgeFields) -> bytes:
+    def _link_key(self, fields: EdgeFields) -> bytes:
         (_, subject_key), (_, object_key) = map(self._element_of, (fields.src, fields.dst))
         predicate = self._registry.predicates.name(self._connection, fields.type)
-        return proposition_key(subject_key, predicate, object_key)
+        return link_key(subject_key, predicate, object_key)
 
-    def _edge(self, seq: int, element: int, fields: EdgeFields, digest: bytes) -> None:
+    def _link(self, seq: int, element: int, fields: EdgeFields, digest: bytes) -> None:
         (subject, _), (object_, _) = map(self._element_of, (fields.src, fields.dst))
-        key = self._edge_key(fields)
+        key = self._link_key(fields)
         self._know(element, key)
         self._changes["edges"].set(key, digest)
         self._store(

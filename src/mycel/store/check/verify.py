@@ -224,7 +224,7 @@ class Verification:
         }
         self._folded_seq = Head.read(self._connection).folded_seq
         log_nodes = JournalNodes(self._connection, self._registry)
-        newest = [0, -1]  # The last concept and the last proposition so far.
+        newest = [0, -1]  # The last concept and the last link so far.
         for row in entries_and_transactions(self._connection):
             if row.seq != frontier.size + 1:
                 yield f"journal {frontier.size + 1}", "is missing"
@@ -313,7 +313,7 @@ class Verification:
         total = 0
         sources: tuple[tuple[Namespace, Iterator[VersionRow]], ...] = (
             ("concepts", auditor.concepts()),
-            ("edges", auditor.propositions()),
+            ("edges", auditor.links()),
         )
         for namespace, rows in sources:
             for row in rows:

@@ -248,7 +248,7 @@ FROM tx WHERE frontier IS NOT NULL;
 """The table of transactions. Its newest rows also hold the state of the log: the next numbers, the
 pending changes of the trees and their frontier."""
 
-# A concept whose name is no URI, and a proposition, get one of the scheme `kip:` in the views. The
+# A concept whose name is no URI, and a link, get one of the scheme `kip:` in the views. The
 # name of a resource may be a URI without slashes, such as urn:isbn:0.
 _IS_URI = "instr({c}.name, '://') > 0"
 _IS_URI_OR_URN = f"""{_IS_URI}

@@ -17,7 +17,7 @@ from mycel.model.records import (
     EdgeFields,
     Tombstone,
     concept_key,
-    proposition_key,
+    link_key,
 )
 from mycel.model.values import parse_object
 from mycel.store.backend.interface import Connection
@@ -70,11 +70,11 @@ class Auditor:
 
     def concepts(self, numbers: Collection[int] | None = None) -> Iterator[VersionRow]:
         """Every version of every concept, or of some, by id and then by age."""
-        return map(self._concept, self._rows("concept", CONCEPT_COLUMNS, numbers))
+        return map(self._concept_version, self._rows("concept", CONCEPT_COLUMNS, numbers))
 
-    def propositions(self, numbers: Collection[int] | None = None) -> Iterator[VersionRow]:
-        """Every version of every proposition, or of some, by id and then by age."""
-        return map(self._proposition, self._rows("proposition", PROPOSITION_COLUMNS, numbers))
+    def links(self, numbers: Collection[int] | None = None) -> Iterator[VersionRow]:
+        """Every version of every link, or of some, by id and then by age."""
+        return map(self._link_version, self._rows("proposition", PROPOSITION_COLUMNS, numbers))
 
     def _rows(self, table: str, columns: str, numbers: Collection[int] | None) -> Iterator[Row]:
         among = "" if numbers is None else " WHERE id IN (SELECT value FROM json_each(?1))"
@@ -86,7 +86,7 @@ class Auditor:
             () if numbers is None else (json_array(numbers),),
         )
 
-    def _concept(self, row: Row) -> VersionRow:
+    def _concept_version(self, row: Row) -> VersionRow:
         number, type_number, name, attributes, metadata, version, seq, *rest = row
         created, by, updated, to_seq, *dead = rest
         type_name = self._registry.types.name(self._connection, type_number)
@@ -107,7 +107,7 @@ class Auditor:
         content = (attributes, metadata), None, version, created, updated, tuple(dead)
         return VersionRow(number, seq, to_seq, key, record, *content)
 
-    def _proposition(self, row: Row) -> VersionRow:
+    def _link_version(self, row: Row) -> VersionRow:
         number, subject, predicate, object_, weight, attributes, metadata, version, seq, *rest = row
         created, by, updated, to_seq, *dead = rest
         subject_key, object_key = self.key(subject, seq), self.key(object_, seq)
@@ -125,7 +125,7 @@ class Auditor:
             self._tombstone(dead),
         ).encode()
         name = self._registry.predicates.name(self._connection, predicate)
-        key = proposition_key(subject_key, name, object_key)
+        key = link_key(subject_key, name, object_key)
         content = (attributes, metadata), weight, version, created, updated, tuple(dead)
         return VersionRow(number, seq, to_seq, key, record, *content)
 
@@ -205,7 +205,7 @@ class Auditor:
                 source, target = (
                     keys.get((end, version)) or self.key(end, version) for end in (subject, object_)
                 )
-                key = proposition_key(source, name, target)
+                key = link_key(source, name, target)
                 self._make_room()
                 self._link_keys[version] = key
             keys[asked] = key

@@ -115,7 +115,7 @@ class Head:
     @classmethod
     def before_genesis(cls) -> Self:
         """The head before the first entry."""
-        fetch_first = ids.FIRST_CONCEPT, ids.FIRST_PROPOSITION
+        fetch_first = ids.FIRST_CONCEPT, ids.FIRST_LINK
         return cls(0, 0, *fetch_first, 0, 0, 0, log.Frontier(), EMPTY, EMPTY)
 
     @classmethod

@@ -396,7 +396,7 @@ class Alignment:
             subject, object_ = map(self.number, element.ends)
             predicate = self._find_kind(ours.find_predicate, element.predicate)
             if predicate is not None and max(subject, object_) < NEW:
-                twin = ours.link(subject, predicate, object_)
+                twin = ours.link_between(subject, predicate, object_)
         return None if twin is None else twin.number
 
     def _find_kind(self, find: Callable[[str], int | None], name: str) -> int | None:
@@ -420,7 +420,7 @@ class Alignment:
             return id_
         if ids.is_concept(known):
             return ids.concept_id(known)
-        return ids.proposition_id(known, id_.split(":", 2)[2])
+        return ids.link_id(known, id_.split(":", 2)[2])
 
     def numbers_there(self, numbers: Iterable[int]) -> dict[int, list[int]]:
         """For numbers of ours, those that the same elements may have in the other copy."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from mycel.model.elements import Concept, Element
-from mycel.model.records import concept_key, proposition_key
+from mycel.model.records import concept_key, link_key
 from mycel.store.log.topological import inside_out
 
 
@@ -35,4 +35,4 @@ def _key(element: Element | None, keys: dict[int, bytes | None]) -> bytes | None
     subject, object_ = (keys[end] for end in element.ends)
     if subject is None or object_ is None:
         return None
-    return proposition_key(subject, element.predicate, object_)
+    return link_key(subject, element.predicate, object_)

@@ -325,7 +325,7 @@ class Reader:
         """The number of the element that a caller names, live or removed (`refs`).
 
         An id is all of its text: the number of one link with the predicate of another names
-        nothing (`NO_PROPOSITION`). A link that was removed is named by every id that it ever had:
+        nothing (`NO_LINK`). A link that was removed is named by every id that it ever had:
         its tombstone may have had to give its place to another link. Nothing is known of the
         predicate of what was purged.
 
@@ -345,10 +345,10 @@ class Reader:
         number = resolve(ref)
         if ref.__class__ is not str or ids.is_concept(number):
             return number
-        link = self.proposition(number, tombstoned=True)
+        link = self.link(number, tombstoned=True)
         if link is None or link.id == ref or (link.tombstoned and self._was_called(number, ref)):
             return number
-        return ids.NO_PROPOSITION
+        return ids.NO_LINK
 
     def _with_key(self, key: Any) -> Element | None:
         """The element with a natural key, live or removed."""
@@ -360,7 +360,7 @@ class Reader:
             case (subject, predicate, object_):
                 number = self.predicate_number(predicate)
                 ends = self.number(subject), self.number(object_)
-                return self.link(ends[0], number, ends[1], tombstoned=True)
+                return self.link_between(ends[0], number, ends[1], tombstoned=True)
             case _:
                 raise InvalidId(
                     f"{shorten(repr(key))} names no element.",
@@ -371,12 +371,12 @@ class Reader:
         """True if a link has ever had this id."""
         query = "SELECT DISTINCT predicate FROM proposition_past WHERE id = ?"
         names = map(self.predicate_name, self.column(query, (number,)))
-        return id_ in [ids.proposition_id(number, name) for name in names]
+        return id_ in [ids.link_id(number, name) for name in names]
 
     def element(self, number: int, *, tombstoned: bool = False) -> Element | None:
         if ids.is_concept(number):
             return self.concept(number, tombstoned=tombstoned)
-        return self.proposition(number, tombstoned=tombstoned)
+        return self.link(number, tombstoned=tombstoned)
 
     def elements(self, numbers: Iterable[int], *, tombstoned: bool = False) -> dict[int, Element]:
         """Those of the elements with these numbers that are there, in no particular order."""
@@ -392,9 +392,9 @@ class Reader:
             elements = {concept[0]: concept for concept in self._as_concepts(rows)}
         if links:
             rows = self.execute(
-                self._propositions_where("id = number", tombstoned, _NUMBERS), (json_array(links),)
+                self._links_where("id = number", tombstoned, _NUMBERS), (json_array(links),)
             )
-            elements |= {link[0]: link for link in self._as_propositions(rows)}
+            elements |= {link[0]: link for link in self._as_links(rows)}
         return elements
 
     def concept(self, number: int, *, tombstoned: bool = False) -> Concept | None:
@@ -427,13 +427,13 @@ class Reader:
         query = "SELECT seq, after FROM journal WHERE seq IN (SELECT value FROM json_each(?1))"
         return dict(self.execute(query, (json_array(seqs),)))
 
-    def proposition(self, number: int, *, tombstoned: bool = False) -> Proposition | None:
-        return self._proposition("id = ?1", (number,), tombstoned)
+    def link(self, number: int, *, tombstoned: bool = False) -> Proposition | None:
+        return self._link("id = ?1", (number,), tombstoned)
 
-    def link(
+    def link_between(
         self, subject: int, predicate: int, object_: int, *, tombstoned: bool = False
     ) -> Proposition | None:
-        return self._proposition(
+        return self._link(
             "subject = ?1 AND predicate = ?2 AND object = ?3",
             (subject, predicate, object_),
             tombstoned,
@@ -442,7 +442,7 @@ class Reader:
     def find_link(self, subject: int, predicate: str, object_: int) -> Proposition | None:
         """The link of a predicate between two elements; None also if there is no such predicate."""
         number = self.find_predicate(predicate)
-        return None if number is None else self.link(subject, number, object_)
+        return None if number is None else self.link_between(subject, number, object_)
 
     def was_ever(self, number: int) -> bool:
         """True if an element is live, or ever was."""
@@ -467,10 +467,10 @@ class Reader:
         near, far = _ENDS[direction]
         where = _adjacency(near, "?1", predicates)
         rows = self.execute(
-            self._propositions_where(where, tombstoned) + f" ORDER BY predicate, {far}",
+            self._links_where(where, tombstoned) + f" ORDER BY predicate, {far}",
             (end, *(predicates or ())),
         )
-        return self._as_propositions(rows)
+        return self._as_links(rows)
 
     def neighbours(
         self,
@@ -534,7 +534,7 @@ class Reader:
     def touching_links(self, number: int) -> Iterator[Proposition]:
         """The same links. Each is read when its turn comes, and left out if it is gone by then."""
         for link_number in self.touching(number):
-            link = self.proposition(link_number)
+            link = self.link(link_number)
             if link is not None:
                 yield link
 
@@ -545,15 +545,15 @@ class Reader:
         row = self.execute(query, bindings).fetchone()
         return None if row is None else next(self._as_concepts((row,)))
 
-    def _proposition(self, where: str, bindings: Row, tombstoned: bool) -> Proposition | None:
-        query = self._propositions_where(where, tombstoned) + (_LIVE_FIRST if tombstoned else "")
+    def _link(self, where: str, bindings: Row, tombstoned: bool) -> Proposition | None:
+        query = self._links_where(where, tombstoned) + (_LIVE_FIRST if tombstoned else "")
         row = self.execute(query, bindings).fetchone()
-        return None if row is None else next(self._as_propositions((row,)))
+        return None if row is None else next(self._as_links((row,)))
 
     def _concepts_where(self, where: str, tombstoned: bool, tables: str = "") -> str:
         return self._where("concept", _CONCEPT, _CONCEPT_PAST, where, tombstoned, tables)
 
-    def _propositions_where(self, where: str, tombstoned: bool, tables: str = "") -> str:
+    def _links_where(self, where: str, tombstoned: bool, tables: str = "") -> str:
         columns = _PROPOSITION, _PROPOSITION_PAST
         return self._where("proposition", *columns, where, tombstoned, tables)
 
@@ -583,7 +583,7 @@ class Reader:
             query = f"SELECT {_CONCEPT_PAST} FROM concept_past WHERE rowid = ?"
             return next(self._as_concepts((self.fetch_one(query, (rowid,)),)))
         query = f"SELECT {_PROPOSITION_PAST} FROM proposition_past WHERE rowid = ?"
-        return next(self._as_propositions((self.fetch_one(query, (rowid,)),)))
+        return next(self._as_links((self.fetch_one(query, (rowid,)),)))
 
     # From rows to elements.
 
@@ -616,7 +616,7 @@ class Reader:
                 ),
             )
 
-    def _as_propositions(self, rows: Iterable[Row]) -> Iterator[Proposition]:
+    def _as_links(self, rows: Iterable[Row]) -> Iterator[Proposition]:
         predicates, actors = self.registry.predicates.names, self.registry.actors.names
         make = tuple.__new__
         for (
@@ -646,7 +646,7 @@ class Reader:
             )
 
     def outer_id(self, number: int) -> str:
-        """The id that people see. A proposition's names its predicate, or the last one it had."""
+        """The id that people see. A link's names its predicate, or the last one it had."""
         if ids.is_concept(number):
             return ids.concept_id(number)
         row = self.fetch_first(
@@ -655,7 +655,7 @@ class Reader:
             f" WHERE id = ?1{self._from_written} ORDER BY from_seq DESC LIMIT 1) p LIMIT 1",
             (number,),
         )
-        return ids.proposition_id(number, "" if row is None else self.predicate_name(row[0]))
+        return ids.link_id(number, "" if row is None else self.predicate_name(row[0]))
 
     def _actor(self, number: int) -> str:
         actors = self.registry.actors

@@ -5,7 +5,7 @@ Every method that takes an element takes each of these:
 - the id, `C:12` or `P:13:treats`; numbers differ between copies of a graph
 - the element itself, as it was read
 - the natural key: `("City", "Porto")` for a concept, `(subject, predicate, object)` for a
-  proposition, whose ends are references in turn
+  link, whose ends are references in turn
 - a URI, which is the name of a concept of any type, or `kip:City/Porto`, `kip:P:13:treats`: URIs of
   other elements in views and in the knowledge API
 """

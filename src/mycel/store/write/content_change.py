@@ -5,7 +5,7 @@ from __future__ import annotations
 from mycel.errors import NotFound
 from mycel.model.elements import Concept, Element, Proposition
 from mycel.model.names import META_TYPES
-from mycel.model.records import concept_key, proposition_key, record_of, record_of_link
+from mycel.model.records import concept_key, link_key, record_of, record_of_link
 from mycel.model.values import object_text
 from mycel.store.log.journal import Kind
 from mycel.store.write.guards import Writing, identity_of
@@ -54,7 +54,7 @@ def change_content(
         _write_concept(tx, before, after)
     else:
         link = after if weight is None else after._replace(weight=weight)
-        _write_proposition(tx.ledger, before, link)
+        _write_link(tx.ledger, before, link)
     if old_texts[0] != attributes_text:
         state = tx.ledger.state_of(before)
         tx.ledger.properties.note(before.number, state, (state[0], attributes_text, state[2]))
@@ -76,10 +76,10 @@ def _write_concept(tx: Writing, before: Element, after: Concept) -> None:
         ledger.head.definitions = seq
 
 
-def _write_proposition(ledger: Ledger, before: Element, after: Proposition) -> None:
+def _write_link(ledger: Ledger, before: Element, after: Proposition) -> None:
     (_, subject_key), (_, object_key) = ledger.end(after.subject), ledger.end(after.object)
     record = record_of_link(after, after.type, subject_key, object_key)
-    key = proposition_key(subject_key, after.predicate, object_key)
+    key = link_key(subject_key, after.predicate, object_key)
     old_record = ledger.record_at(before.seq)
     seq = ledger.append(Kind.UPDATE_EDGE, after.number, old_record, record, "edges", key)
     ledger.supersede("proposition", after.number, seq)

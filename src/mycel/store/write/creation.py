@@ -73,7 +73,7 @@ def create_concept(
     return concept_id
 
 
-def create_proposition(
+def create_link(
     tx: Writing,
     triple: KeyedTriple,
     predicate: str,
@@ -119,7 +119,7 @@ def create_proposition(
     ledger.note_ends(predicate_number, subject, object_)
     if has_text(attributes_text):
         ledger.dirty_text.add(number)
-    return ids.proposition_id(number, predicate)
+    return ids.link_id(number, predicate)
 
 
 def _number(tombstone: ElementRow | None) -> int | None:

@@ -24,7 +24,7 @@ from mycel.model.records import (
     concept_key,
     decode_concept,
     decode_edge,
-    proposition_key,
+    link_key,
     record_hash,
 )
 from mycel.model.values import object_text, parse_object
@@ -283,7 +283,7 @@ class _Copying:
             self._key_with(end, prefix)
             for end, prefix in zip(ends, (fields.src, fields.dst), strict=True)
         )
-        key = proposition_key(source, predicate, target)
+        key = link_key(source, predicate, target)
         attributes = object_text(fields.attributes, "attributes")
         metadata = object_text(fields.metadata, "metadata")
         content = (ends[0], fields.type, ends[1], fields.weight, attributes, metadata)
@@ -458,7 +458,7 @@ class _Copying:
         if ids.is_concept(number):
             return concept_key(registry.types.name(self._connection, row[0]), row[1])
         predicate = registry.predicates.name(self._connection, row[1])
-        return proposition_key(key_of(row[0]), predicate, key_of(row[2]))
+        return link_key(key_of(row[0]), predicate, key_of(row[2]))
 
     def _key_with(self, number: int, prefix: bytes) -> bytes:
         """The key of an end, which has to begin as the record says."""

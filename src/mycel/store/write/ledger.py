@@ -18,7 +18,7 @@ from mycel.model import allowance, ids
 from mycel.model.elements import Concept, Element, Proposition
 from mycel.model.limits import MESSAGE_BYTES_MAX
 from mycel.model.names import check_actor, check_text
-from mycel.model.records import Recorder, concept_key, proposition_key, record_hash
+from mycel.model.records import Recorder, concept_key, link_key, record_hash
 from mycel.store.backend.interface import Connection
 from mycel.store.file.layout import (
     CONCEPT_COLUMNS,
@@ -273,7 +273,7 @@ class Ledger:
             subject, predicate, object_ = rows[link]
             source, target = (keys.get(end) or self.live_key(end) for end in (subject, object_))
             name = self.registry.predicates.name(self.connection, predicate)
-            keys[link] = proposition_key(source, name, target)
+            keys[link] = link_key(source, name, target)
             self.memory.remember(link, keys[link])
         return keys[number]
 

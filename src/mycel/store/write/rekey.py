@@ -20,7 +20,7 @@ from typing import Final, NamedTuple, Protocol
 
 from mycel.errors import DatabaseCorrupt
 from mycel.model import ids
-from mycel.model.records import concept_key, proposition_key, with_ends
+from mycel.model.records import concept_key, link_key, with_ends
 from mycel.store.file.layout import OPEN_END
 from mycel.store.file.rows import fetch_all, fetch_one, json_array
 from mycel.store.log.journal import Kind
@@ -118,7 +118,7 @@ def settle(ledger: Ledger, waiting: Waiting) -> None:
 
 def _settle(ledger: Ledger, link: _Link) -> None:
     subject, object_ = (present_key(ledger, end) for end in (link.subject, link.object))
-    key = proposition_key(subject, _predicate(ledger, link.predicate), object_)
+    key = link_key(subject, _predicate(ledger, link.predicate), object_)
     before = ledger.record_at(link.seq)
     if before is None:
         raise DatabaseCorrupt(f"The journal has no entry {link.seq}.")
@@ -163,7 +163,7 @@ def present_key(ledger: Ledger, number: int) -> bytes:
         return concept_key(ledger.registry.types.name(ledger.connection, type_number), name)
     subject, predicate, object_ = fetch_one(ledger.connection, _LINK_IDENTITY, (number,))
     ends = present_key(ledger, subject), present_key(ledger, object_)
-    return proposition_key(ends[0], _predicate(ledger, predicate), ends[1])
+    return link_key(ends[0], _predicate(ledger, predicate), ends[1])
 
 
 def _predicate(ledger: Ledger, number: int) -> str:

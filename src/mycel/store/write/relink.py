@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 
 from mycel.errors import ConstraintViolation, DuplicateExists, SelfEdgeError
 from mycel.model.elements import Proposition
-from mycel.model.records import Tombstone, proposition_key, record_of_link
+from mycel.model.records import Tombstone, link_key, record_of_link
 from mycel.store.file.layout import OPEN_END
 from mycel.store.log.journal import Kind
 from mycel.store.write.ledger import Ledger
@@ -63,7 +63,7 @@ def relink(ledger: Ledger, link: Proposition, place: Triple, attributes_text: st
     hanging = hanging_on(ledger, (link.number,))
     if not {place.subject, place.object}.isdisjoint((link.number, *hanging)):
         raise ConstraintViolation(f"{link.id} cannot lead to a link about itself.")
-    there = ledger.reader.link(*place, tombstoned=True)
+    there = ledger.reader.link_between(*place, tombstoned=True)
     if there is not None and not there.tombstoned:
         raise DuplicateExists(f"There is already a link {there.id} between these ends.")
     moving = [link.number]
@@ -108,6 +108,6 @@ def _append(ledger: Ledger, link: Proposition, place: Triple, tombstone: Tombsto
     ends = present_key(ledger, place.subject), present_key(ledger, place.object)
     record = record_of_link(link, place.predicate, *ends, tombstone)
     predicate = ledger.registry.predicates.name(ledger.connection, place.predicate)
-    key = proposition_key(ends[0], predicate, ends[1])
+    key = link_key(ends[0], predicate, ends[1])
     before = ledger.record_at(link.seq)
     return ledger.append(Kind.RELINK_EDGE, link.number, before, record, "edges", key)

@@ -12,7 +12,7 @@ from mycel.errors import ConstraintViolation, ImmutableTarget
 from mycel.model.elements import Concept, Proposition
 from mycel.model.limits import REASON_BYTES_MAX
 from mycel.model.names import CONCEPT_TYPE, META_TYPES, check_text, shorten
-from mycel.model.records import Tombstone, concept_key, proposition_key, record_of, record_of_link
+from mycel.model.records import Tombstone, concept_key, link_key, record_of, record_of_link
 from mycel.store.file.rows import fetch_all, fetch_one
 from mycel.store.log.journal import Kind
 from mycel.store.log.topological import all_about
@@ -27,7 +27,7 @@ USERS_SHOWN: Final = 3
 def links_about(ledger: Ledger, number: int) -> list[Proposition]:
     """Every live link that refers to an element, or to such a link, and so on."""
     about = all_about([number], ledger.reader.touching)
-    return [link for n in about if (link := ledger.reader.proposition(n))]
+    return [link for n in about if (link := ledger.reader.link(n))]
 
 
 def retire_links(tx: Writing, links: Sequence[Proposition], reason: str) -> None:
@@ -40,7 +40,7 @@ def retire_links(tx: Writing, links: Sequence[Proposition], reason: str) -> None
     for link, (subject_key, object_key) in zip(links, keys, strict=True):
         tx.guards.check_removal(tx, link)
         record = record_of_link(link, link.type, subject_key, object_key, tombstone)
-        key = proposition_key(subject_key, link.predicate, object_key)
+        key = link_key(subject_key, link.predicate, object_key)
         ledger.entomb(Kind.REMOVE_EDGE, link, record, key, reason)
 
 

@@ -43,7 +43,7 @@ from mycel.store.write.creation import (
     DEFAULT_WEIGHT,
     KeyedTriple,
     create_concept,
-    create_proposition,
+    create_link,
 )
 from mycel.store.write.element_content import expect, merged, with_reserved
 from mycel.store.write.guards import Change, Guards, identity_of
@@ -197,7 +197,7 @@ class Transaction:
 
     @property
     def next_proposition(self) -> int:
-        """The number that the next new proposition gets."""
+        """The number that the next new link gets."""
         return self.ledger.head.next_proposition
 
     @property
@@ -257,7 +257,7 @@ class Transaction:
         """The live edge, or None."""
         reader = self.ledger.reader
         number = reader.predicate_number(predicate)
-        return reader.link(reader.number(src), number, reader.number(dst))
+        return reader.link_between(reader.number(src), number, reader.number(dst))
 
     # Definitions.
 
@@ -364,7 +364,7 @@ class Transaction:
         """`put_concept` for many, at a fraction of the cost. Returns the ids in order."""
         return bulk.put_concepts(self, rows, lambda row: self.put_concept(*row))
 
-    # Propositions.
+    # Links.
 
     @all_or_nothing
     def put_proposition(
@@ -393,17 +393,15 @@ class Transaction:
         if expect_version is not None:
             expect(expect_version, row.version if row else 0, f"the link {predicate!r}")
         if row is None or row.is_tombstone:
-            return create_proposition(
-                self, triple, predicate, attributes, metadata, weight, tombstone=row
-            )
+            return create_link(self, triple, predicate, attributes, metadata, weight, tombstone=row)
         change_content(
             self,
-            self.ledger.reader.proposition(row.number),
+            self.ledger.reader.link(row.number),
             merged(row.attributes, attributes, (), "attributes"),
             merged(row.metadata, metadata, (), "metadata"),
             None if weight is None else canonical_weight(weight),
         )
-        return ids.proposition_id(row.number, predicate)
+        return ids.link_id(row.number, predicate)
 
     @all_or_nothing
     def put_propositions(self, rows: Iterable[PropositionRow]) -> int:
@@ -429,8 +427,8 @@ class Transaction:
         if row is not None and not row.is_tombstone:
             canonical_weight(weight)  # What would be wrong the first time is wrong the second.
             object_text({} if data is None else data, "data")
-            return ids.proposition_id(row.number, predicate)
-        return create_proposition(self, triple, predicate, data, metadata, weight, tombstone=row)
+            return ids.link_id(row.number, predicate)
+        return create_link(self, triple, predicate, data, metadata, weight, tombstone=row)
 
     @all_or_nothing
     def remove_edge(self, src: Ref, predicate: str, dst: Ref, *, reason: str = "") -> bool:
