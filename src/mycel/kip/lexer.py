@@ -116,6 +116,12 @@ class KipTokens(tokens.Tokens):
         self.strings: dict[str, str] = {}
         """Short strings, so that equal ones of a tree are one."""
 
+    def refill(self, at: int) -> None:
+        # What was learned of one part would grow with the text.
+        self.names.clear()
+        self.strings.clear()
+        super().refill(at)
+
 
 def closing_brace(text: str, start: int) -> int:
     """The end of the brace that closes the first one from `start` on, or of the text."""

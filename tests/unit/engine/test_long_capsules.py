@@ -85,6 +85,21 @@ def test_a_long_capsule_does_what_its_tree_does(small_sizes: None, seed: int) ->
     assert sum(isinstance(each, dict) for each in results) > 45
 
 
+def test_names_of_a_long_capsule_are_forgotten_with_their_blocks(small_sizes: None) -> None:
+    block = 'CONCEPT ?c{0} {{ {{type: "T", name: "n{0}"}} }}'
+    text = "UPSERT { " + " ".join(map(block.format, range(3000))) + " }"
+    command = long_capsule.read_capsule(text)
+    assert isinstance(command, ast.Capsule)
+    tracemalloc.start()
+    try:
+        count = sum(1 for statement in command.upserts for _ in statement.blocks)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert count == 3000
+    assert peak < len(text), (peak, len(text))
+
+
 def test_a_long_capsule_is_never_a_tree_as_a_whole(
     tmp_path: Path, small_sizes: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
