@@ -139,15 +139,6 @@ class OpenWorkspaces(Generic[Opened]):
                     del self._entries[key]
                     self._discarded.append(entry)
 
-    def close_unused(self, key: Hashable) -> None:
-        """Close what has a key, unless somebody uses it."""
-        with self._changed:
-            entry = self._entries.get(key)
-            if entry is None or entry.users or entry.value is None:
-                return
-            del self._entries[key]
-        entry.value.close()
-
     def _make_room(self) -> Opened | None:
         """Take out the least recently used one, for the caller to close, if too many are open."""
         if len(self._entries) < self._open_max:

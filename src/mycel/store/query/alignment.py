@@ -183,11 +183,6 @@ class Alignment:
         )
         return {*map(self.number, known), *filter(self.is_old, known)}
 
-    def number_at_first(self, number: int) -> int | None:
-        """The number here of an element there that both had at first, or that a merge knows."""
-        known = self.number_here(number)
-        return number if known is None and self.is_old(number) else known
-
     def part(self, numbers: Iterable[int]) -> set[int]:
         """Keep elements here apart from what they are in the other copy, if they are there.
 
