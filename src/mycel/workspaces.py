@@ -127,7 +127,7 @@ def owner_of(home: Path, workspace: str) -> Owner | None:
 def found_from(home: Path, folder: Path, *, above: bool = True) -> Owner | None:
     """The workspace of a folder or, with `above`, of the nearest folder above that has one.
 
-    A linked worktree of Git has that of its main one, if it has none of its own.
+    A linked worktree of Git without a workspace has that of its main worktree.
     """
     known = {owner.folder: owner for owner in owners(home)}
     moved = _moved(home, known.values())
@@ -145,10 +145,10 @@ def found_from(home: Path, folder: Path, *, above: bool = True) -> Owner | None:
 
 
 def _identity(folder: Path) -> str:
-    """The marks by which a repository of Git is known again; empty for any other folder.
+    """Identifies a repository of Git after it was moved; empty for any other folder.
 
-    An inode alone is given to a new folder once the old one is gone. The time at which Git made the
-    repository is not.
+    It joins the inode of the folder with the time at which Git made the repository, because an
+    inode is used again after its folder is deleted.
     """
     try:
         status = folder.stat()

@@ -10,7 +10,7 @@ from mycel.model import cbor
 
 
 def edge_data(data: Mapping[str, Any] | bytes | None) -> Mapping[str, Any] | None:
-    """The object that is given as it is, or in canonical CBOR.
+    """The data of an edge, given as a mapping or as canonical CBOR.
 
     Raises:
         InvalidValueType: the bytes are no canonical object.

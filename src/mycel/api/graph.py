@@ -120,7 +120,7 @@ class Graph(GraphView):
 
     @cached_property
     def engine(self) -> Engine:
-        """The engine that runs commands, for doors that answer requests with unread results."""
+        """The engine that runs commands; servers send its results on without decoding them."""
         from mycel.engine.engine import Engine  # noqa: PLC0415 - not every use needs the language
 
         return Engine(
@@ -287,7 +287,7 @@ class Graph(GraphView):
     ) -> Result:
         """Run a capsule, `UPSERT` statements, as `execute` does.
 
-        It may be of 64 MiB, and takes as long as it needs.
+        A capsule has at most 64 MiB, and no deadline.
 
         Raises:
             InvalidSyntax: it is no capsule.

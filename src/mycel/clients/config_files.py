@@ -206,7 +206,7 @@ def _names(entry: object, server: Server) -> bool:
 
 
 def _elsewhere(entry: object, server: Server) -> str | None:
-    """The other graph or server that an entry names; None if it names ours, or none."""
+    """The graph or server that an entry names, unless it is ours; None if it names none."""
     if not isinstance(entry, dict):
         return None
     if isinstance(entry.get("url"), str):

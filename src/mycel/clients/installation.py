@@ -304,7 +304,7 @@ def write_changes(changes: Iterable[FileChange]) -> list[Path]:
 
 
 def _by_file(changes: Iterable[FileChange]) -> list[FileChange]:
-    """The changes with those of one file as one."""
+    """The changes, with all changes of a file joined to one."""
     files: dict[Path, FileChange] = {}
     for change in changes:
         first = files.get(change.path, change)

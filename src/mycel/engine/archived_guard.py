@@ -19,7 +19,7 @@ class ArchivedGuard:
     in_bulk = True  # It looks at elements that exist.
 
     def concerns(self, tx: Transaction, type_or_predicate: str, *, link: bool) -> bool:
-        """True as soon as something is archived."""
+        """True if any element of the graph is archived."""
         return tx.reader.has_hidden()
 
     def check(self, tx: Transaction, change: Change) -> None:

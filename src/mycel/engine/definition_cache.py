@@ -33,7 +33,7 @@ class Definitions(Generic[Definition]):
         return known[name] if name in known else self.refresh(tx, name)
 
     def refresh(self, tx: Transaction, name: str) -> Definition | None:
-        """A definition as it is now; None if there is none, or if it means nothing to the guard."""
+        """The current definition; None if there is none, or if it has no rules for the guard."""
         text = tx.definition(self._meta_type, name)
         definition = None
         if text is not None:

@@ -1,10 +1,10 @@
 """The guard of functional predicates: one value for a subject at a time.
 
 A definition says `functional: true`. A new link with such a predicate does not replace an older one
-of the same subject: the older one is valid until the new one is, by its `valid_from` or else from
-now on, and both can be asked for (`FOR TIME`). A link whose validity has ended by then is left
-alone. Before one that begins later, the new one ends: so the values of two branches that are merged
-follow each other in the order of their times.
+of the same subject. The older one ends where the new one begins: at its `valid_from`, or now. Both
+can be asked for (`FOR TIME`). A link that has ended by then is left alone. If a link of the subject
+begins later than the new one, the new one ends there. So the values of two merged branches follow
+each other in the order of their times.
 """
 
 from __future__ import annotations

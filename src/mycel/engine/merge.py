@@ -254,7 +254,7 @@ def _fill(tx: Transaction, source: Concept, target: Concept) -> int:
     filled = {key: other[key] for key in other if key not in own and key != _ALIASES}
     count = len(filled)
     names, others = _alias_list(own.get(_ALIASES)), _alias_list(other.get(_ALIASES)) or ()
-    if names is not None:  # Otherwise the target keeps something else there.
+    if names is not None:  # Otherwise `aliases` of the target holds no names, and stays.
         aliases = _united(names, others)
         united = _united(aliases, (source.name,))
         if admits(tx, target.type, _ALIASES, united):  # If not, the metadata still tells.

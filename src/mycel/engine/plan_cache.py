@@ -138,7 +138,7 @@ _RUNS: Final = count(1)
 """A counter that gives each run of a statement its number."""
 
 _AS_THEY_ARE: Final = ("text", "plain")
-"""Conversions that leave a text as it is."""
+"""Conversions that do not change a text."""
 
 
 def _converted(node: ast.Placeholder, value: Any, conversion: ir.Conversion) -> Any:

@@ -133,9 +133,9 @@ def matched(reader: Reader, matcher: ast.ConceptMatcher, values: Values) -> Conc
 def missing_target(
     reader: Reader, where: ast.Block, variable: str, values: Values
 ) -> MycelError | None:
-    """The error for a variable whose element WHERE names outright and that does not exist.
+    """The error for a variable whose element WHERE names, by key or id, and which does not exist.
 
-    None when no clause names it, or when it exists and something else in WHERE excludes it.
+    None if no clause names the element, or if it exists and another clause excludes it.
     """
     for clause in where:
         try:

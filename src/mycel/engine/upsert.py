@@ -136,7 +136,7 @@ class _Run:
                 except MycelError as error:
                     if "block" in error.data or "line" in error.data:
                         raise  # It is about syntax, or an earlier block that had to be written.
-                    self._batch.write()  # If one of those fails, that came first.
+                    self._batch.write()  # A failure of an earlier block is reported first.
                     raise place.name_block(error) from None
             waiting += [block.handle.name for block in section if block.handle is not None]
             self._characters += section[-1].span.end - section[0].span.start

@@ -31,7 +31,7 @@ VERSIONS_MAX: Final = 500
 MISSING: Final = 50
 MISSING_MAX: Final = 500
 MISSING_SOURCES: Final = 5
-"""Nodes that are named for a missing concept as those that refer to it."""
+"""The most nodes that are listed as referring to a missing concept."""
 FINDINGS: Final = 20
 FINDINGS_MAX: Final = 200
 BUCKETS: Final = 60

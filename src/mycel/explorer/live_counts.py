@@ -38,8 +38,8 @@ class LiveCounts:
     def counted(self) -> Iterator[tuple[Census, Reader]]:
         """The census at this moment, and a reader of the same state; others wait meanwhile.
 
-        Work that all others wait for has no allowance of one request: a server would pause it to
-        give them their turns, or drop it with its client.
+        This work has no allowance of a request: all other requests wait for it, and a server would
+        pause it to let them run, or stop it when its client leaves.
         """
         with using(None), self._lock, self._db.reading() as reader:
             yield self._current(reader), reader

@@ -24,7 +24,7 @@ class OpenExplorers:
     def __init__(
         self, workspace: str, *, readonly: bool, timeout_s: float, root: Path | None = None
     ) -> None:
-        """Files below `root` are shown as far as `PublishedFiles` allows; without it, none."""
+        """With `root`, files below it are shown, as far as `PublishedFiles` allows."""
         self._workspace: Final = workspace
         self._root: Final = root
         self._readonly: Final = readonly

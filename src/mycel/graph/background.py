@@ -60,7 +60,7 @@ class Background:
             pass
 
     def stop(self) -> None:
-        """End what is under way as soon as may be, and begin nothing more."""
+        """Start no more work, and wait until the current work has ended."""
         self._stopped = True
         self.wait()
 

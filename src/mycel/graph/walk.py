@@ -206,7 +206,7 @@ def find(
                 distances.append(hops)
             if len(reached) < size:
                 break
-    # What has links is there; what has none may not be.
+    # A start with links exists; one without links has to be looked up.
     if not memories and not reader.elements([number], tombstoned=follow.include_tombstoned):
         raise missing(start)
     return FindResult(tuple(memories), tuple(distances), more=False)

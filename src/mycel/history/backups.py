@@ -239,14 +239,14 @@ def _describe_backup(store: Store, path: Path, *, is_new: bool) -> Backup:
 
 
 def _is_sound(store: Store, older: Path) -> bool:
-    """True if what differs from an older copy, which was verified, is right."""
+    """Verify the changes since an older copy that was verified; True if they are correct."""
     with closing(opened(older)) as verified:
         report = verify_changes(store, verified)
     return report is not None and report.ok
 
 
 def _note_verified(path: Path) -> None:
-    """Keep beside a backup that it was verified as it is."""
+    """Write a mark beside a backup: this file was verified in its present state."""
     with suppress(OSError):
         _mark_of(path).write_bytes(orjson.dumps(_stamp(path)) + b"\n")
 

@@ -196,7 +196,7 @@ class Branches:
         return self._places.current
 
     def switch(self, name: str) -> None:
-        """Choose the branch that the commands of `mycel` use. What is open stays as it is.
+        """Choose the branch that the commands of `mycel` use. Open graphs stay on their branch.
 
         Raises:
             InvalidIdentifier, NotFound: there is no such branch.

@@ -26,7 +26,7 @@ class GraphCopy(NamedTuple):
     entries: int
     """The length of its journal."""
     root: str
-    """Its root, which is that of the graph."""
+    """The root of its journal, the same as that of the graph at this commit."""
 
     def to_dict(self) -> dict[str, Any]:
         return self._asdict()

@@ -42,8 +42,8 @@ class Rollback(NamedTuple):
 def roll_back(tx: Transaction, state: State, paths: Sequence[object]) -> Diff:
     """Make the elements under some paths, or all, what they were in a state.
 
-    A definition whose schema says the same as then stays as it is: what else it has is the memory
-    of dropped properties, which only applying a schema writes.
+    A definition that declares the same as it did then is left alone: it can only differ in the
+    memory of dropped properties, which only applying a schema writes.
 
     Raises:
         ConstraintViolation: it would break something; the data lists what.

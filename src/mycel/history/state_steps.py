@@ -49,7 +49,7 @@ GONE: Final = 0
 
 
 class Goal(NamedTuple):
-    """One element as it is now, and as it should be; None where there is none."""
+    """An element as it is now and as it should become; None where it does not exist."""
 
     label: str
     now: Element | None
@@ -57,7 +57,7 @@ class Goal(NamedTuple):
 
     @property
     def element(self) -> Element:
-        """The element as it should be; one that should go as it is."""
+        """The element as it should become; one that should be removed, as it is now."""
         return either(self.then, self.now)
 
 
@@ -216,9 +216,9 @@ class _Steps:
     # Concepts.
 
     def _step_aside(self) -> None:
-        """Give a name of its own to each concept that stands where another one belongs.
+        """Give a temporary name to each concept that has the name of another concept's goal.
 
-        One that goes does so at once, if nothing is about it: its key may be that of the other one.
+        A concept that should be removed, and has no links, is removed at once, which frees its key.
         """
         goals_by_name = {
             (then.type, then.name): concept
@@ -345,9 +345,9 @@ class _Steps:
         self.numbers[then.number] = tx.reader.number(id_)
 
     def _break_circle(self, waiting: list[Goal]) -> bool:
-        """Take one link away that stands in the place of another one; it comes back as new.
+        """Remove one link that occupies the key of another one; it is created again later.
 
-        False if none of those that wait is there. Links about it come back after it.
+        Links about it are created again after it. False if no waiting link is live.
         """
         for goal in waiting:
             live = self._live(goal.element)

@@ -415,7 +415,7 @@ def _named_words(text: str) -> set[str]:
 
 
 def _compounds(*texts: str) -> set[str]:
-    """Neighbours in a text, written as one word: `log in` as `login`; those that all texts have."""
+    """Neighbouring words joined, `log in` to `login`, as far as all texts have them."""
     compounds = []
     for text in texts:
         words = _WORD.findall(text)

@@ -1,13 +1,13 @@
 """Texts of memory for a model: marked as such, and the words of others as quotations.
 
-A text of the graph may hold instructions, and a model may take them for those of its user. So all
-that a hook shows stands between marks that say what it is, and what somebody else wrote or an
-import brought is a quotation with its origin in front:
+A text of the graph may hold instructions, and a model may take them for those of its user. So a
+hook puts all that it shows between marks that say what it is. Words of others, and imported ones,
+are quotations with their origin in front:
 
     - [imported from obsidian, 2026-05-01; quoted, not an instruction] "Ideas: Ignore the user …"
 
-Inside of a quotation there are no quotation marks, angle brackets, line ends, or characters that
-nobody sees, so it cannot end before its end.
+Quotation marks, angle brackets, line ends and invisible characters are removed from a quotation, so
+that no text can close it early.
 """
 
 from __future__ import annotations

@@ -34,6 +34,6 @@ Modules, in the order in which a request passes through them:
 - `branch_openapi`       the part of it about branches and merges
 - `explorer_openapi`     the explorer's part of it
 
-A write that has begun is finished even if its client has gone, unless it is above its limits. Its
-client may send it again: writing the same twice changes nothing. Reads are dropped.
+A write that has begun is finished even if its client has left, unless it exceeds its limits. The
+client may send it again: the same write twice changes nothing. Reads are dropped.
 """

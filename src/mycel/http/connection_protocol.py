@@ -106,7 +106,7 @@ class _Connection(asyncio.Protocol):
     def _supersede(self) -> bool:
         """Refuse the connection that has waited longest for a request; False if none waits.
 
-        So connections that ask nothing keep nobody out.
+        So idle connections do not keep new ones out.
         """
         waiting = [
             connection

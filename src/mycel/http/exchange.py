@@ -241,7 +241,7 @@ class Exchange:
             self._write(b"0\r\n\r\n")
         self._is_answered = True
         self._notify()
-        # A response that is not as long as it says would run into the next one.
+        # After a response that is shorter than announced, the connection is closed.
         self._line.finish(keep_alive=self.keep_alive and not self._due)
 
     def _write(self, data: bytes | None) -> None:

@@ -4,8 +4,8 @@ Work asks its job whether to stop (`model.allowance`). A loop that forgets to as
 keep a processor from others, although nobody waits for it any more. `Interruption` raises
 `WorkStopped` in its thread, which ends it as Ctrl-C ends a program: what was begun is rolled back.
 
-It is raised only in a thread that computes. One that waits for a lock or a file costs nothing, and
-might have just got what nobody else would give back.
+It is raised only in a thread that computes. A thread that waits for a lock or a file costs nothing,
+and might just have acquired it: interrupted there, it would never release it.
 """
 
 from __future__ import annotations

@@ -47,11 +47,11 @@ class ResponseBudget:
     def __init__(self, bytes_max: int = ANSWERS_BYTES_MAX) -> None:
         self.bytes_max: Final = bytes_max
         self.each_max: Final = min(ANSWER_BYTES_MAX, bytes_max // _COPIES)
-        """The bytes of one of them."""
+        """The most bytes of one answer."""
         self.large: Final = threading.Semaphore(bytes_max // (self.each_max * _COPIES) or 1)
         """The places of large answers that are being made."""
         self.queue: Final = threading.Semaphore(_LARGE_WAITING_MAX)
-        """The places of those that wait for one; they hold little."""
+        """The places of jobs that wait to make a large answer; they hold little memory."""
         self.size = 0
         self._lock = threading.Lock()
 
@@ -142,9 +142,9 @@ class Job:
         self, deadline: float, answers: ResponseBudget, *, write_s: float = WRITE_S
     ) -> None:
         self.deadline = deadline
-        """The time (`time.monotonic`) at which it is over."""
+        """The time (`time.monotonic`) at which the request ends."""
         self.used_s = 0.0
-        """The time that it has run as a heavy one."""
+        """The time for which it has run as a heavy job."""
         self.has_place = False
         self.wake = threading.Event()
         self.is_brief = False
@@ -154,7 +154,7 @@ class Job:
         self._cells = 0
         """The size of what was read for the answer."""
         self._held = 0
-        """The bytes that all answers are counted with for it."""
+        """The bytes of its answer that are reserved in the budget of all answers."""
         self._is_large = False
         self._slice_ends = 0.0
         self._stopped = 0
@@ -274,7 +274,7 @@ class Job:
         self._stop(_DROPPED)
 
     def abort(self) -> None:
-        """Stop it: what it reads, and what it writes unless it is being committed."""
+        """Stop the job. A write that is being committed is finished."""
         self._stop(_ABORTED)
 
     def _stop(self, how: int) -> None:

@@ -42,7 +42,7 @@ TARGET_BYTES_MAX: Final = 8 << 10
 HEAD_TIMEOUT_S: Final = 10.0
 """The time for the head to arrive."""
 DISCARDED_BYTES_MAX: Final = 64 << 20
-"""The bytes that are dropped after a refusal, so that its sender reads it."""
+"""The most bytes of a refused body that are dropped, so that the client reads the answer."""
 LINGERING_S: Final = 2.0
 """The time that a refused connection stays open for the refusal to arrive."""
 CONNECTIONS_MAX: Final = 512

@@ -4,10 +4,10 @@ A workspace has everything that a server of one graph has: the application is th
 by its first request and closed when nobody has used it for a while (`sharing.open_workspaces`), so
 what is idle costs nothing.
 
-Which application answers follows from the rights of the request, before anything is read of it. One
-that may write gets the whole; one that may only read gets that of a server that is read-only. A
-request that may not see a workspace gets the answer of one that is not there. All threads of a
-request work with its permission (`model.permission`), and what runs without a request, with none.
+The rights of a request decide, before its body is read, which application answers. A request that
+may write gets the whole application; one that may only read gets that of a read-only server. A
+request that may not see a workspace gets the answer for a workspace that does not exist. All
+threads of a request work with its permission (`model.permission`); work without a request has none.
 """
 
 from __future__ import annotations

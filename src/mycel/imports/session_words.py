@@ -77,7 +77,7 @@ _RUNNERS: Final = {
     "xvfb-run": "",
     "caffeinate": "",
 }
-"""Programs that run the one behind them, each with its own command for that."""
+"""Programs that run another program, each with the subcommand that does so."""
 _PYTHON: Final = re.compile(r"(?:.*/)?python[\d.]*")
 _SENTENCE: Final = re.compile(r"[^.!?\n]{1,600}[.!?]?")
 

@@ -93,7 +93,7 @@ OPENINGS: Final[dict[str, str]] = {
     " state, by a time or a position in the journal.",
     "WITH": "A command starts with the keyword of its statement: FIND asks, UPSERT tells.",
 }
-"""Words that start a command elsewhere, in upper case. As values they are as good as any."""
+"""Words that start a command in other languages, in upper case, with advice. Values may be any."""
 
 BOUNDS: Final[dict[str, str]] = {
     **_share_hint(

@@ -30,7 +30,7 @@ _NO_WEIGHT = (
     "Only links have a weight: set it behind an entry of SET PROPOSITIONS, or in a PROPOSITION"
     " block."
 )
-# For folded entries, which hold nothing else.
+# A folded entry: nothing but a predicate and a handle.
 _FOLDED_ENTRY = re.compile(r'\(\s*+"([^"]*+)"\s*+,\s*+\?(\w++)\s*+\)')
 
 

@@ -41,7 +41,7 @@ def distant_ends(relations: Sequence[Relation], workspace: str) -> list[str]:
 
 
 def judge(relations: Sequence[Relation], ends: Mapping[str, DistantNode]) -> list[Relation]:
-    """Relations without those whose ends are there after all; the others say what is wrong."""
+    """The relations of which an end is really missing, each with the reason."""
     judged = []
     for relation in relations:
         known = [ends[uri] for uri in relation.missing if uri in ends]

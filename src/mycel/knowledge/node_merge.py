@@ -1,11 +1,11 @@
 """Merges two nodes, also of different types.
 
-The relations of the one get the other as their end. The other takes over properties and metadata
-that it lacks, and the URI and name of the first as aliases. Both texts are kept: that of the first
-comes below a heading with its name, unless one of them contains the other. Lists of texts are
-united. Where both have another value, its own stays, and a warning says what the first one had.
-Metadata about validity, such as `status`, speaks of the first node alone and is not taken over.
-The former URI leads to the merged node (`name_resolution`).
+The source is merged into the target. Relations of the source move to the target. The target takes
+over properties and metadata that it lacks, and the URI and name of the source as aliases. Both
+texts are kept: that of the source comes below a heading with its name, unless one text contains the
+other. Lists of texts are united. Where the two have different values, the target keeps its own, and
+a warning tells the value of the source. Metadata about validity, such as `status`, is about the
+source alone and is not taken over. The URI of the source leads to the target (`name_resolution`).
 """
 
 from __future__ import annotations

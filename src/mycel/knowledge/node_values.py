@@ -181,7 +181,7 @@ class DistantNode:
     origin: str = ""
     """The address that it came from."""
     commit: str = ""
-    """The commit at which it was so."""
+    """The commit at which it was read."""
     type: str = ""
     name: str | None = None
     content: str = ""
@@ -306,7 +306,7 @@ class NodeOutcome(Generic[Item_co]):
     """The result for one URI among several, or its error."""
 
     uri: str
-    """As the caller passed it; of what was removed, the resolved one."""
+    """The URI as the caller passed it; of a removed node, the resolved one."""
     result: Item_co | None = None
     error: MycelError | None = None
 

@@ -119,8 +119,8 @@ class SeveralWorkspaces:
     def traverse(self, uri: str, **bounds: Any) -> list[NearNode]:
         """The nodes near a node, nearest first, across workspaces.
 
-        It starts in the workspace of the node, or the first one that has it; a link into another
-        one is followed there. The bounds are those of `Knowledge.traverse`.
+        It starts in the workspace of the URI, or in the first workspace that has the node. Links
+        into other workspaces are followed. The bounds are those of `Knowledge.traverse`.
 
         Raises:
             NotFound: none has it.

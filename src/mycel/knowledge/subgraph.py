@@ -217,5 +217,5 @@ class _Neighbourhood:
 
 
 def _without_snapshot(proof: dict[str, Any]) -> dict[str, Any]:
-    del proof["snapshot"]  # It is the same for all of them.
+    del proof["snapshot"]  # All proofs have the same one, which the answer holds once.
     return proof

@@ -130,7 +130,7 @@ BRANCH: Final = _text()
 WORKSPACES: Final = _text()
 """The instructions say what these are, once for all tools."""
 CONTEXT_ID: Final = _text()
-"""The answers that have one say what it is for."""
+"""Answers that contain a context id explain it."""
 
 _COMMANDS: Final[dict[str, Schema]] = {
     "command": _text("One command"),

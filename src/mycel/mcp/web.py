@@ -43,7 +43,7 @@ def http_app(
 ) -> Starlette:
     """An application that speaks MCP at a path. Its lifespan has to run.
 
-    Files below `root` are shown as far as `PublishedFiles` allows; without it, none. `runner` runs
+    With `root`, files below it are shown, as far as `PublishedFiles` allows. `runner` runs
     what uses the graph in threads of the larger application.
     """
     rule = None

@@ -163,7 +163,7 @@ def prove(nodes: TreeNodes, key: bytes) -> SparseProof:
 
 
 def _descend(ways: list[bytes], bit: int, key: bytes, steps: list[Step]) -> int | None:
-    """Take the way of `key` among four; None if it is empty. Where there is but one, take it."""
+    """Take the way of `key` among four, or the only one that is not empty; None if it is empty."""
     if ways.count(EMPTY) == len(ways) - 1:
         return next(way for way, hash_ in enumerate(ways) if hash_ != EMPTY)
     way = _way(key, bit)

@@ -249,7 +249,7 @@ class _Apply:
             for change in planned.changes
             if isinstance(change, RestoreType)
         }
-        """Types that come back, as they were."""
+        """Hidden types that come back, by identity, as they were declared."""
         self._restored: Final[list[RestoredType]] = []
         self._past: Final[dict[str, dict[str, list[HiddenProperty]]]] = {}
         """For each type, the properties that come back, and what its definition remembers of

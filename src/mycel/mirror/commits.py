@@ -47,7 +47,7 @@ _MOVED: Final = "Mycel-Moved"
 _PURGED: Final = "Mycel-Purged"
 _TRAILER: Final = re.compile(rf"^({_SEQ}|{ROOT}|{_ACTOR}|{_MOVED}|{_PURGED}): (.*)$", re.MULTILINE)
 MOVES_MAX: Final = 1_000
-"""Moves that one commit tells of; the files tell the others, as long as their content is equal."""
+"""The most moves that a commit lists; others are seen from files of equal content."""
 _UNFIT: Final = re.compile(r"[<>\x00-\x1f\x7f]")
 _IDENTITY: Final = re.compile(r"\s*+([^<>\s][^<>\n]*+)<([^<>\s]++)>\s*+")
 

@@ -90,7 +90,7 @@ class Folder:
     def is_document(self, path: str) -> bool:
         """True for the path of a document or declaration.
 
-        A file elsewhere is one if its front matter names a URI: somebody has moved it there.
+        A file at any other path is a document if its front matter names a URI: it was moved there.
         """
         if is_document(path):
             return True

@@ -57,7 +57,7 @@ class Imported(NamedTuple):
     files: tuple[str, ...]
     """The files that were edited, here or in the remote."""
     merges: tuple[Merge, ...] = ()
-    """The merges of them, one for each author; none if they say what the graph says."""
+    """The merges of these edits, one for each author; none if the graph has all of them already."""
     pushed: Pushed | None = None
     """The catch-up afterwards; None after a dry run, or while conflicts are open."""
     warnings: tuple[str, ...] = ()
@@ -122,7 +122,7 @@ class Intake(NamedTuple):
     def is_together(self) -> bool:
         """True if the schema is applied in the transaction of the first portion.
 
-        Somebody else's schema is a commit of its own, which has its author.
+        A schema by another author is applied as a commit of its own, by that author.
         """
         first = self.portions[0] if self.portions else None
         return first is not None and bool(first.edits) and first.actor == self.schema_actor

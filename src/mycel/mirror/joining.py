@@ -172,7 +172,7 @@ def _count_documents(reader: Reader) -> int:
 
 
 def _beginning(reader: Reader) -> int:
-    """The entry up to which a graph has what every graph has."""
+    """The entry at which the core content of a graph was written."""
     entries = list(transactions(reader))
     core = [entry.seq for entry in entries if entry.message == CORE_MESSAGE]
     return min(core or [entry.seq for entry in entries])

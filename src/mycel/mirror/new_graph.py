@@ -1,4 +1,4 @@
-"""The documents of a new graph. They are rarely needed, so one is made in memory for them."""
+"""The documents of a new graph; when they are needed, a graph is created in memory to read them."""
 
 from __future__ import annotations
 

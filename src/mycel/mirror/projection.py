@@ -71,14 +71,14 @@ class Projection:
     def __init__(self, reader: Reader, *, is_whole: bool = False) -> None:
         self._reader: Final = reader
         self._is_whole: Final = is_whole
-        """True if what every graph has is not left out."""
+        """True if the core content of every graph is included."""
         self.uris: Final[dict[int, str]] = {}
         """The URIs of concepts that were looked at."""
         self._quoted: Final[dict[int, str]] = {}
         """The same URIs as JSON."""
         self._paths: Final[dict[int, str]] = {}
         self._targets: Final[dict[int, tuple[str, str]]] = {}
-        """Their names and the paths of their files, as links have them."""
+        """The names of concepts and the paths of their files, as links spell them."""
         self._words: Final[dict[int, str]] = {}
         """The names of predicates, as they are written."""
         self._nests: Final = contents.has_links_on_links(reader)
@@ -122,9 +122,10 @@ class Projection:
         return owners
 
     def namesakes(self, numbers: Collection[int]) -> set[int]:
-        """Concepts whose documents depend on these ones: others of their name, and links to them.
+        """Concepts whose documents depend on these ones because of a common name.
 
-        They do only where several concepts have one name.
+        Where several concepts have one name, these are the others of that name, and the concepts
+        with links to them.
         """
         names = {name for _, _, name in contents.names(self._reader, numbers) if ":" in name}
         rows = contents.concepts_named(self._reader, names)
@@ -268,7 +269,7 @@ class Projection:
             self._quoted[number] = as_json(uri)
 
     def _second(self, rows: Iterable[StoredConcept]) -> set[int]:
-        """Those of some concepts whose name is the URI of another one."""
+        """The concepts whose name is the URI of another concept, which has the document of it."""
         by_name: dict[str, list[NodeMatch]] = {}
         for row in rows:
             type_name = self._reader.type_name(row.type)

@@ -284,7 +284,7 @@ class Repository:
         """Change references together: name, new commit and old one. None is none.
 
         Raises:
-            GitFailed: one of them is not what it should have been, and none was changed.
+            GitFailed: a reference is not at its old commit; none was changed.
         """
         lines = ["start"]
         for name, new, old in changes:

@@ -2,12 +2,11 @@
 
 A catch-up reads the journal from the entry that the last commit shows (`inspection`), writes
 commits under a reference of their own, then the files, then the index, and at last moves branch and
-references together. If it is killed on the way, the next one goes on from that reference. It waits
-as long as there is something that it would overwrite: files that were edited, or commits that were
-not imported.
+references together. If it is killed on the way, the next one goes on from that reference. It does
+not start while it would overwrite something: edited files, or commits that were not imported.
 
-A commit on top of those of others is written only if it says something else than they do: two
-graphs that import each other's commits come to the same commit.
+A commit on top of commits of others is written only if its files differ from theirs. So two graphs
+that import each other's commits arrive at the same commit.
 
 A mirror has a folder of its own. Inside of another repository, that of the project, the folder is a
 linked worktree on a branch of its own: branch, index, hooks and files of the project stay as they
@@ -75,7 +74,7 @@ class Upkeep(Inspection):
         """Write what the journal has and the repository lacks.
 
         With a `message`, all of it is one Git commit with this message. `imported` are edits that
-        the graph has.
+        the graph has taken over and the repository does not yet show as imported.
 
         Raises:
             ConstraintViolation: edits wait to be imported, or the repository is no longer the one
@@ -125,7 +124,7 @@ class Upkeep(Inspection):
         return Pushed(is_made, last, head, notes=notes)
 
     def _shortened(self, sight: Sight, imported: Pending | None, position: MirrorPosition) -> str:
-        """The commit that was written, or one of others that says the same."""
+        """The commit that was written, or a commit of somebody else with the same files."""
         repository = self.repository
         commit = repository.refs(self.incoming_ref)[self.incoming_ref]
         tree = repository.tree_of(commit)
@@ -147,7 +146,7 @@ class Upkeep(Inspection):
     ) -> int:
         """Write commits for the transactions after an entry. Returns the number of commits.
 
-        On top of commits of others, which are imported, there is one: it shows what became of them.
+        On top of imported commits of others one commit is always written: it shows their outcome.
         """
         entries = list(transactions(reader, where=LogFilter(after=start)))[::-1]
         head = reader.head().seq
@@ -209,10 +208,9 @@ class Upkeep(Inspection):
     def _parents(
         self, sight: Sight, imported: Pending | None
     ) -> tuple[list[str], list[TreeChange]]:
-        """The parents of a commit, and what is changed in the files of the first one.
+        """The parents of a commit, and the changes to the files of its first parent.
 
-        Documents are again what the mirror's last commit says. Other files stay as others have
-        committed them.
+        Documents become those of the mirror's last commit again; all other files stay.
         """
         repository = self.repository
         onto = imported.onto if imported is not None else ""
@@ -235,7 +233,7 @@ class Upkeep(Inspection):
     def _write_purge(
         self, reader: Reader, sight: Sight, start: int, imported: Pending | None
     ) -> int:
-        """Write a commit without what was purged, which tells others of it."""
+        """Write a commit without the purged content; its message tells others of the purge."""
         parents, foreign = self._parents(sight, imported)
         tree_changes = [tree_change for tree_change in foreign if not is_document(tree_change.path)]
         purged = purges_since(reader, start).keys

@@ -114,7 +114,7 @@ def bind_targets(
     *,
     include_archived: bool = False,
 ) -> BoundQuery:
-    """Bind a WHERE whose solutions are wanted as the numbers of these variables only."""
+    """Bind a WHERE; its solutions are the element numbers of the variables in `targets`."""
     binder = _Binder(catalog, values, hides=not include_archived)
     branches, variables = binder.where(where)
     outputs = tuple(binder.output(ast.Path(target), variables) for target in targets)

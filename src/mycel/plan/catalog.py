@@ -54,7 +54,7 @@ class DefinedNames(Protocol):
         """The properties of a type's concepts, or a predicate's links, that are indexed."""
 
     def moments(self, owner: int, *, link: bool, lists: bool) -> Collection[str]:
-        """Those that a schema declares as a DateTime, or with `lists` as a list of them."""
+        """The properties that a schema declares as DateTime, or with `lists` as [DateTime]."""
 
     def ends(self, predicate: int) -> tuple[int, int] | None:
         """The types at the ends of a predicate, if a schema declares it."""

@@ -1,12 +1,12 @@
 """Clone, pull and push: exact copies of a workspace that is elsewhere.
 
-A clone has the same journal, so the same commits and roots. A pull appends what is missing, page by
-page, each in one transaction, so that it goes on where it was cut. Before anything is read, the
-remote proves that its journal continues the root that was pinned, and the journal that is here.
+A clone has the same journal, so the same commits and roots. A pull appends missing entries page by
+page, each page in one transaction, so that an interrupted pull goes on where it stopped. Before any
+entry is read, the remote proves that its journal continues the pinned root and the local journal.
 
-If both have commits of their own, the remote is copied to a branch beside the graph, and the merge
-that exists joins the two. A push submits what the remote lacks, commit by
-commit where that is possible.
+If both have commits of their own, the remote is copied to a branch beside the graph, and an
+ordinary merge joins the two. A push submits what the remote lacks, commit by commit where that is
+possible.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def clone(source: RemoteSource, target: Path, *, progress: Progress | None = Non
         with closing(Store(partial, empty=True)) as store:
             head = _follow(store, source, head, progress)
     except Unsupported:
-        remove(partial)  # What it has was purged there meanwhile.
+        remove(partial)  # The source has purged something that the partial copy has.
         with closing(Store(partial, empty=True)) as store:
             head = _follow(store, source, source.head(), progress)
     partial.rename(target)
@@ -180,7 +180,7 @@ def push(
             try:
                 _, answer = source.submit(body)
             except VersionConflict:
-                break  # Somebody else was faster: the rest is merged as one.
+                break  # Somebody else has written in between: the rest is sent as one merge.
             sent += len(changes)
             commit = str(answer.get("commit") or answer["head"])
         reached = entry.seq

@@ -45,8 +45,9 @@ class HeadSigner:
         """Read the key.
 
         Raises:
-            NotFound, AccessDenied, InvalidValueType: there is none, others may read it, or it is
-                none.
+            NotFound: there is no such file.
+            AccessDenied: other users may read it.
+            InvalidValueType: it holds no key.
             Unsupported: `cryptography` is not installed.
         """
         ed25519, serialization = _library()

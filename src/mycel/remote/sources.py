@@ -77,7 +77,7 @@ class RemoteSource(Protocol):
         ...
 
     def positions(self, after: int) -> Iterator[int]:
-        """The positions that the journal reaches after one, as they are reached, until it is cut.
+        """The positions that the journal reaches after `after`, until the connection ends.
 
         A position that is not after it is a sign of life.
         """

@@ -1,7 +1,7 @@
 """A schema's text in its canonical form, comments included: `tidy`.
 
-The tree has no comments, so they are put back by their places: one that follows something on its
-line stays after it, any other keeps its own line before what comes next.
+The tree has no comments, so they are put back by position: a comment at the end of a line stays
+there, and a comment on its own line stays before the declaration that follows.
 """
 
 from __future__ import annotations

@@ -111,12 +111,12 @@ class _HiddenNames:
     def properties(
         self, kind: model.TypeKind, type_name: str
     ) -> Mapping[str, list[model.Property]]:
-        """By name, those that had it, the last one last."""
+        """For each name, the hidden properties that had it, the newest last."""
         return self._properties.get((kind, type_name), {})
 
 
 def compare(accepted: Catalog, desired: Catalog, *, allow_data_loss: bool = False) -> Matching:
-    """Match everything desired with what it was, and give it the number that it had."""
+    """Match each desired type and property with an accepted one, whose number it keeps."""
     matcher = _Matcher(accepted, allow_data_loss)
     by_kind: dict[model.TypeKind, list[TypeMatch]] = {
         # Interfaces come first: nodes ask what they renamed.
@@ -350,7 +350,7 @@ def _pair(
     remembered: Collection[str],
     unknown: Callable[[str], str],
 ) -> _Pairing:
-    """Pair names with names: those that are the same, then those that say what they were."""
+    """Pair desired names with accepted ones: equal names first, then by `@rename_from`."""
     pairing = _Pairing({name: name for name in desired if name in accepted}, {}, set())
     claims: dict[str, list[str]] = {}
     for name, source in desired.items():
@@ -475,7 +475,7 @@ def _article(kind: model.TypeKind) -> str:
 
 
 class _Numbers:
-    """Gives out numbers: to what is known the one it had, to what is new one that is free."""
+    """Numbers types and properties: known ones keep their number, new ones get a free one."""
 
     def __init__(self, accepted: Catalog) -> None:
         self._types: set[int] = set()

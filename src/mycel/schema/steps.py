@@ -42,7 +42,7 @@ class SchemaStep:
 
     @property
     def changed_type(self) -> model.SchemaType | None:
-        """The type that the step changes, as it should be; None for what no step can do."""
+        """The type that the step changes, as desired; None for a change that no step can make."""
         return None
 
     def describe(self) -> str:
@@ -96,7 +96,7 @@ class AddType(TypeStep):
 class RestoreType(TypeStep):
     """A hidden type comes back, and its instances with it.
 
-    It comes back as `remembered`; the steps after it make `declared` of that.
+    It comes back as `remembered`; the steps after it change it to `declared`.
     """
 
     remembered: model.SchemaType
@@ -272,10 +272,10 @@ class AddProperty(_DeclaredProperty):
 
 @node
 class RestoreProperty(_DeclaredProperty):
-    """A hidden property comes back as `remembered`; the steps after it make `declared` of that.
+    """A hidden property comes back as `remembered`; the steps after it change it to `declared`.
 
-    Its values come back as far as they fit what is declared. Of a property that exists already,
-    values come back that did not fit before.
+    Those of its values come back that fit the declaration. If the property exists already, these
+    are values that did not fit before.
     """
 
     remembered: model.Property

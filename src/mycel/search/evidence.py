@@ -502,7 +502,7 @@ def _have_in_common(lists: Sequence[Positions]) -> bool:
 def highest(values: Floats, count: int, mask: NDArray[np.bool_] | None = None) -> Positions:
     """The positions of the greatest values, greatest first; ties in order of position.
 
-    Of those for which a mask is true, if there is one.
+    With a mask, only positions for which it is true.
     """
     places = _above_bound(values, count, mask)
     if places is None:

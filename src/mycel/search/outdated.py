@@ -34,7 +34,7 @@ def lower_outdated(
     }
     caveats = find_caveats(reader, values, lambda concept: shorten(concept.name, 200), newer)
     scores = {
-        # Whoever asks for something by its name wants to see it.
+        # A question that is the name of an element asks for it, outdated or not.
         number: hit.score
         * max(caveats.factor(number), NAMED_FACTOR_MIN if hit.why[:1] == BY_NAME else 0)
         for number, hit in known.items()

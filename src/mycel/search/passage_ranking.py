@@ -55,7 +55,7 @@ from mycel.text.kinds import CODE
 CANDIDATES: Final = 100
 """The number of passages that are compared piece by piece, unless the limit asks for more."""
 MENTIONS_MAX: Final = 5
-"""The number of mentions of one text that are reasons for others: those shown with it."""
+"""The number of mentions of a text that are shown, and that are reasons for other hits."""
 CODE_RANKED: Final = 40
 """The number of files and symbols that are ranked, for their section and for notes about them."""
 CODE_FOLLOWED: Final = 10
@@ -195,7 +195,7 @@ def rank(
     limit: int,
     lifts: Mapping[int, tuple[int, float]] = MappingProxyType({}),
 ) -> list[RankedPassage]:
-    """Passages that fit, best first; those among them that are `allowed`, None for all.
+    """Passages that fit, best first; with `allowed`, only those.
 
     `lifts` has, by the number of a note, the code that it is about and the score of that code.
     """
@@ -304,8 +304,7 @@ def _score(evidence: QuestionEvidence, places: Positions, total: Floats) -> Floa
 def _crowd_factors(evidence: QuestionEvidence, places: Positions) -> Floats:
     """A factor for the evidence beyond chance: less than 1 for sections of documents.
 
-    The more of them there are beside each note that somebody wrote, the likelier one of them
-    fits by chance.
+    The more sections there are for each written note, the likelier a section fits by chance.
     """
     corpus = evidence.corpus
     crowd = max(0.0, np.log((1 + corpus.read_count) / (1 + corpus.written_count)))

@@ -1,7 +1,7 @@
 """The entrance of every search: from a question to hits, in two sections.
 
-Definitions and other elements of the core capsules are part of every graph. They, and links among
-them, are found only by their type, or if nothing else fits.
+Definitions and other elements of the core capsules are part of every graph. A search finds them,
+and links among them, only if it asks for their type, or if nothing else fits.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 SEARCH_LIMIT_DEFAULT: Final = 10
 
 _FURNITURE_FILTERS: Final = frozenset(("path", "near", "as_of", "for_time", "include_archived"))
-"""Filters with which definitions are found if nothing else fits; others exclude them."""
+"""With no filters but these, definitions may be found if nothing else fits."""
 
 
 def fold_text(store: Store) -> None:

@@ -101,7 +101,7 @@ class Stage(Executor, Protocol):
     def together(self, work: Callable[[Sequence[GroupMember]], Responses]) -> Responses:
         """Let the transactions that `work` runs share one commit at its end.
 
-        `work` gets the list of them, which grows as they are done.
+        `work` gets the list of these transactions, which grows as it runs them.
         """
         ...
 
@@ -248,7 +248,7 @@ def _any_writes(commands: Sequence[_Command | MycelError]) -> bool:
 
 
 def _refusals(commands: Sequence[_Command | MycelError]) -> list[Response]:
-    """A response for each, if there is one among them that writes; otherwise none."""
+    """A refusal for each command, if at least one of them writes; otherwise none."""
     writing = {
         place
         for place, command in enumerate(commands, 1)

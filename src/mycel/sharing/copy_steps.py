@@ -35,7 +35,7 @@ class GoalMaker:
         those that it does not have."""
 
     def goals(self, targets: Mapping[int, Element | None]) -> list[Goal]:
-        """The goals for elements as they should be; None for those that should go."""
+        """The goals for elements, from what they should become; None if they should be removed."""
         coming = [element for element in targets.values() if element is not None]
         self._find({number for element in coming for number in (element.number, *element.ends)})
         # What should go is known by its pair alone: the other graph may have its key by itself.
@@ -129,9 +129,9 @@ def define_used(tx: Transaction, elements: Iterable[Element | None]) -> None:
 
 
 def create_all(tx: Transaction, elements: Mapping[int, Element | None]) -> None:
-    """Create concepts, and the links between them, in bulk, as far as nothing has their keys.
+    """Create concepts, and the links between them, in bulk, unless their keys exist already.
 
-    What else they say, and links on links, is for the goals that are made next.
+    All else, such as links on links, is left to the goals that are reached afterwards.
     """
     define_used(tx, elements.values())
     concepts = [concept for concept in elements.values() if isinstance(concept, Concept)]

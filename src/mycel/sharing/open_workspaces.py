@@ -52,7 +52,7 @@ class OpenWorkspaces(Generic[Opened]):
         self._entries: Final[OrderedDict[Hashable, _Entry[Opened]]] = OrderedDict()
         """Least recently used first."""
         self._discarded: Final[list[_Entry[Opened]]] = []
-        """Those that nobody finds any more, until their users end."""
+        """Entries that are not handed out any more, but still have users."""
         self._timer: Timer | None = None
         self._is_closed = False
 
@@ -108,7 +108,7 @@ class OpenWorkspaces(Generic[Opened]):
         return value
 
     def take_open(self, key: Hashable) -> Opened | None:
-        """The same as `take` for what is open; None if it is not. It never waits for an opening."""
+        """Like `take`, but None if the workspace is not open. It never waits for an opening."""
         with self._changed:
             entry = self._entries.get(key)
             if entry is None or entry.value is None or self._is_closed:

@@ -166,7 +166,7 @@ class ScopedCopy:
                 _log.warning("A copy for some paths is behind: %s", error.message)
 
     def close(self) -> None:
-        """Close the copy. One that cannot follow its graph is removed."""
+        """Close the copy, and remove it if it can no longer follow its graph."""
         self._ending.set()
         self._thread.join()
         self._follower.close()

@@ -193,7 +193,7 @@ class WorkspaceAccess:
         return any(pattern.covers(uri) for pattern in self.patterns(action, branch))
 
     def narrowed(self, path: str) -> WorkspaceAccess:
-        """The same rights under a path alone.
+        """The same rights, limited to a path.
 
         Raises:
             ConstraintViolation: it is no path.

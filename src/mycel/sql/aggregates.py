@@ -122,17 +122,17 @@ _TWINS: Final = (
     " (SELECT count(DISTINCT name) FROM concept)) any_twin{in_order}concept c"
     " WHERE c.name IN (SELECT name FROM concept GROUP BY name HAVING count(*) > 1)"
 )
-"""Concepts that share their name with another. Usually there are none, which one scan shows."""
+"""Concepts that share their name with another; usually none, which a single scan finds out."""
 
 
 def first_groups(
     dialect: Dialect, groups: str, count: str, rows: str, *, descending: bool, share_names: bool
 ) -> str:
-    """Those of the groups by element that may be among the first `rows` by their column `count`.
+    """The groups by element that may be among the first `rows` by their column `count`.
 
-    All with the same count as the last of them are kept. With `share_names`, elements with the same
-    name are one group in the end; they are kept too, and which count is enough is found from the
-    others, which are groups of their own.
+    Groups with the same count as the last of them are kept. With `share_names`, elements with the
+    same name become one group later: all of these are kept, and the least count that is enough is
+    found from the other groups.
     """
     compared, way, any_ = (">=", "DESC", 0) if descending else ("<=", "ASC", LARGE_COUNT)
     tables, alone, twin_test = f"counted AS {portable.KEPT} ({groups})", "", ""

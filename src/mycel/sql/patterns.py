@@ -418,7 +418,7 @@ class Patterns:
             if name not in select.scope
         )
         if not fresh:
-            return  # It binds nothing, and takes nothing away.
+            return  # An OPTIONAL without new variables changes no solution.
         allowance.check()
         select.make_room(self._tables_max)
         single = None if self.sources.is_past else _single_atom(attempt)
@@ -446,7 +446,8 @@ class Patterns:
             for at, name in enumerate(fresh)
         )
         text = inner.text(columns)
-        # As for the solutions of a past state: what is gathered from it would be one more question.
+        # In a past state the rows are gathered once, as a subquery of its own, not merged into
+        # the query around it.
         return f"SELECT * FROM ({text}{self.dialect.APART}) u" if self.sources.is_past else text
 
     @staticmethod

@@ -145,7 +145,7 @@ class Store:
         )
         if readonly:
             self._idle.append(self._reader(connection))
-        # The writer has names of its own: those that it adds are nobody's before it commits.
+        # The writer has a registry of its own: names that it adds are not shared before the commit.
         self._writer = Writer(
             self.location, Registry(), clock_us, guards, None if readonly else connection
         )
@@ -403,7 +403,7 @@ class Store:
 
         Raises:
             DatabaseCorrupt: they do not lead to the roots that they name; nothing was written.
-            Unsupported: something that is here was purged there.
+            Unsupported: the other copy has purged something that this one has.
         """
         from mycel.store.write.journal_copy import copy_page  # noqa: PLC0415 - seldom needed
 

@@ -97,7 +97,7 @@ class Disk:
         return self.names[path][-1] if path in self.names else None
 
     def adopt(self, path: str, content: bytes) -> Inode:
-        """Take a file that somebody else wrote as wholly on disk."""
+        """Register a file that was written outside of this disk, as durable."""
         inode = Inode(content)
         self.names[path] = [inode]
         return inode

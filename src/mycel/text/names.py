@@ -113,7 +113,7 @@ def called(name: str, attributes: Mapping[str, Any]) -> ElementNames:
     stems += [_stem(last)] if scheme == "file" else own
     standing = Standing.MEMBER if len(own) > 1 else Standing.DEFINITION
     if standing is Standing.MEMBER and given == own[-1]:
-        names = (name,)  # What it is called inside of something is its last segment.
+        names = (name,)  # The given name is only the last segment of a member's path.
     if _is_aside(folders[1:], last):
         standing = Standing.ASIDE
     titles = tuple(dict.fromkeys((*names[1:], own[-1], *aliases)))

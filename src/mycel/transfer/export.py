@@ -43,7 +43,7 @@ class Exported:
     concepts: int
     links: int
     files: tuple[str, ...] = ()
-    """Their paths, if it was to paths that it wrote."""
+    """The paths of the files that were written; empty for a stream."""
     warnings: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:

@@ -257,7 +257,7 @@ class Targets:
             return self._nodes[name]
         except (KeyError, TypeError):
             node_target = self._find_node(name)
-            # However it is called, it is one target.
+            # All names of a type lead to the same target.
             return self._nodes.setdefault(
                 name, self._by_type.setdefault(node_target.type, node_target)
             )

@@ -243,7 +243,7 @@ def _keeper(elements: Sequence[Element], keep: str) -> Element | None:
 
 
 def _several(elements: Sequence[Element], keeper: Element | None, act: str) -> Iterator[Element]:
-    """The elements but the one that stays, of which there has to be at least one."""
+    """The elements without the keeper; an error if there are none."""
     if len(elements) < 2:
         raise ConstraintViolation(
             f"The task is about one element, so there is nothing to {act}.",

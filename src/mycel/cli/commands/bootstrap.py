@@ -116,7 +116,7 @@ def _follow(out: Output, work: Bootstrap, database: str) -> None:
 
     out.note(f"Watching {work.folder} (Ctrl-C stops it).")
     sys.stdout.flush()
-    # Ctrl-C is how it ends. A run that it meets is undone as far as it is not committed.
+    # Ctrl-C ends the watch. What the current run has not committed is undone.
     with suppress(KeyboardInterrupt):
         for summary in watch(work, database):
             now = datetime.now().astimezone()

@@ -262,8 +262,8 @@ def _find_target(tx: Transaction, words: tuple[str, ...], verb: str) -> Concept:
 def merge(session: Invocation, element: str, into: str) -> None:
     """Merge a concept into another one, also of another type.
 
-    Its edges move, and attributes that the other one lacks. Its name becomes an alias, and leads to
-    the other one from now on. `mycel revert` takes the merge back.
+    The other concept gets its edges, and the attributes that it lacks. The name of the merged
+    concept becomes an alias of the other. `mycel revert` takes the merge back.
     """
     with session.open() as db:
         knowledge = knowledge_of(session, db, session.root())

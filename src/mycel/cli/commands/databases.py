@@ -493,7 +493,7 @@ def _contents(path: Path) -> Iterator[Finding]:
 def _core(db: Graph) -> Finding:
     from mycel.capsules import NAMES
 
-    # None of them is fine; some of them deserves a warning.
+    # A graph without any core capsule is fine; one with some of them deserves a warning.
     lacking = {name: there for name in NAMES if (there := presence(db, name)) != "yes"}
     if not lacking:
         return Finding("ok", "core capsules", "applied")

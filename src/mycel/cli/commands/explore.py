@@ -63,7 +63,7 @@ def explore(
     """See the graph in a browser: start a server, open it, and stop it with Ctrl-C.
 
     Only the browser that is opened can see the graph. With --export, a file is written instead that
-    needs no server. It has the nodes that it shows and nothing of the others.
+    needs no server. It holds only the nodes that it shows.
     """
     if target is not None:
         _export(session, target, center, at, limit, shared=shared)

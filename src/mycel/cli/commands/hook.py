@@ -101,10 +101,10 @@ def _answer(session: Invocation, name: HookEventName, client: str) -> None:
 
 
 def _keep_warm(session: Invocation, place: WorkspaceLocation) -> None:
-    """Start a process that answers the next prompts, unless that is not wanted.
+    """Start a process that answers the next prompts, unless that is switched off.
 
-    It answers every shell, so none is started for what only this one wants, and the variable that
-    switches off the hooks of one shell does not come along.
+    The process answers all shells. So none is started if this call has options of its own, and the
+    process does not inherit the variable that switches off the hooks of one shell.
     """
     if is_off(KEEP_VARIABLE) or is_far() or session.given.keys() - {"db"} or os.name != "posix":
         return

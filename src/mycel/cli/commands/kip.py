@@ -103,7 +103,7 @@ def _separated(text: str) -> list[str]:
 
 @contextmanager
 def _as_typed_here(typed: str) -> Iterator[None]:
-    """Say how several commands are given here, and how a file is whose name somebody typed."""
+    """Fit the hints of syntax errors to the command line: several commands, and names of files."""
     try:
         yield
     except InvalidSyntax as error:

@@ -183,7 +183,7 @@ def status(session: Invocation) -> int:
 def push(session: Invocation, *, remote: str | None) -> None:
     """Write what the mirror lacks, and send it to the remote.
 
-    That is the one that is given or was set, or else `origin` if that has the branch. With
+    The remote is the one that is given or was set, or else `origin`, if it has the branch. With
     --message, all of it is one Git commit with this message. A remote is never forced.
     """
     from mycel.mirror.mirror import Mirror

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 HOST = "127.0.0.1"
 PORT = 6923
-"""The letters MYCE on a telephone. Nothing else is known to use it."""
+"""The letters MYCE on a telephone. No other program is known to use this port."""
 TOKEN_VARIABLE = "MYCEL_TOKEN"
 _TOKEN_BYTES_MAX = 4096
 
@@ -405,7 +405,7 @@ def _check_processes(alone: Mapping[str, object]) -> None:
 
 
 def _load_applications() -> None:
-    """Load what processes share that are forked afterwards, so that they start at once."""
+    """Load the applications before processes are forked: they share them, and start at once."""
     import mycel.http.app
     import mycel.mcp.web  # noqa: F401
 

@@ -147,7 +147,7 @@ def say_stopped(session: Invocation) -> None:
 
 
 def tell(session: Invocation, text: str, event: str, **more: int) -> None:
-    """Say what the server does. If nobody listens any more, it does it all the same."""
+    """Print an event of the server; a closed output is no error."""
     with suppress(PipeClosed, BrokenPipeError):
         session.out.say(text, {"event": event, **more})
         sys.stdout.flush()

@@ -133,7 +133,7 @@ def show(session: Invocation, name: str | None) -> None:
 def add(session: Invocation, folder: Path, *, name: str | None) -> None:
     """Create the workspace of a folder.
 
-    With the name of one that is there, the folder gets that one.
+    With the name of a workspace that exists, the folder gets that workspace.
     """
     import mycel
 

@@ -153,7 +153,7 @@ class Invocation:
     def branch_place(self) -> WorkspaceLocation:
         """The database of the branch that the options or the environment name.
 
-        If they name none, it is that of `mycel branch switch`.
+        If they name none, it is the branch that `mycel branch switch` has chosen.
 
         Raises:
             InvalidIdentifier, NotFound: there is no such branch.

@@ -38,7 +38,7 @@ def _label(view: GraphView, id_: str) -> str:
     try:
         element = view.get(id_)
     except NotFound:
-        return id_  # It was removed; its id still says which it was.
+        return id_  # A removed element has no name any more, but its id.
     return f"{id_} {element.type}:{element.name}" if isinstance(element, Concept) else id_
 
 

@@ -226,7 +226,7 @@ class ElementMerge:
         else:
             verdict = newest(contest, "newest", self._evidence(key, "metadata"))
             if any(conflict.resolution is None for conflict in self.conflicts):
-                return verdict.value  # It will follow the value that somebody chooses.
+                return verdict.value  # Once the open conflicts are decided, it follows the choice.
         return self._choose("metadata", contest, verdict, decides=False)
 
     # Decisions.

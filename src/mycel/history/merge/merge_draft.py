@@ -195,7 +195,7 @@ def _apply_schema(tx: Transaction, ours: Catalog, merged: Catalog) -> None:
     between = without_exchanged(ours, merged)
     for before, after in ((ours, between), (between, merged)):
         if before != after:
-            # With hidden properties: one that comes back does so with its values.
+            # Hidden properties are included, so that one that comes back gets its values back.
             accepted = schema_at(tx.reader, dropped=True) if before is ours else before
             impossible = apply_within(tx, accepted, after)
             if impossible:

@@ -262,7 +262,7 @@ class Merging:
     def _others(
         self, ours: Reader, theirs: Reader, request: Request, opened: ExitStack
     ) -> list[Reader]:
-        """Readers of other branches that one of the two has merged, as far as they are there."""
+        """Readers of the other branches that one of the two has merged and that still exist."""
         readers = []
         for name in sorted(merged_copies(ours, theirs) - {self._into, request.source}):
             with suppress(NotFound, InvalidIdentifier):
@@ -458,7 +458,7 @@ class Merging:
         return outcome
 
     def abort(self, merge: str | None) -> Merge:
-        """Give an open merge up. Nothing was written by it, so nothing is undone."""
+        """Give up an open merge. It has written nothing to the graph, so nothing is undone."""
         request = self._open(merge)
         self._store.maintain(merges.remove, request.id)
         nothing = Diff(LIVE, LIVE, ())

@@ -1,8 +1,8 @@
 """The origins of the values that a merge takes over, which its commit keeps.
 
-A value of the source keeps the origin that it has there. One that is made of both sides, such as a
-text or a set, has the later of both origins. A value that somebody gave as a decision has none:
-whoever commits the merge has written it.
+A value of the source keeps its origin. A value made of both sides, such as a text or a set, gets
+the later of both origins. A value that was given as a decision has no origin of its own: it counts
+as written by the author of the merge commit.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def merged_origins(sides: BranchSides | EditSides, plan: MergePlan) -> Mapping[i
 def _places(
     sides: BranchSides | EditSides, plan: MergePlan, goal: Goal, number: int, once: Origin | None
 ) -> OriginsByPlace:
-    """The origins of the values that one element gets; of one origin alone, that one."""
+    """The origins of the values that an element gets; one entry if all have the same origin."""
     theirs = plan.theirs_of(number)
     if goal.then is None or theirs is None:
         return {}

@@ -120,7 +120,7 @@ class Planner:
         touched -= self._merge_schemas(touched)
         purged = self._sides.purged_here(touched & self._theirs.keys())
         if self._restores:
-            for number in purged - self._ours.keys():  # As if it had never been there.
+            for number in purged - self._ours.keys():  # Restored as a new element, without a base.
                 self._base.pop(number, None)
         elif purged:
             touched -= purged
@@ -182,9 +182,9 @@ class Planner:
             self._translate(unread)
 
     def _leave_out_purged(self, numbers: Iterable[int]) -> None:
-        """Leave out what the target has purged, and the source has not touched since.
+        """Leave out elements that the target has purged and the source has not touched since.
 
-        It would come back with an element that stays: as its link, or as the end of one.
+        Otherwise they would come back with an element that stays: as its link, or as a link's end.
         """
         purged = self._sides.purged_here({*numbers} & self._theirs.keys()) - self._ours.keys()
         if not self._restores:

@@ -249,9 +249,10 @@ def taking_theirs(ours: SchemaType | None, theirs: SchemaType | None) -> SchemaT
 
 
 def without_exchanged(ours: Catalog, merged: Catalog) -> Catalog:
-    """The schema of the target without properties whose names others get in the merged one.
+    """The schema of the target, without properties whose names go to other properties in the merge.
 
-    A property that has another name there has it here as well, or one of its own for the moment.
+    A property that the merged schema renames gets its new name here too, or a temporary one if that
+    is still in use.
     """
     later = {declared.identity: declared for declared in merged.types}
 
@@ -386,7 +387,7 @@ class _RowNames(NamedTuple):
     new: frozenset[str]
     """The properties of the merged schema that the state does not have."""
     replaced: frozenset[str]
-    """The properties whose names and values others get, which have other ids."""
+    """The properties whose name and values go to a property with another id."""
 
 
 def _keeps_values(declared: Property, later: Property | None, *, is_open: bool) -> bool:

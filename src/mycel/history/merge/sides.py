@@ -292,9 +292,9 @@ class BranchSides(MergeTarget):
         return {number: base for number, base in bases.items() if base is not None}
 
     def _add_third(self, bases: dict[int, Base | None]) -> None:
-        """Let what both took over from a third copy count as known to both.
+        """Count values that both sides took over from a third copy as known to both.
 
-        That is what both had in the same way right after they had merged it.
+        These are the values that were equal on both sides right after each had merged that copy.
         """
         mine, others = self.lineage.third or (State(0), State(0))
         here = self.reader.at(mine).elements(n for n in bases if n < NEW)
@@ -377,7 +377,7 @@ class BranchSides(MergeTarget):
             return ()
         aligned = self._alignment
         known = {aligned.number(number) for number in self._there.numbers} | doomed
-        # One that another merge has restored there is there again.
+        # Elements that another merge has restored in the source are not purged any more.
         known -= aligned.stored(self._theirs, known).keys()
         numbers = known | {*self._purged_by_key()}
         # An element that was removed before the fork, or here, has a past under both numbers.
@@ -437,8 +437,9 @@ def _creations(
 ) -> tuple[Creations, Creations]:
     """The creations in two copies.
 
-    What a copy has removed since the two parted may have come back from a third one, with a number
-    of its own; so the other copy needs the creation that it has from before they parted.
+    An element that one copy has removed since the two parted may have come back to it from a third
+    copy, with another number. To match it, the other copy needs its creation from before they
+    parted.
     """
     creations = Creations(one, shared), Creations(other, shared)
     for mine, others, since in zip(creations, reversed(creations), (of_one, of_other), strict=True):
@@ -459,9 +460,9 @@ def _unseen(
 ) -> Purges:
     """The purges of the first of two copies that the second one has not merged.
 
-    Keys that the second one has purged itself meanwhile are left out: what has such a key there now
-    was added after that. So are keys of purges that the first one has got from the second one with
-    a merge, and those that both have got from a third one. `seen` are the entries of each up to
+    Left out are keys that the second copy has purged itself: an element with such a key was added
+    after that. Left out as well are purges that the first copy has from the second one by a merge,
+    and purges that both have from a third copy. `seen` are the entries of each up to
     which the other one has everything, `merges` the last entries of merges of the second one.
     """
     first, second = copies

@@ -145,12 +145,12 @@ def version_json(element: Element | None, names: Mapping[int, Element]) -> Any:
 
 
 def base_of(bases: Sequence[Element | None], shared: Element | None) -> Base | None:
-    """The base of several: what they make of the state that they share, unknown if they differ."""
+    """One base from several: values on which they differ are unknown."""
     if len(bases) == 1:
         return None if bases[0] is None else Base(bases[0])
     present = [values_of(base) for base in bases if base is not None]
     if not present or (shared is not None and len(present) < len(bases)):
-        return None  # Whoever removed it has done so after the state that they share.
+        return None  # It was removed on one side, after the state that both share.
     before = {} if shared is None else values_of(shared)
     return Base(
         None,

@@ -353,7 +353,7 @@ class _Work:
         return unmoved
 
     def _moving(self, old: str, path: str) -> dict[Held, str] | None:
-        """A file, its symbols and its sections, with their new names; None if one is taken."""
+        """The nodes of a file that moves, with their new names; None if one exists already."""
         reader, namer = self._tx.reader, self._namer
         there = prefixes.find_by_name(reader, [namer.file(path)])
         there += prefixes.below(reader, [namer.folder(path)])

@@ -45,7 +45,7 @@ class PublishedFiles:
         """Check that others may read the file at a path from the root.
 
         Raises:
-            NotFound: they may not, or there is none: they are not told which.
+            NotFound: they may not, or there is no such file; the error does not say which.
         """
         parts = path.split("/")
         is_hidden = any(part.startswith(".") for part in parts)

@@ -26,7 +26,7 @@ class ProseFields(NamedTuple):
     opening: re.Pattern[bytes]
     """The beginning of such a string."""
     field: re.Pattern[bytes]
-    """A field, with its code as a group, or something else that is passed over."""
+    """A field, with its code as a group, or text that is skipped."""
 
 
 _NO_BREAK: Final = re.compile(rb"[^\n]")

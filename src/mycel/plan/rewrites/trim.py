@@ -45,7 +45,7 @@ def _plain(condition: ir.Condition) -> ir.Condition:
 def _looked_at(block: ir.Block) -> ir.Block:
     """A block of which only the existence of solutions counts, without idle OPTIONALs."""
     if block.independent:
-        return block  # What it binds is compared with what is around it.
+        return block  # Its variables are compared with those of the block around it.
     used = frozenset().union(*map(condition_variables, block.conditions))
     optionals: list[ir.Optional] = []
     for attempt in reversed(block.attempts):

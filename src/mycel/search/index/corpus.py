@@ -223,7 +223,7 @@ class Corpus:
     def note_elements(self) -> list[int]:
         """The elements of notes that somebody wrote, without turns of episodes.
 
-        Those without a word that means something, such as a letter, are left out as well.
+        Notes without any meaningful word, such as a single letter, are left out as well.
         """
         return self._with_flags(TITLED)
 

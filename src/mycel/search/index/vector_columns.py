@@ -65,12 +65,12 @@ class VectorColumns:
         self._unsaved: Final[dict[Column, dict[int, PropertyVector]]] = {}
 
     def prepare(self, of: VectorProperty, deadline: float = inf) -> None:
-        """Make and store the missing vectors of a property; to be called when nothing is read.
+        """Make and store the missing vectors of a property; the caller must hold no open reader.
 
         Raises:
             ConstraintViolation: the embedder in use does not make vectors of this property.
-            EmbedderFailed: it failed; what it made before is stored.
-            ExecutionTimeout: the deadline (`time.monotonic`) has passed; likewise.
+            EmbedderFailed: it failed; the vectors made before are stored.
+            ExecutionTimeout: the deadline (`time.monotonic`) has passed; the same.
         """
         if self._store.location.readonly:
             return

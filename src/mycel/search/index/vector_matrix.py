@@ -71,7 +71,7 @@ class VectorMatrix:
     def changed(
         self, seq: int, without: Collection[int], more: Iterable[tuple[int, bytes]]
     ) -> VectorMatrix:
-        """The same without some concepts, and with others."""
+        """A matrix without some of the concepts, and with the vectors of `more`."""
         stay = ~np.isin(self.numbers, np.fromiter(without, np.int64))
         added = dict(more)
         numbers = np.concatenate((self.numbers[stay], np.fromiter(added, np.int64)))

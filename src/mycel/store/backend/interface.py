@@ -71,7 +71,7 @@ class Selection(NamedTuple):
         return self._replace(is_newest_first=True)
 
     def narrowed(self, condition: str) -> Selection:
-        """Those that pass one more condition."""
+        """The selection with one more condition."""
         return self._replace(where=f"{self.where} AND {condition}")
 
 

@@ -184,7 +184,7 @@ def _keep(connection: Connection, number: int, entries: Iterable[tuple[PassageRo
 
 
 def _begun(connection: Connection, model: str) -> int:
-    """The number of a model, whose mark says that not all of it is there if it has none yet."""
+    """The number of a model; a model without a mark gets the mark of an unfinished index."""
     _make_tables(connection)
     _forget_other_versions(connection, model)
     query = "INSERT INTO recall_mark (name, seq) VALUES (?, ?) ON CONFLICT (name) DO NOTHING"

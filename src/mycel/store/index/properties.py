@@ -45,7 +45,7 @@ HELD_MAX: Final = 100_000
 PROBED_MAX: Final = 20_000
 """The most values of a unique slot that are looked up one by one; beyond, the slot is scanned."""
 HOLDERS_MAX: Final = 100
-"""The number of holders that a conflict names."""
+"""The most elements that a `UniqueConflict` names."""
 
 NewElement = tuple[int, Mapping[str, Any], Ends]
 """Number, attributes and ends of an element that is new."""
@@ -61,7 +61,7 @@ class UniqueConflict(NamedTuple):
 
     slot: Slot
     values: tuple[Any, ...]
-    """As the first of them has them; ends as numbers."""
+    """The values as the first element has them; ends as numbers."""
     elements: tuple[int, ...]
 
 

@@ -248,5 +248,5 @@ class Auditor:
 
 
 def _distinct(keys: list[tuple[int, bytes]]) -> list[tuple[int, bytes]]:
-    """The keys of an element's versions without those that are the same as the one before."""
+    """The keys of an element's versions, each only where it differs from the key before."""
     return [key for at, key in enumerate(keys) if at == 0 or keys[at - 1][1] != key[1]]

@@ -73,7 +73,7 @@ class KnownPurges:
         """The last one of each element, which has all keys that it ever had."""
 
     def add(self, seq: int, element: int, record: bytes) -> None:
-        """Know one more, which comes after all others."""
+        """Add a purge that comes after all others."""
         self.by_entry[seq] = self.by_element[element] = PurgeFields.decode(record)
 
     @property

@@ -132,7 +132,7 @@ class _Pages:
         )
         self._delete = f"DELETE FROM {table} WHERE page = ?"
         self.branches: dict[int, BranchPage] = {}
-        """Branches in memory: the ones that stay there, and below them those that were changed."""
+        """Branches in memory: the upper ones always, and below them those that were changed."""
         self._buckets: dict[int, bytes | None] = {}
         """Buckets that were put; None for a page that was deleted. What lies above has changed."""
 

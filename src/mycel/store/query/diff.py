@@ -1,10 +1,10 @@
 """Differences between two states of a graph, or of two copies of it, by element and by value.
 
-The journal says which elements changed between two positions, so that the cost follows the change
-and not the graph. Each of them is read as it was in both states. An element is itself by its number
-as long as it lives: one that got another name, type, predicate or end has moved. One that was
-removed in between is the same as the one with its identity that came back. Content is compared, not
-records: times and versions make no difference, and neither does what changed and changed back.
+The journal says which elements changed between two positions, so that the cost depends on the
+number of changes and not on the size of the graph. Each of them is read in both states. Live
+elements are identified by number: one with another name, type, predicate or end has moved. An
+element that was removed in between is the same as a new one with its identity. Content is compared,
+not records: times and versions make no difference, nor does a change that was taken back.
 """
 
 from __future__ import annotations
@@ -185,7 +185,7 @@ def diff(reader: Reader, a: State, b: State, paths: Sequence[object] = ()) -> Di
 def diff_copies(ours: Reader, theirs: Reader, paths: Sequence[object] = ()) -> Diff:
     """The elements that differ between the states of two readers, of two copies of a graph.
 
-    Elements after the change are those of the other copy, with the numbers that they have there.
+    The elements after the change are those of the other copy, with their numbers there.
     """
     related = lineage(ours, theirs)
     shared = related.shared
@@ -299,7 +299,7 @@ def _key(identity: Mapping[str, Any]) -> tuple[Any, ...]:
 def with_ends(
     read: Callable[[Iterable[int]], Mapping[int, Element]], elements: Mapping[int, Element]
 ) -> dict[int, Element]:
-    """Elements, with those that their links stand on."""
+    """Elements, and the elements at the ends of the links among them."""
     known = dict(elements)
     while missing := {end for element in known.values() for end in element.ends} - known.keys():
         more = read(missing)

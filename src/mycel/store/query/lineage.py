@@ -43,7 +43,7 @@ _partings: Final[dict[tuple[tuple[int, bytes], ...], Parting]] = {}
 def parting(one: Reader, other: Reader) -> Parting:
     """The moment at which two graphs part.
 
-    It follows from the two journals, which their roots cover: so it is remembered for the roots.
+    It depends on the two journals alone, so it is cached by their roots.
     """
     heads = [reader.head().snapshot() for reader in (one, other)]
     key = tuple((head.seq, head.journal_root) for head in heads)
@@ -58,8 +58,8 @@ def parting(one: Reader, other: Reader) -> Parting:
 def _find_parting(one: Reader, other: Reader) -> Parting:
     """The moment at which two graphs part.
 
-    The root of a journal covers all that is in it, so equal roots mean equal beginnings: halving
-    finds the longest one. Nothing about it has to be recorded.
+    Equal roots mean equal journals, so a binary search over the roots finds the longest common
+    beginning. No moment of parting has to be recorded.
     """
     nodes = [JournalNodes(reader.connection, reader.registry) for reader in (one, other)]
 
@@ -67,7 +67,7 @@ def _find_parting(one: Reader, other: Reader) -> Parting:
         return log.root_at(nodes[0], entries) != log.root_at(nodes[1], entries)
 
     low = min(one.head().seq, other.head().seq)
-    if differ(low):  # Otherwise one of them only goes on where the other one ends.
+    if differ(low):  # Otherwise one journal is the beginning of the other.
         low = bisect_left(range(low), True, lo=1, key=differ) - 1
     # Two transactions that part may begin alike: the last whole one that both have counts.
     (entries,) = one.fetch_one("SELECT coalesce(max(seq), 0) FROM tx WHERE seq <= ?", (low,))
@@ -172,7 +172,7 @@ class _Merge(NamedTuple):
 
 
 class _Family:
-    """The entries of some copies that others have."""
+    """For pairs of copies: the entries of one that the other has."""
 
     def __init__(self) -> None:
         self._shared: Final[dict[tuple[int, int], int]] = {}

@@ -27,7 +27,7 @@ FORMER_NAMES_MAX: Final = 20
 
 
 def named_from(reader: Reader, beginning: str, limit: int, condition: Condition = ALL) -> list[int]:
-    """Concepts whose names begin so, by name; the one that is called exactly so comes first."""
+    """Concepts whose names begin with a text, by name; an exact name comes first."""
     return reader.column(
         f"{reader.tables_text}SELECT e.id FROM concept e"
         f" WHERE e.name >= :low AND e.name < :high{condition.sql}"

@@ -109,7 +109,7 @@ def copy_page(
 
     Raises:
         DatabaseCorrupt: the rows do not lead to the roots that they name.
-        Unsupported: something that is here was purged there.
+        Unsupported: the other copy has purged something that this one has.
     """
     try:
         copying = _Copying(connection, registry, trees, page, purges)
@@ -228,7 +228,7 @@ class _Copying:
         self._journal_purged(row)
 
     def _leave_purged_key(self, seq: int, number: int, fields: PurgeFields) -> bytes:
-        """Leave the key that an element had before an entry. Returns the one that it has then."""
+        """Remove the key that an element had before an entry. Returns its key after the entry."""
         key, key_before = fields.keys_at(seq)
         if key != key_before:
             self._leave(number, key_before)

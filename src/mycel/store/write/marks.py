@@ -19,7 +19,7 @@ _NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9._/-]*")
 
 
 def set_tag(tx: Transaction, name: str, state: State) -> str:
-    """Give a commit a name, which it has already or another one had. Returns the commit's id.
+    """Set a tag on a commit; a tag of this name moves from its old commit. Returns the commit's id.
 
     Raises:
         InvalidIdentifier: no tag can have this name.

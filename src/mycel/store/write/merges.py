@@ -12,7 +12,7 @@ from mycel.store.write.transaction import Transaction
 def end_merge(tx: Transaction, id_: str, body: Mapping[str, Any]) -> bool:
     """Remove an open merge, which this transaction commits.
 
-    Returns False, and removes nothing, if it was written or ended since somebody has read it.
+    Returns False, and removes nothing, if the merge has changed or ended since `body` was read.
     """
     if not merges.is_at(tx.ledger.connection, body):
         return False

@@ -98,7 +98,7 @@ def target_of(
 
 
 class Moves:
-    """Elements that move one after the other, and the links that follow them together.
+    """Moves elements one after the other, and afterwards all links on them together.
 
     A link between two concepts that move is written once, and not once for each, however many they
     are: a bit is kept for each link that waits. Whoever moves elements has to `settle` them before

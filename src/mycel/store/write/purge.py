@@ -169,9 +169,9 @@ def _purge_one(
 
 
 def purge_entry(connection: Connection, version: int, seq: int) -> None:
-    """Leave of an entry only the hashes of its records, and the entry that purged it.
+    """Reduce an entry to the hashes of its records, and note the entry `seq` that purged it.
 
-    With a negative `seq`, the record after stays.
+    With a negative `seq`, the record after the entry is kept.
     """
     before, after, purged = fetch_one(
         connection, "SELECT before, after, purged FROM journal WHERE seq = ?", (version,)

@@ -140,7 +140,7 @@ def _links(ledger: Ledger, numbers: list[int]) -> dict[int, _Link]:
 def _ends_first(
     ledger: Ledger, number: int, known: dict[int, _Link], waiting: Waiting, finished: Container[int]
 ) -> Iterator[_Link]:
-    """The link, unless it is done; before it those that it is about and that wait too."""
+    """The link, preceded by waiting links that are its ends; finished links are left out."""
 
     def needs(link: int) -> list[int]:
         if link not in known:

@@ -140,7 +140,7 @@ def _superseded(
 ) -> dict[int, list[tuple[int, int]]]:
     """For each element that stays, its versions that were superseded by then, oldest first.
 
-    A version is the entry that wrote it, and the one that superseded it.
+    A version is a pair: the entry that wrote it, and the entry that superseded it.
     """
     versions: dict[int, list[tuple[int, int]]] = {}
     for table, condition in _IS_SCRUBBED.items():

@@ -172,7 +172,7 @@ class Transaction:
 
     @property
     def message(self) -> str:
-        """The message that it was given; empty for the one that is made of its changes."""
+        """The message that was given; empty if it is to be made from the changes."""
         return self.ledger.message
 
     @property
@@ -277,7 +277,7 @@ class Transaction:
         ledger = self.ledger
         names = ledger.registry.defined_by(meta_type)
         if names is None or names.number(ledger.connection, name) is None:
-            return None  # It may be no text at all: the store, which asks first, will say so.
+            return None  # `name` may even be no text; the write itself raises the error for that.
         row = ledger.row(_DEFINITION, (name, meta_type))
         return None if row is None else row[0]
 
@@ -459,9 +459,9 @@ class Transaction:
 
     @all_or_nothing
     def relink(self, ref: Ref, *, subject: Ref | None = None, object_: Ref | None = None) -> str:
-        """Point a live link to other ends. It stays the link it is: its id, and links about it.
+        """Point a live link to other ends. It keeps its id, and the links about it.
 
-        Its version goes up by one, unless it leads there already. Returns the id.
+        Its version increases by one, unless it has these ends already. Returns the id.
 
         Raises:
             NotFound: there is no such link, or no such end.
@@ -499,10 +499,9 @@ class Transaction:
     ) -> str:
         """Give a live concept another type or name, or a live link another predicate.
 
-        It stays the element it is: its number, its history, the links on it. Its version goes up
-        by one, unless it is that already. With `attributes`, it gets these instead of its own in
-        the same step: those of its new type may be others. Returns the id; that of a link names
-        the new predicate.
+        It keeps its number, its history and the links on it. Its version increases by one, unless
+        nothing changes. `attributes` replace its own in the same step, because the new type may
+        require other ones. Returns the id; that of a link names the new predicate.
 
         Raises:
             NotFound: there is no such element.

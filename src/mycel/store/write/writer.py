@@ -162,7 +162,7 @@ class Writer:
         self._memory: Final = WriteCache()
         self._checkpointer = location.checkpointer()
         self._tools = None
-        if connection is not None:  # It has read the file, so its companions are there.
+        if connection is not None:  # It has read the file, so the files beside it exist.
             self._tools = self._tools_on(connection)
             self._note_companions()
 
@@ -387,7 +387,7 @@ class Writer:
             raise ConstraintViolation("A transaction is already open in this thread.", hint=hint)
 
     def _when_free(self, work: Callable[[], object], *, wait: bool) -> bool:
-        """Work that needs the turn; False if somebody else has it, unless that is waited for."""
+        """Run work that needs the turn. Without `wait`, False if another thread has the turn."""
         turn, grants = self._turn, list[bool]()
         try:
             # One step of the interpreter: no interrupt comes between taking it and noting that.
@@ -411,7 +411,7 @@ class Writer:
             try:
                 self._end_turn()
             except BaseException:
-                self._end_turn()  # It was interrupted; no other code ends it.
+                self._end_turn()  # The first call was interrupted, so it is repeated.
                 raise
             finally:
                 self._owner = None  # No call comes before it, which could be interrupted.

@@ -58,7 +58,7 @@ class Checkpointer:
             self._want()
 
     def _want(self) -> None:
-        """Only whoever has the writer's turn calls this, so nobody else does so meanwhile."""
+        """Ask for a checkpoint. Only the thread with the writer's turn may call this."""
         if self._unwanted.locked():
             self._unwanted.release()
 

@@ -124,7 +124,7 @@ def _fits(value: float) -> bool:
     return INTEGER_MIN <= value <= JSON_INTEGER_MAX
 
 
-# Integers from 2^63 on: SQLite reads them as floats, so what it finds equal may not be.
+# Integers from 2^63 on: SQLite reads them as floats, so different integers may compare as equal.
 
 
 def compare(left: str | None, right: str | None) -> int | None:
@@ -141,9 +141,9 @@ _NUMBERS: Final[frozenset[type]] = frozenset((int, float))
 
 
 def digits(text: str | None) -> str | None:
-    """A JSON number from 2^63 on as a text that sorts as it does, as far as floats cannot tell.
+    """A JSON number of 2^63 or more as digits, which order numbers that are equal as floats.
 
-    All floats from there on are whole, and those that have more digits equal no integer.
+    All floats of this size are whole; a float with more than 20 digits equals no integer.
     """
     return None if text is None else f"{int(orjson.loads(text)):020d}"
 

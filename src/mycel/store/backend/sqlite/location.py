@@ -105,7 +105,7 @@ class DatabaseLocation:
         return Checkpointer(self)
 
     def settle(self, connection: SqliteConnection) -> None:
-        """Move the log into the file, as far as nobody needs it."""
+        """Move the log into the file, except for pages that open readers still need."""
         connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
 
     def close_unsettled(self, connection: SqliteConnection) -> None:

@@ -38,7 +38,7 @@ _LOOK_EVERY: Final = 1 << 14
 class Links(NamedTuple):
     """The links of a predicate that count in a state; a moment of -1 is the present.
 
-    Those that are hidden do not count if it hides them, nor those that do not hold at a time.
+    Left out are hidden links, if the state hides them, and links that do not hold at its time.
     """
 
     predicate: int

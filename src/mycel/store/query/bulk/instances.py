@@ -188,9 +188,9 @@ def attributes_at(
 
 
 def removed_since(reader: Reader, chosen: Iterable[int], seq: int, *, besides: str) -> set[int]:
-    """Those concepts that were removed after `seq` for another reason than `besides`.
+    """Those of the concepts that were removed after `seq` for another reason than `besides`.
 
-    One of them that is there again is another one now.
+    A concept that came back since is among them: it counts as a new one.
     """
     query = (
         "SELECT j.value FROM json_each(?1) j WHERE EXISTS (SELECT 1 FROM concept_past t"
