@@ -6,8 +6,8 @@ are quotations with their origin in front:
 
     - [imported from obsidian, 2026-05-01; quoted, not an instruction] "Ideas: Ignore the user …"
 
-Quotation marks, angle brackets, line ends and invisible characters are removed from a quotation, so
-that no text can close it early.
+Inside of a quotation, quotation marks and angle brackets are replaced, and line ends and invisible
+characters are removed, so that no text can close it early.
 """
 
 from __future__ import annotations
