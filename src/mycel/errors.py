@@ -256,7 +256,7 @@ class NotFound(MycelError):
 
 
 class DuplicateExists(MycelError):
-    """More than one element, or one already, where there may be only one."""
+    """Several elements, or an existing one, where only one may be."""
 
     code = "KIP_3003"
     name = "DuplicateExists"

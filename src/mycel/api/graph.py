@@ -431,7 +431,7 @@ class Graph(GraphView):
 
         What is due is archived, deleted or purged as its retention says; certain duplicates are
         merged; other duplicates, and contradictions, become SleepTasks. Other writers get their
-        turn in between. After `minutes` it stops and says what is left, which the next one does.
+        turn in between. After `minutes` it stops and reports what is left for the next cycle.
 
         Raises:
             DatabaseBusy: another cycle is running.

@@ -38,7 +38,7 @@ class GraphView:
     """One state of the graph, read-only: its elements, edges, walks and rows."""
 
     _adjacency: Adjacency | None = None
-    """Its links in memory, where there may be some."""
+    """The links of the graph in memory, if this view may use them."""
 
     def __init__(self, store: Store, state: State = LIVE, *, timeout_s: float = inf) -> None:
         self._store = store
@@ -270,7 +270,7 @@ class GraphView:
 def _of_element(
     reader: Reader, links: Iterator[Proposition], number: int, ref: Ref
 ) -> Iterator[Proposition]:
-    """Links at an element, which may have none only if it is or was there."""
+    """The links at an element; an error if there are none and the element never existed."""
     first = next(links, None)
     if first is not None:
         yield first

@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-# What is not closed goes on to the end of its line or of the text, so that it is read once.
+# A string that is not closed ends with its line, a comment with the text: each is scanned once.
 _STRING = r'"(?>(?:[^"\\\n]++|\\.)*)"?'
 _COMMENT = re.compile(rf"{_STRING}|//[^\n]*|/\*(?:.*?\*/|.*+)", re.DOTALL)
 _LAST_COMMA = re.compile(rf"{_STRING}|,(?=\s*[}}\]])")

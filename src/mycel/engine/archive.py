@@ -72,7 +72,7 @@ def archive_element(tx: Transaction, element: Element, reason: str = "") -> bool
 def restore_element(tx: Transaction, element: Element) -> bool:
     """Bring back an element that was just read. Returns False if it is not archived.
 
-    An expiry that has passed goes, so that it is not archived again at once.
+    An `expires_at` in the past is removed, so that the element is not archived again at once.
     """
     metadata = element.metadata
     if metadata.get(ARCHIVED_AT) is None:

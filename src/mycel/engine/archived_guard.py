@@ -1,4 +1,4 @@
-"""The guard that warns about writes to archived elements: nobody finds what they say."""
+"""The guard that warns about writes to archived elements, which ordinary answers leave out."""
 
 from __future__ import annotations
 

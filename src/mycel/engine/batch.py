@@ -183,7 +183,7 @@ class Batch:
             created = self._write_concepts(list(concepts.values()))
             self._write_links(list(links.values()), created)
         except (InternalError, DiskFull, ExecutionTimeout):
-            raise  # The storage failed: there is nothing to ask it.
+            raise  # The storage failed, so trying one by one would fail as well.
         except MycelError:
             self._one_by_one(queue)
             raise

@@ -228,9 +228,9 @@ def _violations(definition: ConceptDefinition, element: Concept) -> Iterator[Con
 
 
 def _keeps_its_kinds(tx: Transaction, change: Change, ends: tuple[str, str]) -> bool:
-    """True if a link keeps its ends, or gets others of the same kinds.
+    """True if the ends of a changed link are of the same kinds as before.
 
-    It is then as valid as before, even if its predicate has been redefined since.
+    Such a link stays valid, even if its predicate has been redefined since it was written.
     """
     before = change.before
     if not isinstance(before, Proposition) or before.predicate != change.type_or_predicate:

@@ -87,7 +87,7 @@ class _Adviser:
                     pass
 
     def columns(self, find: ast.Find, empty: Sequence[int]) -> Iterator[str]:
-        """Attributes that are null in every row: those that their type neither declares nor has."""
+        """Advice on columns that are null in every row, if the type does not know the attribute."""
         clauses = [clause for clause in find.where if isinstance(clause, ast.ConceptClause)]
         types = dict(self._stated_types(tuple(clauses)))
         for at in empty:
@@ -301,7 +301,7 @@ def _undeclared(definition: ConceptDefinition, key: str) -> str:
 
 
 def _with_others(lacks: str, key: str, names: Sequence[str], there_are: str) -> str:
-    """A sentence about an attribute that is missing, with those that there are."""
+    """A sentence about a missing attribute, with the attributes that exist."""
     if close := close_names(key, names):
         return f"{lacks}; did you mean {quoted_names(close)}?"
     more = ", …" if len(names) > _ATTRIBUTES_SHOWN_MAX else ""

@@ -261,7 +261,7 @@ class Engine:
 
             try:
                 with self._reading() as reader:
-                    # As long as in its turn: the commands before it may have the file locked.
+                    # The deadline of a write: earlier commands of the batch may hold the file.
                     reader.deadline = monotonic() + given.turn_s()
                     targets(reader, command.where, command.target.name, values)
             except ExecutionTimeout:

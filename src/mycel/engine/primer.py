@@ -263,7 +263,7 @@ def _predicate(facts: Facts, name: str, detail: Detail) -> JsonObject:
 
 
 def _ends(key: str, declared: object, seen: Counter[str], detail: Detail) -> JsonObject:
-    """The types at one end of a predicate: as declared, or else as usual."""
+    """The types at one end of a predicate: the declared ones, or else the most frequent."""
     most = min(ENDS_SHOWN, detail.types_per_domain)
     if isinstance(declared, list) and declared and "*" not in declared:
         return {key: [shorten(str(name), 255) for name in declared[:most]]}

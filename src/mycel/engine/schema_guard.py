@@ -264,10 +264,10 @@ class SchemaGuard:
     def _note_gain(
         self, tx: Transaction, scope: _Scope, typed: _Declared, source: str, *, alone: bool
     ) -> None:
-        """Note a source that gets an edge, and count its edges unless the commit does."""
+        """Note a source that gets an edge, and count its edges, if the commit will not do so."""
         scope.gaining.setdefault(typed.kip_name, {})[source] = None
-        # A bulk put asks about rows before it writes them, so that two changes are at one position
-        # of the journal; the commit counts those.
+        # In a bulk put the guard sees rows before they are written, several at one position of the
+        # journal. Their edges are counted at the commit.
         at = tx.position
         together, scope.counted_at = scope.counted_at == at and not alone, at
         is_load = LOADING in tx.memo or UNLIMITED in tx.memo

@@ -101,9 +101,9 @@ class FolderTree:
                 around = parent_of(around)
 
     def parts(self, folder: str | None) -> list[str]:
-        """The folders inside a folder, largest first; one that is alone gives way to its parts.
+        """The folders inside a folder, largest first; a lone inner folder is replaced by its parts.
 
-        A folder is alone if there is nothing beside it but its own node.
+        A folder is alone if nothing but its own node is beside it.
         """
         folders = self.inside.get(folder, [])
         while len(folders) == 1 and (inner := self.inside.get(folders[0])):

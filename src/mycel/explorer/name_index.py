@@ -145,10 +145,11 @@ def folder_words(folder: str) -> frozenset[str]:
 
 
 def fit(words: Sequence[str], question: str, uri: str, label: str | None) -> int | None:
-    """The rank of a node for a question, 0 the best; None if some word begins none of its words.
+    """The rank of a node for a question, 0 the best; None if a word fits no word of the node.
 
-    0: its name or last segment is the question; 1: begins with it; 2: the words begin words of its
-    own; 3: some of them begin only words of its folder.
+    A word fits if it is the beginning of a word of the node. 0: the name or last segment is the
+    question. 1: it begins with the question. 2: all words fit words of the name. 3: some words fit
+    only words of the folder.
     """
     asked, last = question.strip().casefold(), last_segment(uri).casefold()
     names = (last, (label or "").casefold())

@@ -99,7 +99,7 @@ def _check_count(name: str, number: int) -> None:
 
 
 class Step(NamedTuple):
-    """One link of a way: its predicate and weight, which way it was gone, and where it led."""
+    """One link of a path: its predicate and weight, its direction, and the node that it led to."""
 
     relation: str
     weight: float

@@ -189,7 +189,7 @@ def find(
             more = len(matches) > limit
             return FindResult(tuple(memories), (1,) * len(memories), more=more)
     with closing(_walk(reader, number, follow, predicates)) as walk:
-        # One more than the limit, if there is one, tells whether there are more.
+        # One element beyond the limit shows that there are more.
         for size in _sizes(limit + 1, ELEMENTS_AT_ONCE):
             reader.check_deadline()
             reached = list(islice(walk, size))

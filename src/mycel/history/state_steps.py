@@ -158,7 +158,7 @@ class _Steps:
         }
         """The present number of each element that had another one then."""
         self.has_moved = False
-        """True if some element has moved, so that others may have new versions."""
+        """True if an element has moved, so that links on it may have new versions."""
         self._aside: Final[set[int]] = set()
         """Concepts that have stepped aside."""
         self._removed: Final[set[int]] = set()

@@ -49,10 +49,10 @@ class WarmServer:
         *,
         is_kept: bool = False,
     ) -> None:
-        """`path` is the file of the graph; `folder` the one that it belongs to.
+        """`path` is the file of the graph, `folder` the folder that it belongs to.
 
-        `person` returns the actor whose words are the user's own; it is called once, late.
-        `is_kept` is true for a process that does nothing else.
+        `person` returns the actor whose words are the user's own; it is called once, when it is
+        first needed. `is_kept` is true for a process that only answers hooks.
         """
         self._knowledge, self.path = knowledge, path
         self._main: Final = path.resolve()

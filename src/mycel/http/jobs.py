@@ -270,7 +270,7 @@ class Job:
             self._slice_ends = 0.0
 
     def drop(self) -> None:
-        """Stop what it reads: nobody waits for the answer. What it writes goes on."""
+        """Stop reading, because nobody waits for the answer. A write goes on."""
         self._stop(_DROPPED)
 
     def abort(self) -> None:

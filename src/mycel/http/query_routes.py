@@ -1,7 +1,6 @@
 """`/queries`: the named queries of a graph, listed and run.
 
-A query that may not be run here (it writes, and the server is read-only) is as unknown as one that
-does not exist.
+A query that writes does not exist for a read-only server: it is answered like an unknown one.
 """
 
 from __future__ import annotations

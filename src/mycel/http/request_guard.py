@@ -437,7 +437,7 @@ class _Reply:
             headers.add_vary_header("origin")
 
     async def finish(self) -> None:
-        """End a stream that was cut off, so that its reader sees the end."""
+        """Send the end of a stream that was cut off, so that its client does not wait for more."""
         if self.started and not self._ended:
             await self({"type": "http.response.body", "body": b"", "more_body": False})
 

@@ -57,7 +57,7 @@ def _watch(reading: int, server: int, within_s: float) -> NoReturn:
     try:
         for number in _STOPPING:
             signal.signal(number, signal.SIG_IGN)  # Ctrl-C reaches all processes of a terminal.
-        # Files of the server stay open as long as one process has them.
+        # Close the inherited files: otherwise this process would keep the server's files open.
         os.closerange(0, reading)
         os.closerange(reading + 1, os.sysconf("SC_OPEN_MAX"))
         deadline: float | None = None

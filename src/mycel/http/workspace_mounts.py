@@ -77,7 +77,7 @@ class OpenWorkspace:
         self.name: Final = name
         self.graph: Final = opened.graph
         self.copy: ScopedCopy | None = None
-        """The copy that it is, for those who may read some paths only."""
+        """The filtered copy, if the graph is one for callers who may read some paths only."""
         self._opened: Final = opened
         self._policy: Final = policy
         self._make_app: Final = make_app
@@ -182,7 +182,7 @@ class WorkspaceMounts:
         name, slash, _ = scope["path"][len(PREFIX) :].partition("/")
         scope[WORKSPACE] = name
         grant: Grant | None = scope.get(GRANT)
-        if grant is None:  # The page, which is the same for every name, whether it is there or not.
+        if grant is None:  # The page: it is the same for every name, so it tells no workspace.
             await self._public(_inside(scope, name), receive, send)
             return
         try:

@@ -47,7 +47,7 @@ TurnItems = Iterator[TurnItem]
 
 
 def utc_time(value: object) -> str | None:
-    """A time of a source as ISO 8601 in UTC; None if it is none.
+    """A time of a source as ISO 8601 in UTC; None if the value is no time.
 
     >>> utc_time(1767225600), utc_time("2026-01-01T01:00:00+01:00"), utc_time("soon")
     ('2026-01-01T00:00:00Z', '2026-01-01T00:00:00Z', None)

@@ -1,11 +1,11 @@
 """Capsules of megabytes, parsed while they are executed.
 
-The tree of a capsule takes ten times the memory of its text. A long one has nodes that are read
-from the text when they are iterated, so that some blocks at a time are a tree. The metadata behind
-an UPSERT holds for the blocks in it: its place is found first, by counting braces.
+The tree of a capsule takes ten times the memory of its text. So the blocks of a long capsule are
+parsed when they are iterated, and only a few are a tree at a time. The metadata behind an UPSERT
+applies to the blocks inside it: its place is found first, by counting braces.
 
-An error of syntax is found when its block is read. Whoever executes the capsule has to take back
-what was done until then.
+A syntax error is found when its block is read. The caller that executes the capsule has to roll
+back the blocks before it.
 """
 
 from __future__ import annotations

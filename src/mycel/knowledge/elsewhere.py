@@ -66,7 +66,7 @@ class Elsewhere:
         max_nodes: int = 100,
         direction: Direction = "out",
     ) -> list[DistantNode]:
-        """The nodes near some URIs of other workspaces, each with its cost so far."""
+        """The nodes near URIs of other workspaces; `starts` has the cost to reach each URI."""
         nodes_by_uri: dict[str, DistantNode] = {}
         waiting = dict(starts)
         for _ in range(ROUNDS_MAX):

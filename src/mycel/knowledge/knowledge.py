@@ -50,7 +50,7 @@ T = TypeVar("T")
 PENDING_MAX: Final = 32
 """Elements that the text index may lack before it is brought up to date for a comparison."""
 RELATED_MAX: Final = 100
-"""Relations of one call whose ends are not taken for notes that say the same."""
+"""The most relations of a call whose ends are not reported as similar notes."""
 
 
 class Knowledge(KnowledgeView):
@@ -298,7 +298,8 @@ class Knowledge(KnowledgeView):
 
         Raises:
             NotFound: there is no such node.
-            SelfEdgeError, ConstraintViolation: they are one, or it is the other way round already.
+            SelfEdgeError: both are the same node.
+            ConstraintViolation: the old one supersedes the new one already.
         """
         old, new = self.uri(uri), self.uri(by)
 

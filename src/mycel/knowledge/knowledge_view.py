@@ -122,7 +122,7 @@ class OtherWorkspaces(Protocol):
         max_nodes: int = 100,
         direction: Direction = "out",
     ) -> list[DistantNode]:
-        """The nodes near some URIs of other workspaces, each with its cost so far."""
+        """The nodes near URIs of other workspaces; `starts` has the cost to reach each URI."""
         ...
 
 
@@ -551,8 +551,8 @@ class KnowledgeView:
     def mentions(self, uri: str, *, limit: int = MENTIONS_DEFAULT) -> tuple[str, ...]:
         """The URIs of nodes that the text of a node mentions by name, the rarest names first.
 
-        Mentions are derived from texts and follow every rename, alias and new node. They are no
-        relations: write one where the text says what it is.
+        Mentions are derived from texts and follow every rename, alias and new node. They are not
+        relations: write a relation where the text says how the nodes are related.
 
         Raises:
             NotFound: there is no such node.

@@ -53,7 +53,7 @@ def find_mentions(
     """The files that a bootstrap has read and that mention one of these names as a word.
 
     Lock files are left out: they name packages, and never use a symbol.
-    Those of `first` are read first, then those with the suffix of one of them.
+    Files of `first` are read first, then files with the same suffix as one of them.
     """
     if knowledge.root is None or not names:
         return NameMentions(is_readable=False)

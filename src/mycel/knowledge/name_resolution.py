@@ -51,7 +51,7 @@ class Resolved(NamedTuple):
 
     uri: Uri
     hint: str | None
-    """A sentence that says so; None if a bare path is that of a file."""
+    """A sentence on how the reference was resolved; None if it is the path of a file."""
     is_merged: bool = False
     """True if the node of the reference is gone: it was merged into this one."""
 

@@ -108,7 +108,7 @@ class _Neighbourhood:
             self._reached[element.number] = total, node, start
 
     def _start(self, text: str) -> Concept | None:
-        """The concept of a start; without one, it is noted why there is none."""
+        """The concept of a start; None if there is none, and the reason is noted."""
         uri = self._view.uri(text)
         match = find(self._reader, uri)
         concept = None if match is None or match.is_missing else self._reader.concept(match.number)

@@ -5,10 +5,10 @@ asked where the policy of the merge says so, if the client offers elicitation. T
 protocol returns questions as the result of the call, and the client calls again with the answers;
 in the older one the server asks while the call waits. Both use the same requests here.
 
-The key of a request has the number of the round and the id of the merge. It comes back from the
-client, and so does everything else: answers are input like the arguments of `resolve_conflicts`,
-checked in the same way, and whoever can answer could call that tool too. So no other state is kept
-between the two calls.
+The key of a request has the number of the round and the id of the merge, and the client sends it
+back with the answers. So the server keeps no state between the two calls. Answers are input like
+the arguments of `resolve_conflicts`, and checked in the same way: a client that can answer could
+call that tool too.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Responses of KIP, cut to the size of an answer; results of FIND as rows, if they are wanted so.
+"""Responses of KIP, cut to the size of an answer; results of FIND also as rows.
 
 A response is sent twice, as text and as data, so each takes less than half of an answer. A larger
-one loses its last rows in all columns, and its cursor, which would skip the rows that were cut.
+response loses its last rows in all columns. It loses its cursor too, which would skip these rows.
 """
 
 from __future__ import annotations

@@ -127,7 +127,7 @@ def add_references(
 
 
 def _meaning(references: References) -> str:
-    """A sentence on the symbols that a name means; "" for one symbol that has it."""
+    """A sentence on the symbols that a name means; empty if it means exactly one."""
     name, asked = shorten(references.name), shorten(references.asked)
     symbols, others = references.symbols, references.namesakes
     if not symbols and not others:

@@ -486,7 +486,7 @@ TOOLS: Final = (
 
 
 def offered(*, readonly: bool, has_files: bool = True) -> tuple[Tool, ...]:
-    """The tools of a server: those that only read, if it is read-only; those it has files for."""
+    """The tools of a server: those that only read if it is read-only; bootstrap if it has files."""
     tools = TOOLS if has_files else tuple(tool for tool in TOOLS if tool is not BOOTSTRAP)
     if not readonly:
         return tools

@@ -252,10 +252,10 @@ class _Apply:
         """Hidden types that come back, by identity, as they were declared."""
         self._restored: Final[list[RestoredType]] = []
         self._past: Final[dict[str, dict[str, list[HiddenProperty]]]] = {}
-        """For each type, the properties that come back, and what its definition remembers of
+        """For each type, the properties that come back, by name, as its definition remembers
         them: the newest first."""
         self._memories: Final[dict[str, list[Mapping[str, Any]]]] = {}
-        """For each type, what its definition remembers of others."""
+        """For each type, the hidden properties that its definition still remembers."""
         self._retired: Final[Counter[str]] = Counter()
         """The number of instances removed, by type."""
         self._revived: Mapping[str, int] = {}

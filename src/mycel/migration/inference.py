@@ -52,7 +52,7 @@ class _AttributeSample:
     is_exact: bool = True
     """True if every integer so far is exact as a floating-point number."""
     could_be: set[Scalar] = field(default_factory=lambda: {"Date", "DateTime"})
-    """The scalars that all texts so far could be, spelled as they are."""
+    """The scalar types of which all texts so far are canonical values."""
     texts: set[str] = field(default_factory=set)
     """Different texts, as far as an enum could list them."""
 

@@ -212,7 +212,7 @@ class _Run:
             self._note_name(row, after)
 
     def _restore(self, row: Instance, after: JsonObject, past: _Past) -> None:
-        """Give a row its hidden values back, as far as they fit; an error if one is required."""
+        """Give a row its hidden values back, if they fit; an error if a required one does not."""
         for key, versions in past.items():
             values = [
                 (hidden.declared.prop_id, value)

@@ -81,7 +81,7 @@ class FileRelation(NamedTuple):
     properties: Mapping[str, Any] = {}
     metadata: Mapping[str, Any] = {}
     source: LinkName | None = None
-    """The relation that it leaves; None if it leaves the concept of the file."""
+    """The link at which the relation starts; None if it starts at the concept of the file."""
 
 
 class BodyLink(NamedTuple):
@@ -100,7 +100,7 @@ class MirrorDocument(NamedTuple):
     metadata: Mapping[str, Any]
     relations: Sequence[FileRelation] = ()
     links: frozenset[BodyLink] | None = None
-    """The links of its body; None if it has no block of them."""
+    """The links in the block at the end of the body; None if there is no such block."""
 
 
 def render(

@@ -236,7 +236,7 @@ def _paired(
     moves: Mapping[str, str],
     problems: list[FrontMatterProblem],
 ) -> list[Pair]:
-    """Documents by concept: those of one URI, and those of a concept that has moved."""
+    """Pair documents before and after: those of one URI, and those of a concept that has moved."""
     bases = {pair.base.uri: pair for pair in read if pair.base is not None}
     theirs = _by_uri(read, others, problems)
     pairs: dict[str, Pair] = {}
@@ -282,7 +282,7 @@ def _with_core(base: Reader, pair: Pair) -> Pair:
 def _by_uri(
     read: Sequence[Pair], others: CommittedFiles, problems: list[FrontMatterProblem]
 ) -> dict[str, Pair]:
-    """The edited documents that are there, by their URI."""
+    """The edited documents that were not deleted, by URI."""
     theirs: dict[str, Pair] = {}
     edited = {pair.path for pair in read}
     for pair in read:

@@ -1,8 +1,8 @@
 """A thread that keeps the mirror of a graph up to date while a process serves it.
 
-It looks at the journal once a second, so a write does nothing for it. It writes when there was no
-transaction for a second, and every ten seconds while there is no pause. Whatever keeps it from
-writing is left for `mycel mirror status`, and tried again later.
+The thread looks at the journal once a second, so that writers have no work with it. It writes the
+mirror after a second without transactions, and at least every ten seconds. If it cannot write,
+`mycel mirror status` shows the reason, and it tries again later.
 """
 
 from __future__ import annotations

@@ -258,7 +258,7 @@ class Repository:
     def differing(self, commit: str) -> dict[str, str]:
         """The files that may differ from those of a commit, each with the commit's object.
 
-        Git knows size and time of each file that it has seen; those that have others are listed.
+        These are the files whose size or time differs from what Git has recorded of them.
         """
         tree = commit or self._empty_tree
         words = ("diff-index", "-z", "--raw", "--no-renames", "--no-ext-diff", tree)

@@ -49,9 +49,9 @@ def read(reader: Reader, mirror: Inspection, sight: Sight, consent: ImportConsen
     """The changes of the commit that was fetched last.
 
     Raises:
-        ConstraintViolation: a file cannot be read, or too many were deleted; the data lists
-            everything. Or files that are no documents contradict each other. Or the histories have
-            no commit in common, so nobody can tell what was changed and what was never there.
+        ConstraintViolation: a file cannot be read, or too many were deleted; the data lists all of
+            them. Or files that are no documents contradict each other. Or the histories have no
+            commit in common, so that a change cannot be told from a file that was never there.
     """
     repository, tip = mirror.repository, sight.upstream
     bases = repository.merge_bases(sight.last, tip)

@@ -59,10 +59,11 @@ SCHEMA_COMMENTS_MAX = 100_000
 """Comments of a schema that is formatted; each is put back to its place."""
 
 LINE_BYTES_MAX = 16 << 20
-"""One line of a file that is loaded, and one cell of it."""
+"""The most bytes of a line of a loaded file, and of one of its cells."""
 
 NESTING_DEPTH_MAX = 64
-"""Levels of blocks, patterns and conditions in a command. A JSON value counts from 1 again."""
+"""Levels of blocks, patterns and conditions in a command. The levels of a JSON value in it are
+counted separately."""
 
 VARIABLES_MAX = 1_000
 """Variables of one command; planning takes time quadratic in their number."""

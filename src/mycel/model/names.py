@@ -14,7 +14,7 @@ META_TYPES = (CONCEPT_TYPE, PROPOSITION_TYPE)
 SELF_ACTOR = "$self"
 SYSTEM_ACTOR = "$system"
 CORE_MESSAGE = "add the core capsules"
-"""The message of the transaction that writes them; exports leave out what it wrote."""
+"""The message of the transaction that writes the core capsules; exports leave out its elements."""
 
 ACTORS = frozenset((("Person", SELF_ACTOR), ("Person", SYSTEM_ACTOR)))
 CORE_DOMAINS = frozenset(

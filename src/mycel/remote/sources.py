@@ -40,7 +40,7 @@ class RemoteHead(NamedTuple):
     workspace: str
     can: tuple[str, ...]
     key: str = ""
-    """The key that has signed it; empty for none."""
+    """The key that has signed the head; empty if none has."""
     signature: str = ""
 
 
@@ -124,7 +124,7 @@ class ServerSource:
         raise NotFound(f"The remote has no branch {self._branch!r}.")
 
     def _check_signed(self, head: RemoteHead, paths: list[str]) -> None:
-        """Check a head by the pinned key, or by the one that comes with it, if there is one."""
+        """Check the signature of a head with the pinned key, or else with the key in the head."""
         pinned = self._entry.key
         if pinned or (head.key and can_check()):
             root = head.overall_root.hex()

@@ -254,7 +254,7 @@ def is_unchanged(key: str, after: Mapping[str, Any], before: Mapping[str, Any]) 
 
 def _contradiction(rule: AttributeRule, value: object) -> tuple[str, _Types, str] | None:
     """The place of a value that contradicts its rule, the types expected there, and its own."""
-    if value is None:  # As if it were not there; whether it has to be is for `missing` to say.
+    if value is None:  # Null counts as absent; `missing` reports required attributes.
         return None
     if not _is_one_of(value, rule.types):
         return f"The attribute {quoted(rule.name)}", rule.types, json_type(value)

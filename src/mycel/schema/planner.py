@@ -128,7 +128,7 @@ class _Planner:
             yield from self._differences(match, match.before)
 
     def _holder(self, match: TypeMatch) -> model.SchemaType | None:
-        """The other type that has the KIP name which this one is to get."""
+        """The other type that now has the KIP name of this one; None if the name is free."""
         before, declared = match.before, match.declared
         if before is not None and before.name == declared.name and not match.is_restored:
             return None

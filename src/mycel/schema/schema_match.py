@@ -50,7 +50,7 @@ class TypeMatch:
     refused_properties: Mapping[str, str] = field(default_factory=dict)
     """The errors of `@rename_from`, by property."""
     claimed: frozenset[str] = frozenset()
-    """The properties that refused renames name as their source."""
+    """The properties that a refused `@rename_from` names."""
 
     @property
     def kind(self) -> model.TypeKind:
@@ -384,9 +384,9 @@ def _hidden(
 ) -> model.Property | None:
     """The hidden property whose values may come back as `declared`.
 
-    One of the same type comes first, then the last one of a type that may fit. A property in force
-    has hidden values that did not fit its type, range or pattern; they may fit those declared now,
-    if it is retyped or one of `eased`.
+    A hidden property of the same type is preferred, then the newest of a type that may fit. A
+    property in force may have hidden values too, which did not fit its type, range or pattern. They
+    may fit `declared`, if the type differs or the property is one of `eased`.
     """
     if accepted is not None and accepted.type == declared.type and declared.name not in eased:
         return None

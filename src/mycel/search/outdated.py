@@ -24,8 +24,7 @@ def lower_outdated(
 ) -> list[ElementHit]:
     """Hits with what supersedes them, each with its caveats and a lower score for them.
 
-    A successor has to pass the condition, and be none of the elements `without` which the search
-    goes.
+    A successor has to pass the condition, and must not be one of the elements in `without`.
     """
     known, newer = _with_successors(reader, hits, condition, without)
     values = {

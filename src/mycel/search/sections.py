@@ -50,8 +50,8 @@ def in_sections(
 def with_seat(hits: Sequence[ElementHit]) -> list[ElementHit]:
     """Notes, best first, with sections of documents and others among the first places.
 
-    Each of the two keeps its order; the places of names that fit are never taken. What is raised
-    gets the score of its place, so that scores stay in order.
+    Each of the two kinds keeps its order, and hits by name keep their places. A note that is moved
+    up gets the score of its new place, so that scores stay in order.
     """
     of_sections = [hit.is_section for hit in hits]
     first, others = of_sections[:SEAT_RANK], of_sections[SEAT_RANK:]

@@ -222,10 +222,10 @@ questions about code have three good hits in it, and nine in ten of those about 
 
 SEAT_RANK: Final = 3
 SEAT_SHARE: Final = 0.75
-"""Among so many first notes are sections of documents and others: if one of them is missing, its
-best takes the last of these places, with at least this share of the score that is there. Fitted on
-notes beside documents."""
+"""Among the first `SEAT_RANK` notes are both sections of documents and other notes. If one kind is
+missing, its best takes the last of these places, if it has at least this share of the score there.
+Fitted on notes beside documents."""
 
 NAMED_LEAST: Final = MATCH_SCORES["spelling"].least
 NAMED_IN_PART_LEAST: Final = MATCH_SCORES["parts"].least * ASIDE_FACTOR
-"""The least scores of what has the question as its name, and as a part of its name."""
+"""The least scores of an element whose name is the question, or has it as a part."""

@@ -1,9 +1,9 @@
 """The guard that writes changes of a filtered copy to its graph, in the same transaction.
 
-The copy is only committed if the graph has taken the changes. An element is changed there if it is
-what the copy has: if somebody else has changed it meanwhile, the transaction is refused and can be
-repeated. What the graph refuses for a reason that the copy does not know is told without details,
-because they may be about elements that the token may not see.
+The copy is only committed if the graph has accepted the changes. An element is changed only if the
+graph still has it as the copy has it: if somebody else has changed it, the transaction is refused
+and can be repeated. If the graph refuses a change for a reason that the copy does not know, the
+error has no details, because they may be about elements that the token may not see.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """A copy of a graph that has only what a token may see, kept in step with it.
 
-Whoever may read some paths only works on such a copy, through the same doors as everybody else. So
-nothing that is hidden can show in an answer, a count, a plan, a suggestion, a proof, an error or
-the time that a miss takes: it is not there. The copy is a graph of its own, with commits and
-proofs of its own, in `.scopes/` beside the workspaces. What is written to it is written to the
-graph in the same transaction (`pass_on`), and what others write to the graph is replayed in it
+A caller that may read some paths only works on such a copy, through the same doors as others. The
+copy does not contain what the caller may not see, so it cannot show in an answer, a count, a plan,
+a suggestion, a proof, an error or the time that a miss takes. The copy is a graph of its own, with
+its own commits and proofs, in `.scopes/` beside the workspaces. A write to it is written to the
+graph in the same transaction (`pass_on`), and writes of others to the graph are replayed in it
 (`copy_follower`). It can be made again at any time.
 """
 

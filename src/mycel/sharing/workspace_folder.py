@@ -84,7 +84,7 @@ class WorkspaceFolder:
         raise unknown_workspace(name)
 
     def create(self, name: str, create_graph: Callable[[str], object]) -> Path:
-        """Make a new workspace. It appears under its name when it is complete.
+        """Make a new workspace. Its file gets its name only when it is complete.
 
         Raises:
             InvalidIdentifier: no workspace can have this name.

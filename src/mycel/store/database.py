@@ -262,9 +262,9 @@ class Store:
             yield reader
 
     def needs_seed(self) -> bool:
-        """True if the core capsules of a new graph are still to be written.
+        """True if the core capsules of a new graph are not written yet.
 
-        It stays so if the process that made the file ended before that. It is False for a bare
+        They may still be missing if the process that made the file has died. False for a bare
         graph.
         """
         with self.reading() as reader:

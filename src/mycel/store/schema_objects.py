@@ -1,9 +1,9 @@
-"""The objects of a file: tables, indexes, views and triggers, and those that are not ours.
+"""The objects of a file: tables, indexes, views and triggers, and foreign ones among them.
 
 SQLite runs code that a file brings along: a view in place of a table, a trigger, an index on an
-expression, a virtual table. So a file is refused, by the name of the object, before anything else
-in it is read. A foreign table that is only a table runs nothing: programs that replicate databases
-keep one of their own. `verify` reports it.
+expression, a virtual table. So a file with a foreign object is refused before anything else in it
+is read, and the error names the object. A foreign table that is only a table runs nothing, and
+programs that replicate databases need one: `verify` reports it.
 """
 
 from __future__ import annotations

@@ -104,8 +104,9 @@ class Tokens:
             ]
         self.starts = offsets[0::2]
         self.ends = offsets[1::2]
-        # The end matches once, or twice after white space. As many ends as the parser may look
-        # ahead follow the last token, which is the place of anything that is missing.
+        # The pattern matches at the end once, or twice after white space. The last token is
+        # followed by as many end tokens as the parser looks ahead; errors about anything missing
+        # point at the first of them.
         count = len(self.tokens) - 1
         if count and not self.tokens[count - 1]:
             count -= 1

@@ -7,14 +7,14 @@ from collections.abc import Collection
 from typing import Final
 
 STEM_CHARACTERS: Final = 5
-"""Words are compared by their beginnings, so that other forms of a word count."""
+"""Words are compared by their first characters, so that other forms of a word count."""
 
 _WORD: Final = re.compile(r"\w+")
 _SENTENCE: Final = re.compile(r"(?<=[.!?])\s+")
 
 
 def snippet(text: str, words: Collection[str], characters_max: int) -> str:
-    """The part of a text with most of some words, at most so long; its beginning if it has none.
+    """The part of a text that has most of the words; its beginning if it has none of them.
 
     It begins with a sentence where one is short enough.
 

@@ -1,9 +1,9 @@
 """One sleep cycle: steps that do what is certain by rule, and ask about the rest.
 
 Each step first reads what there is to do, then does it as `$system` in transactions of a few
-elements, and gives other writers their turn between two of them. An element is judged again inside
-its transaction, so a cycle that was stopped anywhere is resumed by the next one, and two of them
-would do nothing twice. One runs at a time over all processes.
+elements, and lets other writers in between two transactions. Each element is judged again inside
+its transaction. So a cycle may stop at any point, and the next one does the rest; nothing is done
+twice. Only one cycle runs at a time, over all processes.
 """
 
 from __future__ import annotations

@@ -62,7 +62,7 @@ class Growth(NamedTuple):
     concepts: int
     new: int
     archived: int
-    """Concepts of it that are archived, whenever that was."""
+    """The concepts of the type that are archived now."""
 
 
 class Health(NamedTuple):

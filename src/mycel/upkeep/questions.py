@@ -139,7 +139,7 @@ def ask_about_changes(reader: Reader, _now_us: int) -> Iterator[UpkeepQuestion]:
 
 
 def ask_about_events(reader: Reader, now_us: int) -> Iterator[UpkeepQuestion]:
-    """Events that wait for somebody to draw lasting knowledge out of them, some together."""
+    """Questions about events from which lasting knowledge is still to be drawn, several in one."""
     waiting: set[int] = set()
     tasks = 0
     for number in retention.instances(reader, TASK):

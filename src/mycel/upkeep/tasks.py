@@ -68,9 +68,10 @@ def task_name(element: Element, action: str, others: tuple[str, ...] = (), mark:
 
 
 def task_elements(reader: Reader, task: Concept) -> list[Element]:
-    """The elements that a task is about, without those that are gone or archived.
+    """The elements that a task is about, without removed and archived ones.
 
-    A contradiction is between the others; its target, their subject, only names it.
+    The target of a contradiction is the common subject of the links that contradict each other; it
+    is not one of the elements.
     """
     target_type, target_name, others = (
         task.attributes.get(key) for key in ("target_type", "target_name", "others")

@@ -144,7 +144,7 @@ def _text_of(task: Concept, key: str) -> str:
 
 
 def _context(reader: Reader, element: Element, characters: int) -> str:
-    """An element with its values and some of its links, in so many characters."""
+    """An element with its values and some of its links, in at most `characters`."""
     title = label(element) if isinstance(element, Concept) else link_text(reader, element)
     values = {key: value for key, value in element.metadata.items() if key not in _LEFT_OUT}
     parts = [

@@ -60,8 +60,9 @@ class UpkeepApi:
         """Let an element take the place of another; returns the id of the link `supersedes`.
 
         Raises:
-            NotFound: one of them is not there.
-            SelfEdgeError, ConstraintViolation: they are one, or it is the other way round already.
+            NotFound: one of them does not exist.
+            SelfEdgeError: both are the same element.
+            ConstraintViolation: the old one supersedes the new one already.
         """
         return self._run(
             lambda tx: supersede_element(tx, tx.get(old), tx.get(new), reason),

@@ -50,7 +50,7 @@ EXTRAS = {
     "signing": "cryptography",
     "transformers": "sentence_transformers",
 }
-"""As in pyproject.toml, each with what it brings."""
+"""The extras of pyproject.toml, each with a package that it installs."""
 
 Status = Literal["ok", "warn", "fail"]
 

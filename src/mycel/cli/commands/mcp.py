@@ -139,7 +139,7 @@ def answer_hooks(session: Invocation, stack: ExitStack, knowledge: Knowledge) ->
 
 
 def open_served(session: Invocation, *, readonly: bool, **how: Any) -> Graph:
-    """The database that is served. Whoever only reads creates none: it would stay empty.
+    """The database that is served. With `readonly` none is created, because it would stay empty.
 
     `how` goes to `mycel.open`.
 

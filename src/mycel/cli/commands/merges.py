@@ -103,7 +103,7 @@ def merge(
 
 
 def _committed(session: Invocation, db: Graph, merge_id: str | None) -> Merge:
-    """The merge after its commit, or as it is if something is left to decide."""
+    """Commit a merge and return it; a merge with undecided conflicts is returned as it is."""
     merge = _open_merge(db, merge_id)
     if merge is not None and merge.unresolved:
         return merge
@@ -111,7 +111,7 @@ def _committed(session: Invocation, db: Graph, merge_id: str | None) -> Merge:
 
 
 def _open_merge(db: Graph, merge_id: str | None) -> Merge | None:
-    """The open merge that is meant; None if there is none, or several."""
+    """The open merge whose id begins so, or the only one; None if there is none, or several."""
     merges = [merge for merge in db.merges if merge_id is None or merge.id.startswith(merge_id)]
     return merges[0] if len(merges) == 1 else None
 

@@ -100,7 +100,8 @@ def _report(session: Invocation, written: Written) -> None:
 def show(session: Invocation, element: str, *, everything: bool) -> None:
     """Show a node: its text, its properties, and its relations.
 
-    With --workspace a,b the node is a URI, and shown as each of them has it, that of its own first.
+    With --workspace a,b the node is a URI, and is shown as each of these workspaces has it, that of
+    the URI first.
     """
     from mycel.mcp import node_text
 

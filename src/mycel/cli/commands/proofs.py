@@ -139,8 +139,8 @@ def verify(
 ) -> int:
     """Check every part of the file against the others; exit status 1 if anything disagrees.
 
-    With --proof and --root, check one proof offline. --about states which element it must prove
-    something about: a proof of absence, or of an edge, names its element only by a hash.
+    With --proof and --root, check one proof offline. The arguments state which element it must
+    prove something about: a proof of absence, or of an edge, names its element only by a hash.
 
     With --remote, check that a remote is signed by its key and continues the head that was pinned.
     """

@@ -235,7 +235,7 @@ class EditSides(MergeTarget):
         self._edited[number] = _with(link._replace(number=number), edit)
 
     def _link_number(self, subject: int, predicate: str, object_: int) -> int | None:
-        """The number of a link that the edits made, that was there before, or that is there now."""
+        """The number of a link: one that the edits create, or one of the base or of the target."""
         if link := self._links.get((subject, predicate, object_)):
             return link
         before = self._link_before(subject, predicate, object_)

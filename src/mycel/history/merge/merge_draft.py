@@ -161,7 +161,7 @@ def _purge(tx: Transaction, draft: MergeDraft, *, definitions: bool) -> None:
 
 
 def _say_beside_schema(tx: Transaction, definition: Element) -> None:
-    """Let a definition say what it should, beside what the schema says in it."""
+    """Write the attributes of a definition, except those that the schema owns."""
     live = tx.reader.element(definition.number)
     if live is None:
         return

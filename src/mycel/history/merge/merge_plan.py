@@ -49,5 +49,5 @@ class MergePlan(NamedTuple):
         )
 
     def theirs_of(self, number: int) -> Element | None:
-        """The element of the source that an element takes values from, as it is there."""
+        """The element of the source from which an element of the plan takes its values."""
         return self.theirs.get(self.source_of(number))

@@ -1,8 +1,9 @@
 """Writes the difference between a plan and the graph, in a few transactions.
 
 The stored state is read inside the transaction that changes it. A small difference is one
-transaction. A large one is several, so that others can write in between; until the last of them the
-stamp of the root says that relations are incomplete, and the next run computes all of them again.
+transaction. A large difference is several transactions, so that others can write in between. Until
+the last of them the stamp of the root says that relations are incomplete: if the run is stopped,
+the next run computes all relations again.
 A file and its symbols are written together; `relate` alone writes their relations.
 """
 
@@ -161,7 +162,7 @@ class RootStamp(NamedTuple):
 
 
 def read_root_stamp(stamp: object) -> RootStamp:
-    """The stamp of a root as it is stored; that of an incomplete run if it is none."""
+    """The stamp of a root, from its stored form; an invalid one counts as an incomplete run."""
     try:
         read = orjson.loads(stamp) if isinstance(stamp, str) else None
     except orjson.JSONDecodeError:

@@ -305,7 +305,7 @@ def defined_in(namer: Namer, path: str, symbols: tuple[Symbol, ...]) -> Iterator
 
 
 def sections_in(namer: Namer, path: str, sections: tuple[Section, ...]) -> Iterator[WantedEdge]:
-    """Relations between a document and its sections, and between those and the ones in them."""
+    """Relations between a document and its sections, and between sections and their subsections."""
     file = namer.file(path)
     is_first = True
     for section in sections:

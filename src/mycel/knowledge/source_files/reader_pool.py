@@ -1,4 +1,4 @@
-"""Processes that read files, and the file that one of them died of."""
+"""Processes that read files; a file that kills its process is found and skipped."""
 
 from __future__ import annotations
 

@@ -212,7 +212,7 @@ class NoteVectors:
     def _make_portion(self, *, sections: bool) -> int:
         """Make the first of the missing vectors; returns how many were made.
 
-        One thread at a time does so, or two would make the same ones.
+        One thread at a time calls this, so that no vector is made twice.
         """
         with self._portion:
             with self._lock:

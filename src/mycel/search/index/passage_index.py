@@ -552,7 +552,7 @@ class PassageIndex:
     def _vectors(
         self, reader: Reader, embedder: GuardedEmbedder, derivations: Sequence[Derived]
     ) -> list[bytes]:
-        """The vectors of passages: those that are at hand, and new ones of the others."""
+        """The vectors of passages: stored ones where they exist, and new ones for the others."""
         length = embedder.dimensions
         rows = [passage.row for passage in derivations]
         by_element = passages.vectors_of(reader, self.mark, [row.element for row in rows])

@@ -1,4 +1,4 @@
-"""Errors of databases, and what they become: `translated` is the one place where they do."""
+"""Translates errors of databases to errors of Mycel, in one place: `translated`."""
 
 from __future__ import annotations
 

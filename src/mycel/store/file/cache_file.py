@@ -69,7 +69,7 @@ class CacheFile:
                 self._path.unlink()
 
     def _open(self) -> apsw.Connection:
-        # The entries say what the graph says, which is nobody else's business.
+        # The entries hold content of the graph, so other users must not read the file.
         os.close(os.open(self._path, os.O_CREAT | os.O_RDWR, 0o600))
         connection = apsw.Connection(str(self._path))
         connection.set_busy_timeout(_BUSY_MS)

@@ -89,7 +89,7 @@ class Properties:
 
     @property
     def _slots(self) -> KnownSlots:
-        """All slots; those that the transaction before knew, unless somebody else has written."""
+        """All slots; they are read again only if another process has written."""
         slots = self._memory.slots
         if slots is None:
             slots = self._memory.slots = self._read()

@@ -100,4 +100,4 @@ def remove(connection: Connection, element: int) -> None:
         )
         connection.execute(query, (element,))
     else:
-        connection.unmake(*_NAMES)  # One may be lost: the other would keep it.
+        connection.unmake(*_NAMES)  # Both tables: if one is damaged, the other would keep vectors.

@@ -33,9 +33,9 @@ class Slot(NamedTuple):
 def encode(values: tuple[Any, ...]) -> Value | None:
     """The index value of a slot's columns; None if one is absent.
 
-    A single value is stored so that it can be compared and sorted: text, numbers, true and
-    false as 1 and 0; an integer that SQLite does not know as 20 digits, which sort after all
-    numbers. Several are an array of JSON, in which numbers that are equal look the same.
+    A single value is stored so that it can be compared and sorted: text and numbers as they are,
+    true and false as 1 and 0, and an integer too large for SQLite as 20 digits, which sort after
+    all numbers. Several values are a JSON array, in which equal numbers are spelled alike.
     """
     if None in values:
         return None

@@ -214,7 +214,7 @@ class Auditor:
     def _link(self, number: int, seq: int) -> Row:
         """The version that a link had: the entry that wrote it, subject, predicate, object.
 
-        In place of one that was scrubbed, it is the oldest that is left.
+        If that version was scrubbed, it is the oldest one that is left.
         """
         row = fetch_first(
             self._connection,

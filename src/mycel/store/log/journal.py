@@ -48,8 +48,8 @@ _FORGET_FOLDED: Final = (
     " WHERE seq < ?1"
     " AND seq >= (SELECT folded_seq FROM tx WHERE seq < ?1 ORDER BY seq DESC LIMIT 1)"
 )
-"""Of the rows before the newest, those that say where everything stood: the one at which all was
-folded last, and the pending ones after it."""
+"""Clears what older rows of `tx` say about the state: in the row of the last folding before the
+newest row, and in the pending rows after it."""
 
 
 class Kind(IntEnum):

@@ -28,9 +28,9 @@ class PurgeFields(NamedTuple):
     defines: str | None = None
     """`type` or `predicate`, if it was a definition."""
     keys: tuple[tuple[int, bytes], ...] = ()
-    """For an element that had several: each of them, with the entry from which on it had it."""
+    """For an element that had several keys: each key, with the entry at which it got it."""
     until: int | None = None
-    """If only the past was purged: the position up to which it was. The element stays."""
+    """The position up to which its past was purged; None if the whole element was."""
 
     def encode(self) -> bytes:
         keys = [list(key) for key in self.keys]
@@ -55,7 +55,7 @@ class PurgeFields(NamedTuple):
         return [key for _, key in self.keys[max(before - 1, 0) :]]
 
     def keys_at(self, seq: int) -> tuple[bytes, bytes]:
-        """The key that the element had from an entry on, and the one that it had before it."""
+        """The keys of the element right after an entry, and right before it."""
         had = [key for _, key in self.keys]
         count = sum(since <= seq for since, _ in self.keys)
         if not had:
@@ -70,7 +70,7 @@ class KnownPurges:
     def __init__(self) -> None:
         self.by_entry: Final[dict[int, PurgeFields]] = {}
         self.by_element: Final[dict[int, PurgeFields]] = {}
-        """The last one of each element, which has all keys that it ever had."""
+        """The last purge of each element, which holds all keys that the element ever had."""
 
     def add(self, seq: int, element: int, record: bytes) -> None:
         """Add a purge that comes after all others."""

@@ -110,7 +110,7 @@ class Registry:
         self.definitions = definitions
 
     def add(self, connection: Connection, names: NameTable, name: str) -> int:
-        """The number of a name, which gets the next one if it has none."""
+        """The number of a name; a new name gets the next number."""
         number = names.number(connection, name)
         if number is None:
             (last,) = fetch_one(connection, f"SELECT max(id) FROM {names.table}")

@@ -66,10 +66,10 @@ def keep(
     *,
     is_new: bool,
 ) -> str:
-    """Store a new view, or one in place of that with its id.
+    """Store a new view, or replace the view with this id.
 
-    Returns "" or the reason why it is not stored: "gone" if there is none to be replaced, "taken"
-    if another one has its name, "full" if there are `most` already.
+    Returns "" or the reason why it is not stored: "gone" if there is no view to replace, "taken" if
+    another view has its name, "full" if there are `most` already.
     """
     connection.make(TABLES)
     if reason := _obstacle(connection, view, is_new=is_new):

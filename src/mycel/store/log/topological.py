@@ -29,10 +29,10 @@ def all_about(
 
 
 def inside_out(outermost: Asked, needs: Callable[[Asked], Iterable[Asked]]) -> Iterator[Asked]:
-    """Each once, after all that it needs; the outermost last.
+    """Each item once, after all items that it needs; the outermost last.
 
-    Not by recursion: nesting has no bound, Python has. Each comes right after it was asked what it
-    needs, and nothing was missing.
+    There is no recursion, because nesting is not bounded and Python's stack is. An item is yielded
+    right after `needs` was called with it and no item was missing.
 
     Raises:
         DatabaseCorrupt: something needs itself.

@@ -4,10 +4,10 @@ Up to the commit at which two copies part, they give the same numbers to the sam
 each goes on counting, and each may give the number of an element that was removed before to another
 one; so the same number means different things. A merge keeps the numbers that elements have in both
 copies (`log.merges`). An element that no merge knows is matched by its natural key: at the moments
-at which both had merged the same third copy, and now. What one copy has purged, and the other one
-still has, is matched first, so that nothing that was added after the purge is taken for it.
-All numbers are told in those of the first copy; an element that it does not have gets a number that
-is larger than any of its own.
+at which both had merged the same third copy, and now. An element that one copy has purged and the
+other still has is matched first, so that no element added after the purge is taken for it. All
+numbers are those of the first copy; an element that it does not have gets a number that is larger
+than any of its own.
 """
 
 from __future__ import annotations
@@ -98,9 +98,9 @@ class Alignment:
     ) -> None:
         """`theirs` and `ours` read the states that are matched now.
 
-        `since` has the elements of the other copy that changed since the two parted. With `purged`,
-        what one copy has purged, and the other one has not, is not what has its key now. `renamed`
-        has the names here of types and predicates that have others there.
+        `since` has the elements of the other copy that changed since the two parted. `purged` has
+        keys that only one copy has purged: an element with such a key now is another element.
+        `renamed` has the names here of types and predicates that have other names there.
         """
         self.shared: Final = related.shared
         self._ours: Final = ours
@@ -123,11 +123,11 @@ class Alignment:
         self._keys_at: Final[dict[int, Mapping[bytes | None, int]]] = {}
         """For states of moments: elements by their keys."""
         self._parted: Final[set[int]] = set()
-        """Elements here that none of the other copy is, as long as it is there."""
+        """Elements here that must not be matched with a live element of the other copy."""
         self._keyless: Final[set[int]] = set()
-        """Elements there that are nothing here, unless a merge or their number tells."""
+        """Elements there that are matched by merges and numbers only, never by a key."""
         self.renewed: Final[set[int]] = set()
-        """The numbers here of elements that were parted, and are made anew."""
+        """The numbers here of parted elements that are created again."""
         self._merges: Final = related.into_ours, related.into_theirs
         self._known: Final[dict[int, int]] = {}
         self._numbers: Final[dict[int, int]] = {}
@@ -136,10 +136,10 @@ class Alignment:
             self._keep_purged()
 
     def _keep_purged(self) -> None:
-        """Match what the other copy has purged first, as far as merges know it.
+        """Match the elements that the other copy has purged first, by what merges know of them.
 
-        What was added there with the same key after the purge is another element, also if it had
-        the key at a moment at which both had merged the same third copy.
+        An element added there after the purge, with the same key, is another element, even if it
+        had the key at a moment at which both had merged the same third copy.
         """
         for number in self._since.purged:
             here = self.number_here(number)
@@ -172,10 +172,10 @@ class Alignment:
     def numbers(self, changed: Collection[int]) -> set[int]:
         """The numbers here of elements that changed there.
 
-        A number that came back for another element there is also that of one that was removed.
+        If the other copy gave the number of a removed element to a new one, both are included.
         """
-        # Each is matched before what may be matched with it: what is there before what is gone, and
-        # what a merge knows before what only has the same key.
+        # The surest matches come first: live elements before removed ones, and elements that a
+        # merge knows before those that only have the same key.
         there = self._theirs.elements(changed).keys()
         known = sorted(
             changed,
@@ -184,9 +184,9 @@ class Alignment:
         return {*map(self.number, known), *filter(self.is_old, known)}
 
     def part(self, numbers: Iterable[int]) -> set[int]:
-        """Keep elements here apart from what they are in the other copy, if they are there.
+        """Do not match these elements with live elements of the other copy.
 
-        Returns the numbers there that merges, or the numbers themselves, tell.
+        Returns the numbers there with which merges, or equal numbers, would match them.
         """
         self._parted.update(numbers)
         return self.candidates_there(self._parted)
@@ -197,14 +197,14 @@ class Alignment:
         self._keyless.update(there)
 
     def candidates_there(self, numbers: Iterable[int]) -> set[int]:
-        """The numbers there that merges, or the numbers themselves, tell of elements here."""
+        """The numbers there with which merges, or equal numbers, match elements here."""
         numbers = {*numbers}
         known = map(self._known_there, numbers)
         old = {*filter(self.is_old, numbers)}
         return old.union(number for number in known if number is not None)
 
     def learn(self, there: int, here: int) -> None:
-        """Match two elements that third copies know as one, unless they have met since."""
+        """Match two elements that are one in a third copy, unless either is matched already."""
         if there == here and self.is_old(there):
             return
         if here in self._parted and self._theirs.element(there) is not None:
@@ -232,11 +232,11 @@ class Alignment:
                 self._numbers[here] = number
 
     def _match(self, number: int, *, is_sure: bool = False, purge: int | None = None) -> int | None:
-        """The element here that an element there is; None if there is none.
+        """The number here of an element there; None if it is not here.
 
-        A merge knows it, or it has the same key, in the past or now. With `is_sure`, its key of now
-        does not count. One that was here before the entry `purge`, which has purged the number
-        here, is another element that has the same key.
+        A merge knows it, or both have the same key, in the past or now. With `is_sure`, the present
+        key does not count. An element that existed here before the entry `purge`, which purged the
+        number here, is another one with the same key.
         """
         known = self.number_here(number)
         # A merge may have given the number of an element that was removed here to another one.
@@ -273,11 +273,11 @@ class Alignment:
         return int(first or 0)
 
     def _is_apart(self, element: Element, candidate: int, theirs_seq: int, ours_seq: int) -> bool:
-        """True if a purge is between two elements with one key, up to entries of both copies.
+        """True if two elements with one key are different because one copy has purged that key.
 
-        One copy has purged, before that, what had a key of the other one's element, which does not
-        know of the purge: so its own was added afterwards. A definition is found by its name alone:
-        others use it by its name.
+        Purges up to the given entries count. The element of the copy that purged the key was added
+        after the purge, so it is not the one that the other copy still has. Definitions are never
+        apart: they are used by their names.
         """
         if self._purged is None or not any(self._purged):
             return False

@@ -1,7 +1,7 @@
 """The history that two copies of a graph share: its end, and their common ancestors.
 
-The commits of a copy are one row. The marks of merges (`log.marks`) name commits of other copies
-that are ancestors as well, with all that came before them.
+The commits of a copy are a single line. The marks of merges (`log.marks`) name commits of other
+copies: these commits, and all before them, are ancestors too.
 """
 
 from __future__ import annotations

@@ -208,7 +208,7 @@ def has_any_of(reader: Reader, types: Collection[str]) -> bool:
 
 
 def hidden_among(reader: Reader, numbers: Collection[int]) -> frozenset[int]:
-    """Those of some elements that are archived, or links at one that is, in the reader's state."""
+    """Those of the elements that are archived, or are links at an archived element."""
     if not numbers or not reader.has_hidden():
         return frozenset()
     (test,) = reader.tables_of(ORDINARY).shown_tests("j.value")

@@ -159,7 +159,7 @@ def placeholders(
 ) -> tuple[int, list[tuple[int, int]]]:
     """The number of placeholders, and some of them with their number of links, most first.
 
-    They are concepts of some types whose names begin as stated for the type.
+    `beginnings` has, by number, the types of placeholders, each with how their names begin.
     """
     tables = reader.tables
     chosen = (

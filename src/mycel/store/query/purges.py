@@ -40,9 +40,9 @@ def purges_since(
     known: int = 0,
     counts: Callable[[int, bytes], bool] = lambda _entry, _key: True,
 ) -> Purges:
-    """The elements that were purged whole after an entry, with keys that they had since `known`.
+    """The elements that were purged entirely after an entry, with keys that they had since `known`.
 
-    A key that an element had before that is one of the past, which another one may have by now.
+    Keys from before `known` are left out: another element may have such a key by now.
     `counts` tells whether a key is among the keys by which an entry purges.
     """
     numbers: set[int] = set()
@@ -61,7 +61,7 @@ def purges_since(
 
 
 class PurgedLife(NamedTuple):
-    """The entries between which an element was there that was purged, and its keys."""
+    """The life of an element that was purged: its first entry, its purge, and its keys."""
 
     number: int
     began: int

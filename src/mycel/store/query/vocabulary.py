@@ -50,8 +50,8 @@ _NO_SLOTS: Final[Mapping[str, PropertySlot]] = MappingProxyType({})
 class Vocabulary:
     """All names that are defined, as one connection sees them. It implements `plan.DefinedNames`.
 
-    A reader of the past knows those that were defined then, as they were. Indexes are of the live
-    state alone.
+    For a reader of the past, these are the names that were defined then. Indexes exist for the live
+    state only.
     """
 
     def __init__(self, reader: Reader) -> None:

@@ -75,7 +75,7 @@ def checked_metadata(metadata: Mapping[str, Any]) -> str:
 def content(given: Mapping[str, Any] | None, what: str) -> tuple[str, bytes]:
     """An object that a caller sent: its stored form, and its form in a record.
 
-    There it is left out if it is empty.
+    An empty object is left out of the record.
 
     Raises:
         InvalidValueType: something in it is no JSON value.

@@ -1,10 +1,10 @@
 """Elements that get another natural key, and the links whose keys change because theirs did.
 
-A key says what an element is: a concept's is made from type and name, a link's from its predicate
-and the keys of its ends. So when an element moves (another name, other ends), every link on it
-gets another key too, and so do the links about those links, live or tombstones: the keys of
-everything that is in force can always be computed from what is in force. Nothing else about them
-changes. Each has an entry of its own, with the record before and the one that names the new keys.
+The key of a concept is made from type and name, that of a link from its predicate and the keys of
+its ends. So when an element moves (another name, other ends), every link on it gets another key
+too, and so do the links about those links, live or tombstones. The present keys can always be
+computed from the present state. Nothing else about these links changes. Each gets an entry of its
+own, with the record before and the record that names the new keys.
 
 There are three steps, in this order. `hanging_on` finds the links. `uproot` removes their leaves
 from the state trees, while their old keys can still be computed. `settle` gives each its entry and

@@ -553,7 +553,7 @@ class Writer:
 
     def _settle(self, error: MycelError | None) -> None:
         group = self._group
-        while group:  # Each leaves when it is told, so that an interrupt keeps nobody waiting.
+        while group:  # A member is removed once it is told, so an interrupt leaves nobody waiting.
             member = group[0]
             member.error = error
             if member.unsettled.locked():
@@ -630,7 +630,7 @@ class Writer:
         return tools
 
     def check_in_place(self) -> None:
-        """Check that the file that is open is still found at its path, and its companions too.
+        """Check that the open file and the files beside it are still at their paths.
 
         SQLite goes on with a file that was moved or deleted: what it writes would be lost with it.
 

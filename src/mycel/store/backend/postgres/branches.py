@@ -69,7 +69,7 @@ class SchemaBranches:
     def create(self, name: str, prepare: Callable[[Any], None]) -> None:
         """Copy the branch that is open. Others may write meanwhile, and wait for nothing."""
         target = self._address.on_branch(checked_branch(name))
-        if name.lower() in map(str.lower, self.names()):  # As in a file, which may be its home.
+        if name.lower() in map(str.lower, self.names()):  # The rule for files holds here too.
             raise DuplicateExists(
                 f"There is a branch {name!r} already.", hint="Choose another name."
             )

@@ -322,7 +322,7 @@ class PostgresConnection:
             self.cursor().execute(f"DEALLOCATE ALL; -- {self._failures}")
 
     def _send_held(self) -> None:
-        """Write the rows that were held back, which nobody waits for, in their order."""
+        """Write the rows that were held back, in their order; no result of them is needed."""
         batches, self._held = self._held, []
         cursor = self.cursor()
         try:

@@ -1,4 +1,4 @@
-"""The terms of a text as the postings of a workspace have them."""
+"""The terms of a text, in the form that is stored in the text index."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Final
 from mycel.store.backend.tokens import tokens_of
 
 _TERM_BYTES_MAX: Final = 1_000
-"""The size of a term from which on its beginning and its hash stand for it: PostgreSQL's indexes
-take some 2,700 bytes."""
+"""Longer terms are stored as their beginning and a hash: PostgreSQL's indexes take at most some
+2,700 bytes."""
 _KEPT_CHARACTERS: Final = 200
 
 

@@ -44,8 +44,8 @@ def register(connection: SqliteConnection) -> None:
 
 
 LONG: Final = 1 << 14
-"""Characters of JSON from which on a comparison looks at the clock: SQLite does so only after
-thousands of its own instructions, of which it is one."""
+"""A comparison of more characters of JSON checks the deadline itself: SQLite checks it only after
+thousands of its instructions, and a comparison is a single one."""
 
 
 def json_equal(left: str | None, right: str | None) -> bool:

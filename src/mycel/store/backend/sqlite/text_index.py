@@ -30,7 +30,7 @@ def differences(
 def merge_some(connection: Any) -> bool:
     """Merge a few pages of the index; False if there was nothing to merge.
 
-    FTS5 tells so by the rows that it changes: one for the statement itself.
+    FTS5 counts one changed row for the statement itself, and more if it merged anything.
     """
     before = connection.total_changes()
     connection.execute("INSERT INTO text (text, rank) VALUES ('merge', ?)", (MERGED_PAGES,))

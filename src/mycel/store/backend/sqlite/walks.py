@@ -27,10 +27,10 @@ from mycel.sql.walks import ANY_TIME
 from mycel.store.backend.sqlite.connection import SqliteConnection
 
 FEW: Final = 8
-"""Elements of a level up to which each has a query of its own; more are one query."""
+"""Up to so many elements of a level are queried one by one; more are one query."""
 
 REMEMBERED_ELEMENTS_MAX: Final = 1 << 20
-"""Elements of all searches that one statement remembers, and links that one way does."""
+"""The most elements that all searches of a statement remember, and the most links of one way."""
 
 _LOOK_EVERY: Final = 1 << 14
 
