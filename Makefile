@@ -24,6 +24,49 @@ RUNS := $(VENV)/.with-code
 TESTS := $(VENV)/.with-test
 CHECKS := $(VENV)/.with-check
 
+# What has to pass on PostgreSQL: constraints, search, merges, history, knowledge, upkeep, HTTP, MCP,
+# many processes; and the tests of PostgreSQL itself, faults among them.
+ON_POSTGRES := \
+	tests/conformance/test_conformance.py \
+	tests/conformance/schema/test_schema_conformance.py \
+	tests/unit/search/test_search.py \
+	tests/unit/search/test_search_filters.py \
+	tests/unit/history/test_branches.py \
+	tests/unit/history/test_commits.py \
+	tests/unit/history/test_diff.py \
+	tests/unit/history/test_merge.py \
+	tests/unit/history/test_merge_constraints.py \
+	tests/unit/history/test_merge_decisions.py \
+	tests/unit/history/test_merge_identity.py \
+	tests/unit/history/test_merge_rules.py \
+	tests/unit/history/test_open_branches.py \
+	tests/unit/history/test_rollback.py \
+	tests/unit/history/test_submissions.py \
+	tests/unit/knowledge/bootstrap/test_bootstrap.py \
+	tests/unit/knowledge/test_nodes.py \
+	tests/unit/knowledge/test_relations.py \
+	tests/unit/upkeep/test_cycle.py \
+	tests/unit/upkeep/test_tending.py \
+	tests/unit/upkeep/test_upkeep_api.py \
+	tests/unit/upkeep/test_validity.py \
+	tests/adapters/http/test_routes.py \
+	tests/adapters/http/test_branch_routes.py \
+	tests/adapters/http/test_explorer.py \
+	tests/adapters/http/test_explorer_live.py \
+	tests/adapters/mcp/test_merges.py \
+	tests/adapters/mcp/test_tools.py \
+	tests/concurrency/test_processes.py \
+	tests/properties/test_engine_against_reference.py \
+	tests/properties/test_history.py \
+	tests/adapters/http/test_postgres_servers.py \
+	tests/concurrency/test_postgres_writers.py \
+	tests/faults/test_postgres_faults.py \
+	tests/unit/store/test_postgres.py \
+	tests/unit/store/test_postgres_branches.py \
+	tests/unit/store/test_postgres_copies.py \
+	tests/unit/store/test_postgres_patterns.py \
+	tests/unit/store/test_postgres_replica.py
+
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help install test run check lint types layers wheel smoke bench soak coverage format clean \
@@ -52,11 +95,11 @@ $(VENV)/.with-%: pyproject.toml | $(PY)
 	fi
 	@touch $@
 
-test: $(TESTS) ## Run all tests
-	$(if $(SCRATCH),TMPDIR=$(SCRATCH)) $(PY) -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
+test: $(TESTS) ## Run all tests but those of PostgreSQL
+	$(if $(SCRATCH),TMPDIR=$(SCRATCH)) $(PY) -m pytest -n $(WORKERS) --dist worksteal --ignore-glob '*/test_postgres*' $(ARGS)
 
-test-postgres: $(TESTS) ## Run the part of the tests that PostgreSQL has to pass, on a server of their own
-	$(if $(SCRATCH),TMPDIR=$(SCRATCH)) $(PY) -m pytest -n $(WORKERS) --dist worksteal --backend postgres tests/conformance/test_conformance.py tests/unit/search/test_search.py tests/unit/search/test_search_filters.py tests/unit/upkeep/test_cycle.py tests/unit/upkeep/test_tending.py tests/unit/upkeep/test_upkeep_api.py tests/unit/upkeep/test_validity.py -k "not reference" $(ARGS)
+test-postgres: $(TESTS) ## Run the part of the tests that PostgreSQL has to pass, on servers of their own
+	$(if $(SCRATCH),TMPDIR=$(SCRATCH)) $(PY) -m pytest -n $(WORKERS) --dist worksteal --backend postgres $(ON_POSTGRES) -k "not test_the_reference" $(ARGS)
 
 run: $(RUNS) ## Serve a graph of this project; it says how to connect, Ctrl-C stops it
 	@mkdir -p $(GRAPH)

@@ -66,7 +66,7 @@ SETTINGS = {
 def programs() -> Path | None:
     """The folder of the programs of a server, if one is installed."""
     there = shutil.which("initdb")
-    folders = [Path(there).parent] if there else []
+    folders = [Path(there).resolve().parent] if there else []
     return next(
         (each for each in [*folders, *map(Path, PROGRAMS)] if (each / "initdb").exists()), None
     )
@@ -125,6 +125,21 @@ class PostgresServer:
         options = " ".join(f"-c {name}='{value}'" for name, value in SETTINGS.items())
         self._run("pg_ctl", "-D", str(folder / "data"), "-l", str(folder / "log"), "-w",
                   "-o", f"-k {folder} {options}", "start")  # fmt: skip
+
+    @contextmanager
+    def replica(self) -> Iterator[PostgresServer]:
+        """A streaming replica of the server, for as long as this lasts."""
+        folder = Path(tempfile.mkdtemp(prefix="mycel-pg-"))
+        folder.chmod(0o777)
+        self._run("pg_basebackup", "-h", str(self.folder), "-U", "mycel", "-D",
+                  str(folder / "data"), "-R", "-X", "stream", "-c", "fast")  # fmt: skip
+        replica = PostgresServer()
+        replica.__dict__["folder"] = folder
+        try:
+            replica.start(folder)
+            yield replica
+        finally:
+            replica.remove()
 
     def stop(self, mode: str = "fast") -> None:
         """Stop the server, or kill it with `immediate`."""

@@ -13,21 +13,28 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import mycel
+from mycel.engine.write_defaults import DEFAULT_ACTOR
 from tests.postgres_server import SERVER
 
 
 class Prepared:
     """A graph to start from: the capsules, and what `prepare` does."""
 
-    def __init__(self, prepare: Callable[[mycel.Graph], object] = lambda _: None) -> None:
+    def __init__(
+        self,
+        prepare: Callable[[mycel.Graph], object] = lambda _: None,
+        *,
+        actor: str = DEFAULT_ACTOR,
+    ) -> None:
         self._prepare = prepare
+        self._actor = actor
 
     @cached_property
     def _content(self) -> bytes:
         """The file of the closed graph."""
         with TemporaryDirectory() as folder:
             path = Path(folder) / "graph.db"
-            with mycel.open(path, durability="off") as db:
+            with mycel.open(path, durability="off", actor=self._actor) as db:
                 self._prepare(db)
             return path.read_bytes()
 
@@ -35,7 +42,7 @@ class Prepared:
     def _workspace(self) -> str:
         """The name of a workspace of the server of this session that holds the graph."""
         name = SERVER[0].prepare()
-        with mycel.open(SERVER[0].url(name)) as db:
+        with mycel.open(SERVER[0].url(name), actor=self._actor) as db:
             self._prepare(db)
         return name
 

@@ -12,7 +12,7 @@ from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -223,6 +223,14 @@ class _OpenDoor:
             await self._wanted.wait()
 
 
+class _Look(NamedTuple):
+    """The state of a branch."""
+
+    snapshot: Snapshot
+    replica_lag_s: float | None
+    """The seconds by which a replica is behind; None if the database is none."""
+
+
 class _Pages:
     """The handlers of the routes."""
 
@@ -239,7 +247,7 @@ class _Pages:
         self._policy = policy
         self._doors = doors
         self._workers = workers
-        self._looking: dict[str | None, asyncio.Future[Snapshot]] = {}
+        self._looking: dict[str | None, asyncio.Future[_Look]] = {}
         self._description = openapi.document(
             version=__version__,
             body_bytes_max=policy.body_bytes_max,
@@ -260,7 +268,7 @@ class _Pages:
             return RedirectResponse(request.scope["root_path"] + PAGE, 307, {"vary": "accept"})
         branch = request.query_params.get("branch")
         try:
-            snapshot = await self._look(branch)
+            snapshot, lag_s = await self._look(branch)
         except (InvalidIdentifier, NotFound) as error:
             return refusal(error)
         except MycelError as error:
@@ -287,6 +295,7 @@ class _Pages:
                 "branch": self._db.branch if branch is None else branch,
                 "entries": snapshot.entries,
                 "overall_root": snapshot.overall_root.hex(),
+                **({} if lag_s is None else {"replica_lag_s": round(lag_s, 3)}),
             },
         }
         return answer(payload)
@@ -371,8 +380,8 @@ class _Pages:
         """The response to an unexpected error, which the guard logs."""
         return failure(error)
 
-    async def _look(self, branch: str | None = None) -> Snapshot:
-        """The roots of a branch, read outside of the worker pool, which may be busy.
+    async def _look(self, branch: str | None = None) -> _Look:
+        """The state of a branch, read outside of the worker pool, which may be busy.
 
         All who ask about a branch at the same time share one look: they may have no token.
         """
@@ -381,9 +390,11 @@ class _Pages:
         looking = self._looking.get(branch)
         if looking is None:
 
-            def look() -> Snapshot:
+            def look() -> _Look:
                 with self._branches.using(branch) as db:
-                    return db.snapshot()
+                    with db.reading() as reader:
+                        lag_s = reader.replica_lag_s()
+                    return _Look(db.snapshot(), lag_s)
 
             looking = self._looking[branch] = asyncio.ensure_future(asyncio.to_thread(look))
             looking.add_done_callback(lambda _: self._looking.pop(branch))

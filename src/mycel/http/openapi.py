@@ -271,6 +271,10 @@ _SCHEMAS: Final[Mapping[str, Schema]] = {
                     "branch": {"type": "string"},
                     "entries": {"type": "integer", "description": "Entries of the journal."},
                     "overall_root": {"type": "string", "pattern": "^[0-9a-f]{64}$"},
+                    "replica_lag_s": {
+                        "type": "number",
+                        "description": "The seconds by which a replica of the database is behind.",
+                    },
                 },
                 "required": ["branch", "entries", "overall_root"],
                 "additionalProperties": False,

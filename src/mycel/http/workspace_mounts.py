@@ -212,8 +212,8 @@ class WorkspaceMounts:
         finally:
             place.give(opened)
 
-    async def _find(self, scope: Scope, name: str, access: WorkspaceAccess) -> Path:
-        """The file of a workspace, looked up each time; it may be gone.
+    async def _find(self, scope: Scope, name: str, access: WorkspaceAccess) -> Path | str:
+        """The file or URL of a workspace, looked up each time; it may be gone.
 
         A submission to one that is not there creates it, if that is allowed.
 
@@ -234,7 +234,7 @@ class WorkspaceMounts:
         with suppress(DuplicateExists):  # Another request was faster.
             self._folder.create(name, self._create_graph)
 
-    async def _open_whole(self, scope: Scope, name: str, path: Path) -> OpenWorkspace:
+    async def _open_whole(self, scope: Scope, name: str, path: Path | str) -> OpenWorkspace:
         """Begin to use a workspace."""
         opened = self.open.take_open(name)
         if opened is None:
@@ -246,7 +246,7 @@ class WorkspaceMounts:
         self,
         scope: Scope,
         name: str,
-        path: Path,
+        path: Path | str,
         patterns: tuple[Pattern, ...],
         *,
         is_asked: bool,
@@ -277,7 +277,7 @@ class WorkspaceMounts:
     def _take_copy(
         self,
         name: str,
-        path: Path,
+        path: Path | str,
         patterns: tuple[Pattern, ...],
         loop: asyncio.AbstractEventLoop,
         *,
@@ -309,7 +309,7 @@ class WorkspaceMounts:
 
         return self.copies.take((name, patterns), open_)
 
-    def _take(self, name: str, path: Path, loop: asyncio.AbstractEventLoop) -> OpenWorkspace:
+    def _take(self, name: str, path: Path | str, loop: asyncio.AbstractEventLoop) -> OpenWorkspace:
         def open_() -> OpenWorkspace:
             return OpenWorkspace(
                 name, self._open_graph(str(path)), self._policy, self._make_app, loop

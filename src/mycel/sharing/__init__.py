@@ -1,6 +1,7 @@
 """The part of a server that many people and agents share, apart from HTTP.
 
 workspace_folder   the graphs in a folder, by name
+workspace_database the graphs in a database, by name
 open_workspaces    those that are open, closed again when nobody uses them
 scopes             what a token may do, where
 oauth              tokens of an external issuer

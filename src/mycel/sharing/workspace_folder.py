@@ -47,6 +47,11 @@ class WorkspaceFolder:
         self.path: Final = path.resolve()
 
     @property
+    def place(self) -> str:
+        """The place of the workspaces, for people."""
+        return str(self.path)
+
+    @property
     def records(self) -> Path:
         """The file of the server's own records."""
         return self.path / RECORDS
@@ -70,27 +75,27 @@ class WorkspaceFolder:
                         sizes[name] += entry.stat(follow_symlinks=False).st_size
         return sizes
 
-    def find(self, name: str) -> Path:
-        """The file of a workspace.
+    def find(self, name: str) -> Path | str:
+        """The file of a workspace, or its URL.
 
         Raises:
             NotFound: there is no workspace of this name.
         """
-        if _is_name(name):
+        if is_name(name):
             for file in (name + _SUFFIX, _HOME_PREFIX + name + _SUFFIX):
                 path = self.path / file
                 if _name_of(file) == name and _is_file(path):
                     return path
         raise unknown_workspace(name)
 
-    def create(self, name: str, create_graph: Callable[[str], object]) -> Path:
+    def create(self, name: str, create_graph: Callable[[str], object]) -> Path | str:
         """Make a new workspace. Its file gets its name only when it is complete.
 
         Raises:
             InvalidIdentifier: no workspace can have this name.
             DuplicateExists: one has it, or a file is in its place.
         """
-        if not _is_name(name):
+        if not is_name(name):
             raise InvalidIdentifier(
                 f"{shorten(repr(name))} cannot name a workspace.",
                 hint=f"Use up to {WORKSPACE_CHARACTERS_MAX} of a-z, 0-9 and . _ - with a letter or"
@@ -117,7 +122,8 @@ def unknown_workspace(name: str) -> NotFound:
     )
 
 
-def _is_name(name: str) -> bool:
+def is_name(name: str) -> bool:
+    """True if a workspace can have a name."""
     return _NAME.fullmatch(name) is not None and name not in _RESERVED and ".." not in name
 
 
@@ -126,7 +132,7 @@ def _name_of(file: str) -> str | None:
     if not file.endswith(_SUFFIX) or "@" in file:
         return None
     name = file.removesuffix(_SUFFIX).removeprefix(_HOME_PREFIX)
-    return name if _is_name(name) else None
+    return name if is_name(name) else None
 
 
 def _is_file(path: Path) -> bool:

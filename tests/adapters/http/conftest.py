@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import signal
 import socket
 import subprocess
@@ -18,6 +17,7 @@ import pytest
 
 import mycel
 from tests.adapters.warm import warm_command
+from tests.prepared import Prepared
 
 GARDEN = """
 UPSERT {
@@ -30,6 +30,7 @@ UPSERT {
   PROPOSITION { (?oak, "shades", ?fern) }
 }
 """
+PLANTED = Prepared(lambda db: db.execute(GARDEN), actor="ada")
 NAMES = 'FIND(?p.name) WHERE { ?p {type: "Plant"} } ORDER BY ?p.name'
 SILENCE_S = 180
 HTTP = httpx.Client(
@@ -160,18 +161,12 @@ def eventually(holds: Callable[[], bool]) -> None:
 Start = Callable[..., Server]
 
 
-@pytest.fixture(scope="session")
-def _template(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("template") / "garden.db"
-    with mycel.open(path, actor="ada") as db:
-        db.execute(GARDEN)
-    return path
-
-
 @pytest.fixture
-def graph(_template: Path, tmp_path: Path) -> Path:
+def graph(tmp_path: Path) -> Path:
     """A small graph of one's own."""
-    return Path(shutil.copy(_template, tmp_path / "garden.db"))
+    path = tmp_path / "garden.db"
+    PLANTED.put(path)
+    return path
 
 
 @pytest.fixture
@@ -192,9 +187,10 @@ def start(graph: Path) -> Iterator[Start]:
 
 
 @pytest.fixture(scope="session")
-def garden(_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def garden(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A server for tests that leave the two plants of the garden as they are."""
-    path = shutil.copy(_template, tmp_path_factory.mktemp("garden") / "garden.db")
+    path = tmp_path_factory.mktemp("garden") / "garden.db"
+    PLANTED.put(path)
     server = Server("mycel", "serve", "--json", "--db", path, "--port", "0")
     try:
         server.wait_until_ready()

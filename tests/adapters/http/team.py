@@ -12,6 +12,7 @@ import mycel
 from mycel.sharing.tokens import TokenBook
 from mycel.store.log.server_records import ServerRecords
 from tests.adapters.http.conftest import HTTP, Server
+from tests.postgres_server import SERVER
 
 
 class Team:
@@ -59,6 +60,8 @@ StartTeam = Callable[..., Team]
 @pytest.fixture
 def team(tmp_path: Path) -> Iterator[Team]:
     """A folder for workspaces; `serve` starts its server."""
+    if SERVER:
+        pytest.skip("a folder of workspaces holds files")
     folder = tmp_path / "workspaces"
     folder.mkdir()
     team = Team(folder)

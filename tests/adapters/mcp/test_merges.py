@@ -10,6 +10,7 @@ import pytest
 
 import mycel
 from tests.adapters.mcp.clients import Session, connected
+from tests.postgres_server import SERVER
 
 ERAS = pytest.mark.parametrize("mode", ["auto", "legacy"])
 SCHEMA = 'node Plan @open { name: String @key owner: String? @merge("ask") rank: I32? }'
@@ -20,7 +21,12 @@ LOGIN = "concept://shop/login"
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a graph whose branch draft has changed what main has changed too."""
     folder = tmp_path_factory.mktemp("made")
-    with mycel.open(folder / "graph.db", durability="off", core_capsules=False, actor="ada") as db:
+    fill(folder / "graph.db")
+    return folder
+
+
+def fill(path: Path) -> None:
+    with mycel.open(path, durability="off", core_capsules=False, actor="ada") as db:
         db.schema.apply(SCHEMA)
         shop = mycel.Knowledge(db, workspace="shop")
         shop.add("login", content="With a password.\nFor a day.", properties={"rank": 1})
@@ -33,12 +39,14 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
             there.update("login", content="With a link.\nFor a day.", properties={"rank": 3})
             there.add("logout", content="New.")
             draft.write(lambda tx: tx.update(("Plan", "move"), attributes={"owner": "cleo"}))
-    return folder
 
 
 @pytest.fixture
 def graph(made: Path, tmp_path: Path) -> Path:
     """A copy of it."""
+    if SERVER:  # No folder holds it.
+        fill(tmp_path / "graph.db")
+        return tmp_path / "graph.db"
     shutil.copytree(made, tmp_path / "copy")
     return tmp_path / "copy" / "graph.db"
 

@@ -164,6 +164,12 @@ def _seconds(option: str, name: str, usual: float, least: float, says: str) -> C
     help="Serve every graph in this folder, each below /ws/NAME, with the tokens of `mycel token`",
 )
 @click.option(
+    "--database",
+    metavar="URL",
+    help="Serve every workspace of this PostgreSQL database; the folder of --workspaces then has"
+    " the tokens and the audit log alone",
+)
+@click.option(
     "--create-workspaces",
     "creates_workspaces",
     is_flag=True,
@@ -209,6 +215,7 @@ def serve(
     root: Path | None,
     files: bool,
     shared: Path | None,
+    database: str | None,
     creates_workspaces: bool,
     oauth: Path | None,
     sleep_at: str | None,
@@ -244,7 +251,9 @@ def serve(
         "--sleep": sleep_at,
     }
     _check_options(
-        {"--oauth": oauth, "--create-workspaces": creates_workspaces} if shared is None else one,
+        {"--oauth": oauth, "--create-workspaces": creates_workspaces, "--database": database}
+        if shared is None
+        else one,
         "needs --workspaces." if shared is None else "is about one graph, without --workspaces.",
     )
     if not is_loopback(addresses) and oauth is None:
@@ -270,9 +279,9 @@ def serve(
     prepare_logs(verbose=verbose)
 
     if shared is not None:
-        TeamServer(session, shared, policy, context_size, sampling=sampling, oauth=oauth).serve(
-            sockets, url, workers=workers, grace_s=grace_s
-        )
+        TeamServer(
+            session, shared, database, policy, context_size, sampling=sampling, oauth=oauth
+        ).serve(sockets, url, workers=workers, grace_s=grace_s)
         return
 
     def serve_here(

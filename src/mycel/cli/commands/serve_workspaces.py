@@ -20,6 +20,7 @@ from mycel.cli.commands.serving import (
 )
 from mycel.cli.console.context import Invocation
 from mycel.errors import Unsupported
+from mycel.model.extras import extra
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from mycel.http.workspace_mounts import OpenGraph
     from mycel.sharing.audit_log import AuditLog
     from mycel.sharing.oauth import OAuthSettings, TrustedIssuers
+    from mycel.sharing.workspace_folder import WorkspaceFolder
 
 
 def has_scoped_tokens(folder: Path) -> bool:
@@ -55,23 +57,34 @@ def _oauth_settings(path: Path) -> OAuthSettings:
     return read_settings(path)
 
 
+def _workspaces(path: Path, database: str | None) -> WorkspaceFolder:
+    """The workspaces of a folder, or those of a database with the records of the folder."""
+    if database is None:
+        from mycel.sharing.workspace_folder import WorkspaceFolder
+
+        return WorkspaceFolder(path)
+    extra("psycopg", "postgres")
+    from mycel.sharing.workspace_database import WorkspaceDatabase
+
+    return WorkspaceDatabase(path, database)
+
+
 class TeamServer:
-    """A server of the workspaces in a folder."""
+    """A server of the workspaces in a folder or a database."""
 
     def __init__(
         self,
         session: Invocation,
         path: Path,
+        database: str | None,
         policy: Policy,
         context_size: int | None,
         *,
         sampling: bool,
         oauth: Path | None,
     ) -> None:
-        from mycel.sharing.workspace_folder import WorkspaceFolder
-
         self._session = session
-        self._folder = WorkspaceFolder(path)
+        self._folder = _workspaces(path, database)
         self._policy = policy
         self._context_size = context_size
         self._sampling = sampling
@@ -214,7 +227,7 @@ class TeamServer:
         out, names = self._session.out, self._folder.names()
         if out.as_json:
             payload = {"event": "ready", "url": url, "workspaces": names}
-            out.object(payload | {"path": str(self._folder.path), "pid": os.getpid()})
+            out.object(payload | {"path": self._folder.place, "pid": os.getpid()})
         else:
             for name in names:
                 out.line(f"{url}/ws/{name}/ui/")
@@ -223,6 +236,6 @@ class TeamServer:
                     "No tokens were made: whoever can reach this address may do everything."
                     f" `mycel token create --workspaces {self._folder.path} NAME` makes one."
                 )
-            message = f"Mycel serves {len(names)} workspaces of {self._folder.path} at {url}"
+            message = f"Mycel serves {len(names)} workspaces of {self._folder.place} at {url}"
             out.line(out.style(f"{message} (Ctrl-C stops it)", bold=True))
         sys.stdout.flush()

@@ -23,6 +23,7 @@ def status(session: Invocation) -> None:
     with session.open(reading=True) as db:
         with db.reading() as reader:
             concepts, links = summary.totals(reader)
+            lag_s = reader.replica_lag_s()
         last = next(iter(db.history.log(limit=1)), None)
         merges = len(db.merges)
         branch = db.branch
@@ -41,6 +42,7 @@ def status(session: Invocation) -> None:
         "actor": session.actor(),
         "open_merges": merges,
         "mirror": mirror,
+        "replica_lag_s": None if lag_s is None else round(lag_s, 3),
     }
     fields = dict(wire)
     fields["size"] = size_text(place.path) if is_file else None

@@ -179,6 +179,9 @@ class Connection(Protocol):
     def forget_statistics(self) -> None:
         """Remove what the planner knows of the content."""
 
+    def replica_lag_s(self) -> float | None:
+        """The seconds by which a replica is behind; None if the database is none."""
+
     def has_objects(self, *names: str) -> bool:
         """True if the database has all of these tables and indexes."""
 

@@ -42,7 +42,7 @@ def authors(reader: Reader, after: int, until: int) -> list[AuthorCount]:
     rows = reader.execute(
         "SELECT a.name, count(*), sum(tx.seq - tx.first_seq), max(tx.time) FROM tx"
         " JOIN actor a ON a.id = tx.actor WHERE tx.seq > ? AND tx.seq <= ?"
-        " GROUP BY tx.actor ORDER BY 3 DESC, 1",
+        " GROUP BY tx.actor, a.name ORDER BY 3 DESC, 1",
         (after, until),
     )
     return [AuthorCount(*row) for row in rows]

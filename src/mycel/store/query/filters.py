@@ -93,7 +93,8 @@ class Condition(NamedTuple):
         if self.types is not None:
             column = KIND_COLUMN[self.table]
             # The plus sign keeps SQLite from reading all of a type where a name or row is given.
-            sql += f" AND +e.{column} IN ({', '.join(map(str, sorted(self.types)))})"
+            numbers = ", ".join(map(str, sorted(self.types))) or "NULL"
+            sql += f" AND +e.{column} IN ({numbers})"
         if self.kind is not None:
             sql += f" AND {'' if self.kind == CODE else 'NOT '}{_IS_CODE[self.table]}"
         return sql

@@ -168,6 +168,10 @@ class Reader:
         (has_any,) = self.fetch_one("SELECT EXISTS (SELECT 1 FROM hidden)")
         return bool(has_any)
 
+    def replica_lag_s(self) -> float | None:
+        """The seconds by which a replica is behind; None if the database is none."""
+        return self.connection.replica_lag_s()
+
     def head(self) -> Head:
         """The newest position of the journal, and what follows from it."""
         return Head.read(self.connection)
@@ -667,4 +671,4 @@ def _adjacency(near: str, of: str, predicates: Sequence[int] | None) -> str:
     if predicates is None:
         return f"{near} = {of}"
     marks = ", ".join(f"?{at}" for at in range(2, len(predicates) + 2))
-    return f"{near} = {of} AND predicate IN ({marks})"
+    return f"{near} = {of} AND predicate IN ({marks or 'NULL'})"

@@ -49,7 +49,8 @@ class NearLinks:
         near, far = ("object", "subject") if against else ("subject", "object")
         where = f"q.{near} = ?1"
         if predicates is not None:
-            where += f" AND q.predicate IN ({', '.join(map(str, sorted(predicates)))})"
+            numbers = ", ".join(map(str, sorted(predicates))) or "NULL"
+            where += f" AND q.predicate IN ({numbers})"
         halves = reader.tables_of(visibility).link_halves()
         query = " UNION ALL ".join(
             f"SELECT {_UNITS}, q.predicate, q.{far} FROM {table} WHERE {where}{in_force}"

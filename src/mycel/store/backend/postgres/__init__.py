@@ -11,5 +11,6 @@
 - `text_index`  the words of all elements
 - `connection`  a connection, with what a `Connection` offers beside statements
 - `branches`    branches, schemas beside that of the graph
+- `workspaces`  all workspaces of a database
 - `location`    the place of a graph, and the settings of its connections
 """

@@ -18,7 +18,7 @@ BRANCH_CHARACTERS_MAX: Final = 24
 """Together with what else is in the name of a schema they have to fit into 63 bytes."""
 
 _NAME: Final = re.compile(rf"[a-z0-9][a-z0-9_-]{{0,{WORKSPACE_CHARACTERS_MAX - 1}}}", re.ASCII)
-_PREFIX: Final = "mycel_"
+PREFIX: Final = "mycel_"
 
 
 class Address(NamedTuple):
@@ -33,7 +33,7 @@ class Address(NamedTuple):
     def schema(self) -> str:
         """The schema that holds the graph."""
         ending = "" if self.branch == "main" else f"@{self.branch}"
-        return f"{_PREFIX}{self.workspace}{ending}"
+        return f"{PREFIX}{self.workspace}{ending}"
 
     def on_branch(self, branch: str) -> Address:
         """The same workspace on a branch."""

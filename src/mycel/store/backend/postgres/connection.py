@@ -159,6 +159,9 @@ class _Driver(psycopg.Connection[Any]):
 
     are_over: Callable[[], bool] | None = None
 
+    def __del__(self, *_: Any) -> None:
+        """Say nothing of a connection that was not closed, as with one to a file."""
+
     def wait(self, gen: Generator[Any, Any, Any], *args: Any, **options: Any) -> Any:
         if self.are_over is None or self.pgconn.status != psycopg.pq.ConnStatus.OK:
             return super().wait(gen, *args, **options)
@@ -426,6 +429,16 @@ class PostgresConnection:
 
     def watch(self, are_over: Callable[[], bool] | None) -> None:
         self._driver.are_over = are_over
+
+    def replica_lag_s(self) -> float | None:
+        """The age of what was applied last; 0 if all that was received is."""
+        lag: float | None = self.execute(
+            "SELECT CASE WHEN NOT pg_is_in_recovery() THEN NULL"
+            " WHEN pg_last_wal_receive_lsn() = pg_last_wal_replay_lsn() THEN 0"
+            " ELSE coalesce(extract(epoch FROM clock_timestamp()"
+            " - pg_last_xact_replay_timestamp()), 0) END::double precision"
+        ).get
+        return lag
 
     # Objects and storage.
 

@@ -57,6 +57,9 @@ class SqliteConnection(apsw.Connection):
         self.are_over = are_over
         self.set_progress_handler(are_over, STEPS_UNWATCHED)
 
+    def replica_lag_s(self) -> float | None:
+        return None
+
     def has_objects(self, *names: str) -> bool:
         marks = ", ".join("?" * len(names))
         query = f"SELECT count(*) FROM sqlite_schema WHERE name IN ({marks})"

@@ -1,0 +1,82 @@
+"""The workspaces of a PostgreSQL database, for a server of many.
+
+Tokens, the audit log and copies of parts stay in a folder of the host, as beside graphs in files.
+Which workspaces there are is asked once a second: other hosts make and remove some too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from threading import Lock
+from time import monotonic
+from typing import Final
+
+from mycel.errors import DuplicateExists, InvalidIdentifier
+from mycel.sharing.workspace_folder import WorkspaceFolder, is_name, unknown_workspace
+from mycel.store.backend.postgres import workspaces
+
+LOOK_EVERY_S: Final = 1.0
+
+
+class WorkspaceDatabase(WorkspaceFolder):
+    """The workspaces of one database."""
+
+    def __init__(self, path: Path, database: str) -> None:
+        """Take the folder of the server's own records, and the URL of the database.
+
+        Raises:
+            NotADatabase: there is no such folder, or the URL is not one.
+            DatabaseError: the database cannot be reached.
+        """
+        super().__init__(path)
+        self._database: Final = database
+        self._lock: Final = Lock()
+        self._names: frozenset[str] = frozenset()
+        self._looked = -LOOK_EVERY_S
+        self.names()
+
+    @property
+    def place(self) -> str:
+        return self._database
+
+    def names(self) -> list[str]:
+        """The names of all workspaces that a server can have, sorted."""
+        with self._lock:
+            if monotonic() - self._looked >= LOOK_EVERY_S:
+                self._names = frozenset(filter(is_name, workspaces.names(self._database)))
+                self._looked = monotonic()
+            return sorted(self._names)
+
+    def sizes(self) -> dict[str, int]:
+        """The bytes of the tables and indexes of each workspace, its branches included."""
+        return {
+            name: size for name, size in workspaces.sizes(self._database).items() if is_name(name)
+        }
+
+    def find(self, name: str) -> str:
+        """The URL of a workspace.
+
+        Raises:
+            NotFound: there is no workspace of this name.
+        """
+        if name not in self.names():
+            raise unknown_workspace(name)
+        return workspaces.url_of(self._database, name)
+
+    def create(self, name: str, create_graph: Callable[[str], object]) -> str:
+        """Make a new workspace. It is there when it is complete.
+
+        Raises:
+            InvalidIdentifier: no workspace can have this name.
+            DuplicateExists: one has it.
+        """
+        if not is_name(name):
+            raise InvalidIdentifier(f"{name!r} cannot name a workspace.")
+        url = workspaces.url_of(self._database, name)
+        self._looked = -LOOK_EVERY_S
+        if name in self.names():
+            raise DuplicateExists(f"There is a workspace {name!r} already.")
+        create_graph(url)
+        self._looked = -LOOK_EVERY_S
+        return url

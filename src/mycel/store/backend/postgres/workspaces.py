@@ -1,0 +1,69 @@
+"""All workspaces of a database: their names and sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from typing import Final
+
+from mycel.store.backend.failures import translated
+from mycel.store.backend.postgres.address import PREFIX, parse_address
+from mycel.store.backend.postgres.connection import PostgresConnection
+
+_WORKSPACES: Final = (
+    " FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
+    " WHERE c.relname = 'mycel_format' AND starts_with(n.nspname, ?)"
+)
+_SIZES: Final = (
+    "SELECT n.nspname, sum(pg_total_relation_size(c.oid))::bigint FROM pg_class c"
+    " JOIN pg_namespace n ON n.oid = c.relnamespace"
+    " WHERE c.relkind = 'r' AND starts_with(n.nspname, ?) GROUP BY n.nspname"
+)
+
+
+def url_of(database: str, workspace: str) -> str:
+    """The URL of a workspace of a database.
+
+    Raises:
+        NotADatabase, InvalidIdentifier: it is no URL, has a password, or no workspace has the name.
+    """
+    separator = "&" if "?" in database else "?"
+    return str(parse_address(f"{database}{separator}workspace={workspace}"))
+
+
+def names(database: str) -> list[str]:
+    """The names of the workspaces of a database, branches left out.
+
+    Raises:
+        NotADatabase, DatabaseError: it cannot be asked.
+    """
+    with _connected(database) as connection:
+        rows = connection.execute(f"SELECT n.nspname{_WORKSPACES}", (PREFIX,)).fetchall()
+    return sorted(schema.removeprefix(PREFIX) for (schema,) in rows if "@" not in schema)
+
+
+def sizes(database: str) -> dict[str, int]:
+    """The bytes of each workspace, its branches included.
+
+    Raises:
+        NotADatabase, DatabaseError: it cannot be asked.
+    """
+    with _connected(database) as connection:
+        rows = connection.execute(_SIZES, (PREFIX,)).fetchall()
+    totals: dict[str, int] = {}
+    for schema, size in rows:
+        name = schema.removeprefix(PREFIX).partition("@")[0]
+        totals[name] = totals.get(name, 0) + size
+    return totals
+
+
+@contextmanager
+def _connected(database: str) -> Iterator[PostgresConnection]:
+    """A connection that looks into no workspace."""
+    address = parse_address(url_of(database, "none"))
+    with translated():
+        connection = PostgresConnection(
+            address.url, address.schema, writable=False, busy_timeout_s=30
+        )
+        with closing(connection):
+            yield connection

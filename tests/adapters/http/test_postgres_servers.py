@@ -1,0 +1,130 @@
+"""Two servers of one PostgreSQL database, as two hosts would run them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+import mycel
+from mycel.remote.copying import clone
+from mycel.remote.registry import RemoteEntry, RemoteRegistry
+from mycel.remote.sources import open_source
+from mycel.store.backend.postgres.workspaces import url_of
+from tests.adapters.http.conftest import Server
+from tests.adapters.http.team import Team
+from tests.adapters.http.test_explorer_live import stream
+from tests.postgres_server import PostgresServer
+
+PLANT = 'UPSERT { CONCEPT { {type: "Plant", name: :name} } }'
+DEFINE = 'UPSERT { CONCEPT { {type: "$ConceptType", name: "Plant"} } }'
+
+
+class Mounted(NamedTuple):
+    """A workspace below the address of a server."""
+
+    url: str
+
+
+@pytest.fixture
+def database(postgres_server: PostgresServer) -> str:
+    """The URL of a database of its own."""
+    name = "servers"
+    postgres_server.query(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
+    postgres_server.query(f"CREATE DATABASE {name}")
+    return postgres_server.url("x", name).removesuffix("&workspace=x")
+
+
+@pytest.fixture
+def teams(tmp_path: Path, database: str) -> Iterator[tuple[Team, Team]]:
+    """Two servers, each with tokens of its own, that know the same workspaces."""
+    made = []
+    for name in ("one", "other"):
+        folder = tmp_path / name
+        folder.mkdir()
+        made.append(Team(folder))
+        made[-1].serve("--database", database)
+    yield made[0], made[1]
+    for team in made:
+        team.end()
+
+
+def names(team: Team, token: str = "") -> list[Any]:
+    return [shown["workspace"] for shown in team.ask("GET", "/ws", token).json()["workspaces"]]
+
+
+def test_what_one_server_writes_arrives_in_the_streams_of_the_other(
+    teams: tuple[Team, Team], database: str
+) -> None:
+    one, other = teams
+    assert one.ask("POST", "/ws", json={"name": "shop"}).status_code == 201
+    assert one.ask("POST", "/ws", json={"name": "shop"}).status_code == 409
+    assert one.ask("POST", "/ws", json={"name": "a..b"}).status_code == 400
+    assert one.kip("", "shop", DEFINE).status_code == 200
+    while names(other) != ["shop"]:  # It asks once a second.
+        pass
+    assert other.kip("", "none", DEFINE).status_code == 404
+    assert other.server is not None
+    with stream(Mounted(f"{other.server.url}/ws/shop")) as events:  # type: ignore[arg-type]
+        assert next(events)[0] == "hello"
+        assert one.kip("", "shop", PLANT, name="Elm").status_code == 200
+        with mycel.open(url_of(database, "shop"), actor="eve") as db:
+            db.execute(PLANT, name="Oak")
+        changes = [next(events) for _ in range(2)]
+    assert [kind for kind, _ in changes] == ["change", "change"]
+    assert [data["added"] for _, data in changes] == [["kip:Plant/Elm"], ["kip:Plant/Oak"]]
+    metrics = one.ask("GET", "/metrics").text
+    assert "mycel_workspaces 1" in metrics
+
+
+def test_a_clone_follows_through_another_server_than_the_one_that_writes(
+    teams: tuple[Team, Team], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    one, other = teams
+    for team in teams:
+        assert team.server is not None
+    token = one.token("ada", "admin:/**", "read:/**", "write:/**")
+    monkeypatch.setenv("SHOP_TOKEN", other.token("ada", "read:/**"))
+    assert one.ask("POST", "/ws", token, json={"name": "shop"}).status_code == 201
+    assert one.kip(token, "shop", DEFINE).status_code == 200
+    while names(other, os.environ["SHOP_TOKEN"]) != ["shop"]:
+        pass
+    mine = tmp_path / "mine.db"
+    assert other.server is not None
+    remote = RemoteEntry("shop", f"{other.server.url}/ws/shop", "SHOP_TOKEN", graph=str(mine))
+    with open_source(remote) as source:
+        clone(source, mine)
+    RemoteRegistry().add(remote)
+    follower = Server(
+        "mycel", "follow", "--json", "--db", mine, SHOP_TOKEN=os.environ["SHOP_TOKEN"]
+    )
+    try:
+        assert follower.event()["status"] == "up_to_date"
+        for name in ("Elm", "Oak"):
+            assert one.kip(token, "shop", PLANT, name=name).status_code == 200
+            assert follower.event()["status"] == "forward"
+    finally:
+        follower.end()
+    with mycel.open(mine) as db:
+        assert db.verify(replay=True).ok
+        find = 'FIND(?p.name) WHERE { ?p {type: "Plant"} } ORDER BY ?p.name'
+        assert db.execute(find).value == ["Elm", "Oak"]
+
+
+def test_a_part_of_a_workspace_is_shown_to_a_token_for_that_part(
+    teams: tuple[Team, Team], database: str
+) -> None:
+    one, _ = teams
+    token = one.token("ada", "admin:/**", "read:/**", "write:/**")
+    part = one.token("bob", "read:/open/**")
+    assert one.ask("POST", "/ws", token, json={"name": "shop"}).status_code == 201
+    with mycel.open(url_of(database, "shop")) as db:
+        for path in ("open/a", "secret"):
+            mycel.Knowledge(db, workspace="shop").add(path, content=path)
+    find = 'FIND(?p.name) WHERE { ?p {type: "Concept"} } ORDER BY ?p.name'
+    answer = one.kip(part, "shop", find)
+    assert answer.json().get("result") == ["concept://shop/open/a"], answer.text
