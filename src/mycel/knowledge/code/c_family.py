@@ -13,6 +13,7 @@ from mycel.knowledge.code.language_rules import (
     Syntax,
     dotted,
     field_text,
+    first_child,
     identifier,
     short_text,
     without_generics,
@@ -211,7 +212,7 @@ def _declarator(node: Node, kinds: Collection[str]) -> Node | None:
 def _inner(node: Node) -> Node | None:
     inner = node.child_by_field_name("declarator")
     is_reference = inner is None and node.type == "reference_declarator"
-    return node.named_child(0) if is_reference else inner
+    return first_child(node) if is_reference else inner
 
 
 def _owned(text: str) -> str:

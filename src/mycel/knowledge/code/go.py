@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from itertools import chain, repeat
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from mycel.knowledge.code.language_rules import Syntax, field_text
+from mycel.knowledge.code.language_rules import Syntax, field_text, first_child
 from mycel.knowledge.code.module_paths import Files, Home, Locator, Unit, outward
 from mycel.knowledge.code.prose_patterns import CHARACTER, COMMENT, LINE_COMMENT, STRING
 from mycel.knowledge.code.source_facts import Import
@@ -118,7 +118,7 @@ class Go(Syntax):
     def body(self, node: Node) -> Node | None:
         of = node.child_by_field_name("type")
         if of is not None and of.type in ("struct_type", "interface_type"):
-            return of.named_child(0)
+            return first_child(of)
         return super().body(node)
 
     def exported(self, node: Node, name: str, source: bytes) -> bool:
@@ -128,12 +128,12 @@ class Go(Syntax):
         """The types that a struct or an interface embeds."""
         of = node.child_by_field_name("type")
         if of is not None and of.type == "struct_type":
-            of = of.named_child(0)
+            of = first_child(of)
         for member in of.named_children if of is not None else ():
             if member.type == "field_declaration" and member.child_by_field_name("name") is None:
                 yield member.child_by_field_name("type")
             elif member.type == "type_elem" and member.named_child_count == 1:
-                yield member.named_child(0)
+                yield first_child(member)
 
     def declared(self, node: Node, source: bytes) -> Iterator[tuple[Node, str]]:
         left, of = node.child_by_field_name("left"), self.declared_type(node, source)
@@ -146,7 +146,7 @@ class Go(Syntax):
     def value_type(self, node: Node | None, source: bytes) -> str:
         """The type of the first value of a list."""
         is_list = node is not None and node.type == "expression_list"
-        return super().value_type(node.named_child(0) if node and is_list else node, source)
+        return super().value_type(first_child(node) if node and is_list else node, source)
 
     def maker(self, node: Node, source: bytes) -> str:
         if node.type == "unary_expression" and node.named_child_count:

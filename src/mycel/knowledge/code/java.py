@@ -12,6 +12,7 @@ from mycel.knowledge.code.language_rules import (
     Syntax,
     dotted,
     field_text,
+    first_child,
     short_text,
 )
 from mycel.knowledge.code.module_paths import Files, Home, Locator, Unit
@@ -89,7 +90,7 @@ class Java(Syntax):
     result = "type"
 
     def exported(self, node: Node, name: str, source: bytes) -> bool:
-        first = node.named_child(0)
+        first = first_child(node)
         if first is not None and first.type == "modifiers":
             words = short_text(first, source).split()
             return "public" in words or ("private" not in words and "protected" not in words)
@@ -98,7 +99,7 @@ class Java(Syntax):
     def base_nodes(self, node: Node) -> Iterator[Node | None]:
         for clause in node.named_children:
             if clause.type in ("superclass", "super_interfaces", "extends_interfaces"):
-                first = clause.named_child(0)
+                first = first_child(clause)
                 is_list = first is not None and first.type == "type_list"
                 yield from first.named_children if first is not None and is_list else (first,)
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from mycel.knowledge.code.language_rules import field_text, identifier, short_text
+from mycel.knowledge.code.language_rules import field_text, first_child, identifier, short_text
 from mycel.knowledge.code.source_facts import Import
 
 if TYPE_CHECKING:
@@ -275,6 +275,6 @@ def own_name(node: Node, source: bytes) -> str:
 
 def _argument(call: Node, source: bytes) -> str:
     arguments = call.child_by_field_name("arguments")
-    first = arguments.named_child(0) if arguments is not None else None
+    first = first_child(arguments) if arguments is not None else None
     is_string = first is not None and first.type == "string"
     return short_text(first, source)[1:-1] if is_string else ""

@@ -275,6 +275,11 @@ def child(node: Node, *fields: str) -> Node | None:
     return None
 
 
+def first_child(node: Node) -> Node | None:
+    """The first named child."""
+    return node.named_child(0) if node.named_child_count else None
+
+
 def short_text(node: Node | None, source: bytes) -> str:
     """The text of a node, up to the length of a name; "" for a longer one, or none."""
     if node is None:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from mycel.knowledge.code.language_rules import Syntax, child, dotted, field_text
+from mycel.knowledge.code.language_rules import Syntax, child, dotted, field_text, first_child
 from mycel.knowledge.code.module_paths import Files, Home, Locator, Unit
 from mycel.knowledge.code.prose_patterns import LINE_COMMENT
 from mycel.knowledge.code.scopes import Captures, in_order
@@ -231,7 +231,7 @@ class Rust(Syntax):
     def exported(self, node: Node, name: str, source: bytes) -> bool:
         if node.type in ("function_signature_item", "impl_item"):
             return True
-        first = node.named_child(0)
+        first = first_child(node)
         return (first is not None and first.type == "visibility_modifier") or (
             node.type == "macro_definition"
         )

@@ -54,6 +54,20 @@ def test_there_is_a_source_of_every_language() -> None:
     assert set(SOURCES) == LANGUAGES
 
 
+EMPTY_CONSTRUCTS = {
+    "javascript": "const a = require()\n",
+    "go": "package a\ntype B interface {}\ntype C struct {}\nvar d, e = \nfunc f() {}\n",
+    "java": "class A extends {}\ninterface B extends {}\n;\n",
+    "rust": "fn\nstruct ;\nimpl {}\nuse ;\n",
+    "cpp": "int & = 1;\nclass A : {};\n",
+}
+
+
+def test_constructs_without_any_part_are_read() -> None:
+    for language, source in EMPTY_CONSTRUCTS.items():
+        assert analyse("a/b", source.encode(), language).language == language
+
+
 @given(st.sampled_from(sorted(LANGUAGES)), st.binary(max_size=400))
 def test_random_bytes_are_analysed_and_resolved(language: str, source: bytes) -> None:
     found = analyse("a/b", source, language)
