@@ -39,6 +39,7 @@ _INODE_BYTES_MAX: Final = 100
 _SUFFIX = ".folder"
 _INODE_SUFFIX: Final = ".inode"
 _WORKSPACE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,99}", re.ASCII)
+_OTHER_URL: Final = re.compile(r"[a-z][a-z0-9+]*://", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,12 +77,17 @@ def file_location(path: str, chosen_by: str) -> WorkspaceLocation:
     """The location of a file or URL that was named; a leading `~` is the home directory.
 
     Raises:
-        InvalidIdentifier: it names a graph in memory.
+        InvalidIdentifier: it names a graph in memory, or a database of another kind.
     """
     if path == ":memory:":
         raise InvalidIdentifier("A database in memory would be gone when the command ends.")
     if is_address(path):
         return WorkspaceLocation(Path(), None, chosen_by, url=path)
+    if _OTHER_URL.match(path):
+        raise InvalidIdentifier(
+            f"{path!r} is neither a path nor the URL of a PostgreSQL database.",
+            hint="A URL is postgresql://USER@HOST/DATABASE?workspace=NAME.",
+        )
     with suppress(RuntimeError):  # There is no such user: `~name` is a name like any other.
         return WorkspaceLocation(Path(path).expanduser(), None, chosen_by)
     return WorkspaceLocation(Path(path), None, chosen_by)

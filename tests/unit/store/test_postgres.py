@@ -34,6 +34,7 @@ from mycel.store.backend.postgres.markers import number_markers, values_of
 from tests.postgres_server import PostgresServer
 
 GRAPHS = Path(__file__).parents[2] / "conformance" / "graphs"
+PAGE = Path(__file__).parents[3] / "docs" / "postgres.md"
 
 
 def ticking() -> Callable[[], int]:
@@ -244,6 +245,28 @@ def test_what_cannot_be_opened_is_refused_with_the_next_step(
         assert raised.value.hint, name
 
 
+def test_what_the_server_refuses_is_told_with_its_own_next_step(
+    postgres_server: PostgresServer,
+) -> None:
+    url = postgres_server.url("asked")
+    mycel.open(url).close()
+    postgres_server.query("CREATE ROLE outsider LOGIN")
+    postgres_server.query("CREATE ROLE crowd LOGIN CONNECTION LIMIT 0")
+    steps = {
+        "no database": (url.replace("/postgres?", "/nowhere?"), "createdb"),
+        "no role": (url.replace("user=mycel", "user=stranger"), "PGPASSWORD"),
+        "no server": ("postgresql://localhost:1/x?workspace=a", "host, port"),
+        "full": (url.replace("user=mycel", "user=crowd"), "max_connections"),
+        "no parameter of libpq": (f"{url}&colour=red", "libpq's parameters"),
+        "no right to use it": (url.replace("user=mycel", "user=outsider"), "docs/postgres.md"),
+    }
+    for name, (place, step) in steps.items():
+        with pytest.raises(DatabaseError) as raised:
+            mycel.open(place, create=False)
+        assert step in raised.value.hint, name
+        assert "\n" not in raised.value.message, name
+
+
 def test_texts_with_the_character_zero_are_refused_and_nothing_else_is(
     postgres_server: PostgresServer,
 ) -> None:
@@ -340,6 +363,48 @@ def test_a_role_that_may_only_read_opens_a_graph_for_reading(
             db.execute('UPSERT { CONCEPT ?x { {type: "Drug", name: "Ibuprofen"} } }')
     with mycel.open(url, readonly=True) as db, pytest.raises(DatabaseReadOnly):
         db.execute('UPSERT { CONCEPT ?x { {type: "Drug", name: "Ibuprofen"} } }')
+
+
+def test_a_role_that_owns_nothing_writes_with_the_rights_of_the_page(
+    postgres_server: PostgresServer,
+) -> None:
+    url = postgres_server.url("written")
+    mycel.open(url).close()
+    postgres_server.query("CREATE ROLE writer LOGIN")
+    for statement in re.findall(r"\nGRANT [^;]+;", PAGE.read_text("utf-8")):
+        postgres_server.query(statement.replace("shop", "written"))
+    with mycel.open(url.replace("user=mycel", "user=writer"), create=False) as db:
+        define_drugs(db)
+        drug = db.write(lambda tx: tx.put_concept("Drug", "Aspirin"))
+        db.write(lambda tx: tx.update(drug, attributes={"dose": 5}))
+        db.write(lambda tx: tx.retire(drug))
+        assert db.purge(drug, "asked for").scrubbed is False
+        assert db.verify(replay=True).ok
+
+
+def test_nothing_of_a_purged_text_is_in_a_table_and_none_keeps_dead_rows(
+    postgres_server: PostgresServer,
+) -> None:
+    url = postgres_server.url()
+    with mycel.open(url) as db:
+        define_drugs(db)
+        drug = db.write(lambda tx: tx.put_concept("Drug", "Rarissimum"))
+        db.search("Rarissimum", mode="keyword")
+        db.purge(drug, "asked for")
+    with psycopg_connection(url) as connection:
+        for table in layout.NAMES:
+            (text,) = connection.execute(
+                f"SELECT string_agg(t::text, ' ') FROM {table} t"
+            ).fetchone()
+            assert "rariss" not in (text or "").lower(), table
+        connection.execute("CREATE EXTENSION IF NOT EXISTS pgstattuple SCHEMA public")
+        dead = {
+            table: connection.execute(
+                "SELECT dead_tuple_count FROM public.pgstattuple(%s::regclass)", (table,)
+            ).fetchone()[0]
+            for table in layout.NAMES
+        }
+        assert not any(dead.values()), dead
 
 
 def test_graphs_that_are_made_at_the_same_time_are_all_there(

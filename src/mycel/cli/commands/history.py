@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 _BUSY = "Others kept the file busy: traces may remain in unused space. Run `mycel scrub` later."
 _ON_SERVER = (
-    "The tables were rewritten. The server's write-ahead log, replicas and backups may keep traces."
+    "The tables that this role owns were rewritten. Traces may remain in others, and in the"
+    " server's write-ahead log, replicas and backups."
 )
 
 

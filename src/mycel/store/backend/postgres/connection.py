@@ -232,7 +232,7 @@ class PostgresConnection:
                 client_encoding="utf8",
             )
         except psycopg.Error as error:
-            raise failure_of(error) from error
+            raise _refusal_of(error) from error
         driver = self._driver
         driver.prepared_max = _PREPARED_MAX
         adapters = driver.adapters
@@ -507,7 +507,8 @@ _CLASSES: Final[tuple[tuple[type[psycopg.Error], Callable[[str], MycelError]], .
     (
         errors.InsufficientPrivilege,
         lambda text: DatabaseReadOnly(
-            f"The role lacks a right ({text}).", hint="Ask the owner of the schema to grant it."
+            f"The role lacks a right ({text}).",
+            hint="Ask the owner of the schema to grant it; docs/postgres.md has the statements.",
         ),
     ),
     (errors.OutOfMemory, lambda text: ResourceExhausted(f"The server has no memory ({text}).")),
@@ -532,19 +533,53 @@ _CLASSES: Final[tuple[tuple[type[psycopg.Error], Callable[[str], MycelError]], .
         lambda text: DuplicateExists(f"There is such a branch already ({text})."),
     ),
     (
-        errors.InvalidCatalogName,
-        lambda text: NotADatabase(f"There is no such database ({text})."),
-    ),
-    (
         errors.FeatureNotSupported,
         lambda text: Unsupported(f"A graph in PostgreSQL cannot do this yet ({text})."),
     ),
 )
 
 
+_NEXT_STEPS: Final = (
+    (
+        r'database ".*" does not exist',
+        "Create it with `createdb`, or correct its name in the URL.",
+    ),
+    (
+        r"password|authentication|role .* does not exist|pg_hba",
+        "Check the user in the URL. PGPASSWORD, ~/.pgpass or a service file has the password.",
+    ),
+    (
+        r"too many|reserved for",
+        "Close other programs, or let the server take more (`max_connections`).",
+    ),
+)
+"""The next step after a failure to connect, by its message; no code comes with it."""
+
+
+def _refusal_of(error: psycopg.Error) -> Failure:
+    """The failure that an error of connecting is."""
+    text = _first_line(error)
+    if isinstance(error, psycopg.ProgrammingError):
+        return Failure(
+            NotADatabase(
+                f"The URL of the database cannot be used ({text}).",
+                hint="Beside `workspace` and `branch`, only libpq's parameters may be in it.",
+            )
+        )
+    advice = (advice for pattern, advice in _NEXT_STEPS if re.search(pattern, text))
+    default = "Check host, port and database in the URL, and look if the server runs."
+    return Failure(
+        DatabaseError(f"The server cannot be used ({text}).", hint=next(advice, default))
+    )
+
+
+def _first_line(error: psycopg.Error) -> str:
+    return next(iter(str(error).strip().splitlines()), type(error).__name__)
+
+
 def failure_of(error: psycopg.Error) -> Failure:
     """The failure that an error of the driver is."""
-    text = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+    text = _first_line(error)
     for kind, make in _CLASSES:
         if isinstance(error, kind):
             return Failure(make(text))

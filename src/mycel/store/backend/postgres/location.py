@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from mycel.errors import (
+    DatabaseError,
     FormatTooNew,
     NotADatabase,
 )
@@ -17,6 +18,7 @@ from mycel.store.backend.postgres.address import Address
 from mycel.store.backend.postgres.branches import SchemaBranches
 from mycel.store.backend.postgres.connection import PostgresConnection
 from mycel.store.file.layout import FORMAT
+from mycel.store.file.rows import text_array
 
 SERVER_MIN: Final = 150000
 _ABANDONED: list[PostgresConnection] = []
@@ -75,7 +77,7 @@ class PostgresLocation:
         try:
             connection = self.connect(writable=True)
             try:
-                _check_server(connection)
+                _check_server(connection, self.address.schema)
                 if not connection.has_objects("mycel_format"):
                     self._make(connection, begin, create=create)
                 elif create and not self.readonly:
@@ -193,14 +195,14 @@ class PostgresLocation:
             connection.close()
 
     def scrub(self) -> bool:
-        """Rewrite the tables that held what was deleted. False: traces may remain.
+        """Rewrite the tables that this role owns. False: traces may remain.
 
-        Write-ahead logs, replicas and backups of the server keep it until they are recycled, which
-        nothing here can know.
+        Write-ahead logs, replicas and backups of the server keep what was deleted until they are
+        recycled, which nothing here can know.
         """
         connection = self.connect(writable=True)
         try:
-            for table in ("journal", "concept", "proposition", "concept_past", "proposition_past"):
+            for table in layout.NAMES:
                 connection.execute(f"VACUUM FULL {table}")
         except Failure:
             pass
@@ -217,9 +219,12 @@ def make_tables(connection: PostgresConnection, schema: str) -> None:
     connection.execute(f'CREATE SCHEMA IF NOT EXISTS "{schema}"; {layout.TABLES}')
 
 
-def _check_server(connection: PostgresConnection) -> None:
-    ((version, encoding),) = connection.execute(
-        "SELECT current_setting('server_version_num')::bigint, current_setting('server_encoding')"
+def _check_server(connection: PostgresConnection, schema: str) -> None:
+    ((version, encoding, role, hidden),) = connection.execute(
+        "SELECT current_setting('server_version_num')::bigint, current_setting('server_encoding'),"
+        " current_user, (SELECT max(nspname) FROM pg_namespace"
+        " WHERE nspname = ANY(?) AND NOT has_schema_privilege(oid, 'USAGE'))",
+        (text_array([schema, library.SCHEMA]),),
     )
     if version < SERVER_MIN:
         raise NotADatabase(
@@ -231,6 +236,11 @@ def _check_server(connection: PostgresConnection) -> None:
         raise NotADatabase(
             f"The database has the encoding {encoding}, which cannot hold every text.",
             hint="Create one with `CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0`.",
+        )
+    if hidden is not None:
+        raise DatabaseError(
+            f"The role {role!r} may not use the schema {hidden!r}.",
+            hint="Ask its owner for the right; docs/postgres.md has the statements.",
         )
 
 
