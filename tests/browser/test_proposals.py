@@ -55,6 +55,33 @@ def test_proposals_are_seen_commented_accepted_and_rejected(
     shop.db.close()
 
 
+def test_who_may_only_propose_edits_the_page_and_sees_a_proposal(
+    team: Team, tab: Callable[..., Tab]
+) -> None:
+    with mycel.open(team.folder / "shop.db", actor="ada") as db:
+        mycel.Knowledge(db, workspace="shop").add("auth/login", name="Login", content="Password.")
+    token = team.token("eve", "propose:/**")
+    team.serve()
+    assert team.server is not None
+    here = tab(Shop(team.server, team.folder / "shop.db"), errors=True)
+    here.address += "/ws/shop"
+    page = here.open("#/graph?s=concept://shop/auth/login").page
+    page.locator("input[name=token]").fill(token)
+    page.keyboard.press("Enter")
+    expect(page.get_by_test_id("live")).to_contain_text("proposals only")
+    panel = page.locator(".panel")
+    expect(panel.get_by_role("button", name="Move")).to_be_visible()
+    expect(panel.get_by_role("button", name="Archive")).to_have_count(0)
+    panel.get_by_role("button", name="Edit").click()
+    page.locator("input[name=name]").fill("Sign in")
+    page.get_by_role("button", name="Propose").click()
+    page.get_by_role("button", name="Show the proposals").click()
+    proposal = page.locator(".proposal")
+    expect(proposal).to_contain_text("By eve")
+    expect(proposal).to_contain_text("Sign in")
+    expect(proposal.get_by_role("button", name="Accept")).to_have_count(0)
+
+
 def test_a_reader_goes_to_another_workspace_of_the_server(
     team: Team, tab: Callable[..., Tab]
 ) -> None:

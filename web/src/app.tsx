@@ -99,7 +99,9 @@ function Status({ explorer }: { explorer: Explorer }): JSX.Element | null {
   const { at } = explorer.view.value
   if (!about) return null
   const branch = explorer.view.value.branch
-  const more = (about.writable ? '' : ' · read-only') + (branch ? ` · branch ${branch}` : '')
+  const more =
+    (about.writable ? '' : about.proposable?.length ? ' · proposals only' : ' · read-only') +
+    (branch ? ` · branch ${branch}` : '')
   if (at !== null)
     return (
       <span class="status past" title={more}>

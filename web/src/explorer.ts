@@ -8,7 +8,7 @@ import { GROUP_PREFIX, linkKey, Scene, type SceneNode } from './graph/scene'
 import type { NotHoldingHere } from './holding'
 import { announcement, complain, say } from './notices'
 import { costText, isWithin, type Route, type RouteAsked, readRoute } from './route'
-import type { About, Card, Grouping, Identified, Link, LiveChange, Moment, Overview, Source } from './source/types'
+import type { About, Card, Grouping, Identified, Link, LiveChange, Moment, Overview, Source, Write } from './source/types'
 import type { Touched } from './touched'
 import { UndoStack } from './undo'
 import { START, type View } from './view'
@@ -208,6 +208,12 @@ export class Explorer {
     if (known.length < nodes.length * 0.8) return
     for (const node of known) placed.add(node.id)
     this.fitted.value++
+  }
+
+  /** True if the reader may make such a write now, or propose it. */
+  may(op: Write['op']): boolean {
+    const about = this.about.value
+    return about !== null && this.view.value.at === null && (about.writable || (about.proposable ?? []).includes(op))
   }
 
   // Navigation --------------------------------------------------------------------------------

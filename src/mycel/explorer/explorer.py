@@ -42,6 +42,7 @@ from mycel.explorer.parameters import (
     checked,
     integer_parameter,
 )
+from mycel.explorer.proposing import proposable, propose
 from mycel.explorer.source_text import source_text
 from mycel.explorer.suggestions import suggest
 from mycel.knowledge.knowledge import Knowledge
@@ -337,18 +338,23 @@ class Explorer:
         return answer
 
     def write(self, given: Mapping[str, Any]) -> JsonObject:
-        """Run a write of `edits.OPERATIONS`, which `op` names.
+        """Run a write of `edits.OPERATIONS`, which `op` names, or propose it.
 
         Raises:
-            AccessDenied: nothing may be written.
+            AccessDenied: nothing may be written, nor proposed.
             VersionConflict: the node has changed since it was read.
             MycelError: the write is refused; nothing was written.
         """
         kinds = Argument("text", "The kind of write", words=tuple(edits.OPERATIONS), required=True)
-        op = self._checked_write("write", {"op": kinds}, {"op": given.get("op")})["op"]
+        may_propose = bool(proposable(self.db.branch))
+        if self.readonly and not may_propose:
+            raise edits.refuse_write()
+        op = checked("write", {"op": kinds}, {"op": given.get("op")})["op"]
         rest = {key: value for key, value in given.items() if key != "op"}
         values = checked(op, {**edits.OPERATIONS[op], **edits.COMMON}, rest)
         with working_for(current_client() or CLIENT):
+            if may_propose:
+                return propose(self._knowledge, op, values)
             return edits.write(self._knowledge, self.db, op, values)
 
     def act(self, action: str, given: Mapping[str, Any]) -> JsonObject:
@@ -461,6 +467,7 @@ class Explorer:
                 time=times.to_text(snapshot.time_us),
                 root=snapshot.overall_root.hex(),
                 writable=not self.readonly,
+                proposable=proposable(self.db.branch),
                 branch=self.db.branch,
                 branches=self._branches(),
                 workspace=seen.knowledge.workspace,

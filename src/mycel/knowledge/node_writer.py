@@ -274,6 +274,14 @@ def update_node(tx: Transaction, uri: Uri, changes: NodeChanges) -> tuple[Writte
     return Written(element_uri(after), before.id, False, changed, after.version), warnings
 
 
+def attributes_after(before: Concept, uri: Uri, changes: NodeChanges) -> JsonObject:
+    """The attributes of a node after changes of its name, content and properties."""
+    draft = _read(NewNode(uri.text, changes.name, changes.content, None, changes.properties), uri)
+    attributes = before.attributes | _draft_attributes(before.type, draft)
+    drop, _ = _divided(changes.drop, attributes.keys() - {STAMP})
+    return {key: value for key, value in attributes.items() if key not in drop}
+
+
 def _change_type(
     tx: Transaction,
     before: Concept,

@@ -216,6 +216,60 @@ def test_a_token_for_some_paths_proposes_and_sees_its_own_proposals(shop: Team) 
     )
 
 
+def test_edits_of_the_explorer_become_proposals_of_whoever_may_only_propose(shop: Team) -> None:
+    eve, ada = shop.token("eve", "propose:/**"), shop.token("ada", "write:/**")
+    reader = shop.token("max", "read:/**")
+    shop.serve()
+    narrow = shop.token("narrow", "read:/**", "propose:/infra/**")
+
+    def write(token: str, **change: Any) -> Any:
+        return shop.ask("POST", "/ws/shop/api/write", token, json=change)
+
+    about = shop.ask("GET", "/ws/shop/api/about", eve).json()
+    assert about["writable"] is False
+    changes: list[dict[str, Any]] = [
+        {"op": "update", "id": AUTH, "name": "Login", "expect_version": 1},
+        {"op": "add", "id": "auth/key", "content": "A key.", "relations": []},
+        {"op": "link", "source": AUTH, "relation": "depends_on", "target": INFRA, "weight": 0.5},
+        {"op": "unlink", "source": AUTH, "relation": "depends_on", "target": INFRA},
+        {"op": "move", "id": AUTH, "to": "auth/login"},
+        {"op": "delete", "id": "auth/login"},
+    ]
+    assert {change["op"] for change in changes} == set(about["proposable"])
+    for token, words in ((ada, True), (reader, False)):
+        told = shop.ask("GET", "/ws/shop/api/about", token).json()
+        assert (told["writable"], told["proposable"]) == (words, [])
+    submit(shop, ada, node(INFRA, "pg"))
+    for change in changes:
+        before = shop.ask("GET", "/ws/shop/refs", ada).json()["branches"][0]["commit"]
+        answer = write(eve, **change, message=f"please {change['op']}")
+        assert answer.status_code == 200, (change, answer.text)
+        told = answer.json()
+        assert (told["changed"], told["commit"]) == (False, None)
+        assert head(shop, ada) == before
+        place = f"/ws/shop/proposals/{told['proposal']}"
+        shown = shop.ask("GET", place, ada).json()
+        assert (shown["actor"], shown["message"]) == ("eve", f"please {change['op']}")
+        accepted = shop.ask("POST", place, ada, json={"action": "accept"})
+        assert accepted.json()["status"] == "committed", (change, accepted.text)
+    with mycel.open(shop.folder / "shop.db", readonly=True) as db:
+        knowledge = mycel.Knowledge(db, workspace="shop")
+        assert {item.uri for item in knowledge} == {INFRA, "concept://shop/auth/key"}
+        commits = knowledge.db.history.log(limit=20)
+        assert {commit.actor for commit in commits} >= {"eve"}
+    stale = write(eve, op="update", id=INFRA, content="x", expect_version=99)
+    assert (stale.status_code, stale.json()["error"]["name"]) == (409, "VersionConflict")
+    for token, change in (
+        (eve, {"op": "archive", "id": INFRA}),
+        (eve, {"op": "move", "id": "infra", "to": "ops", "subtree": True}),
+        (eve, {"op": "revert", "commit": head(shop, ada)}),
+        (reader, {"op": "update", "id": INFRA, "content": "x"}),
+        (narrow, {"op": "update", "id": "auth/key", "content": "x"}),
+    ):
+        assert write(token, **change).status_code == 403, change
+    assert write(narrow, op="update", id=INFRA, content="better").status_code == 200
+
+
 def test_a_proposal_in_conflict_is_not_committed_and_stays_open(shop: Team) -> None:
     eve, ada = shop.token("eve", "propose:/**"), shop.token("ada", "write:/**")
     shop.serve()

@@ -96,7 +96,7 @@ function Body({ explorer, open, close }: { explorer: Explorer; open: Editing; cl
           Cancel
         </button>
         <button form={FORM} type="submit" class={open.kind === 'forget' ? 'button danger' : 'button strong'} disabled={busy}>
-          {busy ? 'Writing…' : VERBS[open.kind]}
+          {busy ? 'Writing…' : explorer.about.value?.writable ? VERBS[open.kind] : 'Propose'}
         </button>
       </div>
     </>
@@ -137,6 +137,11 @@ function WriteFailure({
 
 /** Shows what was written, with its commit and a way back. */
 async function shown(explorer: Explorer, change: Write, written: Written): Promise<void> {
+  if (written.proposal) {
+    const label = 'Show the proposals'
+    say('Proposed: it waits for a review.', { action: { label, run: () => explorer.look({ screen: 'proposals' }) } })
+    return
+  }
   const undo = written.commit
     ? {
         label: 'Undo',

@@ -4,7 +4,7 @@ import type { JSX } from 'preact'
 import { editing, type NodeEditing } from '../edit/state'
 import { EXPAND_BY, type Explorer } from '../explorer'
 import { complain, say } from '../notices'
-import type { NodeDetail } from '../source/types'
+import type { NodeDetail, Write } from '../source/types'
 import { RouteActions } from './route-actions'
 
 export function NodeActions({ explorer, node }: { explorer: Explorer; node: NodeDetail }): JSX.Element {
@@ -12,7 +12,6 @@ export function NodeActions({ explorer, node }: { explorer: Explorer; node: Node
   void explorer.drawn.value
   const shown = scene.nodes.get(node.id)
   const hidden = shown ? scene.hidden(shown) : node.degree
-  const writable = explorer.about.value?.writable && explorer.view.value.at === null
   const act = (label: string, run: () => void, title = label) => (
     <button type="button" class="button" title={title} onClick={run}>
       {label}
@@ -32,7 +31,7 @@ export function NodeActions({ explorer, node }: { explorer: Explorer; node: Node
       {shown && act('Hide', () => explorer.hide([node.id]), 'Hide it from view (Backspace)')}
       {shown?.pinned && act('Unpin', () => explorer.pin(node.id, false))}
       {!node.deleted && <RouteActions explorer={explorer} id={node.id} key={node.id} />}
-      {writable && <Changes explorer={explorer} node={node} />}
+      <Changes explorer={explorer} node={node} />
     </div>
   )
 }
@@ -48,35 +47,27 @@ function Changes({ explorer, node }: { explorer: Explorer; node: NodeDetail }): 
       .then(() => say(archived ? 'Restored.' : 'Archived: answers leave it out until it is restored.'), complain)
   }
   if (node.kind === 'missing') {
-    return (
+    return explorer.may('add') ? (
       <button type="button" class="button strong" onClick={() => (editing.value = { kind: 'create', id: node.id })}>
         Write it
       </button>
-    )
+    ) : null
   }
+  const button = (op: Write['op'], label: string, run: () => void, title?: string) =>
+    explorer.may(op) && (
+      <button type="button" class="button" title={title} onClick={run}>
+        {label}
+      </button>
+    )
   return (
     <>
-      <button type="button" class="button" onClick={start('edit')}>
-        Edit
-      </button>
-      <button type="button" class="button" onClick={start('relate')}>
-        Relate
-      </button>
-      <button type="button" class="button" onClick={start('move')}>
-        Move
-      </button>
-      <button type="button" class="button" title="Another node takes its place" onClick={start('supersede')}>
-        Supersede
-      </button>
-      <button type="button" class="button" title="For how long it is kept" onClick={start('keep')}>
-        Keep
-      </button>
-      <button type="button" class="button" onClick={hide}>
-        {archived ? 'Restore' : 'Archive'}
-      </button>
-      <button type="button" class="button" onClick={start('forget')}>
-        Forget
-      </button>
+      {button('update', 'Edit', start('edit'))}
+      {button('link', 'Relate', start('relate'))}
+      {button('move', 'Move', start('move'))}
+      {button('supersede', 'Supersede', start('supersede'), 'Another node takes its place')}
+      {button('retain', 'Keep', start('keep'), 'For how long it is kept')}
+      {button('archive', archived ? 'Restore' : 'Archive', hide)}
+      {button('delete', 'Forget', start('forget'))}
     </>
   )
 }

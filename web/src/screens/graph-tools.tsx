@@ -31,10 +31,9 @@ interface Props {
 }
 
 export function GraphTools({ explorer, stage }: Props): JSX.Element {
-  const { table, at } = explorer.view.value
+  const { table } = explorer.view.value
   void explorer.steps.value
   const waiting = explorer.waiting.value.size
-  const writable = explorer.about.value?.writable && at === null
   return (
     <div class="tools" role="toolbar" aria-label="Graph tools">
       <span class="shown" data-testid="shown">
@@ -51,7 +50,7 @@ export function GraphTools({ explorer, stage }: Props): JSX.Element {
         </button>
       )}
       <span class="gap" />
-      {writable && (
+      {explorer.may('add') && (
         <button type="button" class="button" onClick={() => (editing.value = { kind: 'create', id: '' })}>
           <PlusIcon /> New
         </button>

@@ -15,7 +15,7 @@ export function MissingScreen({ explorer }: { explorer: Explorer }): JSX.Element
     [explorer, at, explorer.changed.value],
   )
   const missing = pages.flatMap((page) => page.missing)
-  const writable = explorer.about.value?.writable && at === null
+  const writable = explorer.may('add')
   const showAll = () => {
     explorer.look({
       screen: 'graph',

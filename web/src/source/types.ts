@@ -55,6 +55,8 @@ export interface About {
   time: string | null
   root: string
   writable: boolean
+  /** The writes that the reader may only propose. */
+  proposable?: Write['op'][]
   branch: string | null
   branches: { name: string; open?: boolean }[]
   workspace: string | null
@@ -583,6 +585,8 @@ export interface Written {
   commit: Commit | null
   changed: boolean
   id?: string
+  /** The proposal that was made instead. */
+  proposal?: string
   warnings: string[]
 }
 
