@@ -25,6 +25,7 @@ Modules, in the order of control flow:
 - `past`           commits, timeline, differences between moments
 - `authors`        nodes and links by the time and the author of their changes
 - `edits`          writes, each answered with its commit
+- `proposing`      writes of whoever may only propose
 - `saved`          views under names, kept in the file of the graph
 - `conflicts`      open merges, and what is done about them
 - `feed`           commits as they happen

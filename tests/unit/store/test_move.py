@@ -20,6 +20,7 @@ from mycel.errors import (
 )
 from mycel.store.write.bulk import PropositionRow
 from tests.cases import each_case
+from tests.stored_bytes import stored_bytes
 from tests.unit.store.given import (
     EVENT,
     FACT,
@@ -33,7 +34,6 @@ from tests.unit.store.given import (
     edge_tree_key,
     entries,
     fail_after,
-    file_bytes,
     link_key,
     number_of,
 )
@@ -681,7 +681,7 @@ def test_nothing_keeps_the_names_of_a_purged_concept(db: mycel.Graph, path: Path
     move(db, secret, name="vibraphone")
     db.purge(secret, "asked for")
     db.close()
-    content = file_bytes(path)
+    content = stored_bytes(path)
     assert b"xylophone" not in content
     assert b"vibraphone" not in content
     assert b"glockenspiel" in content, "the one that was removed had this name too"

@@ -10,6 +10,7 @@ import pytest
 
 import mycel
 from mycel.errors import MycelError
+from tests.stored_bytes import stored_bytes
 from tests.unit.store import shapes
 from tests.unit.store.damage import Cell, cells, changes, write
 from tests.unit.store.given import (
@@ -18,7 +19,6 @@ from tests.unit.store.given import (
     add_concepts,
     columns_of,
     dump,
-    file_bytes,
     problems,
     raw,
     stored_tables,
@@ -125,16 +125,16 @@ def test_verifying_inside_a_transaction_reports_no_damage(path: Path, clock: Clo
 def test_verifying_changes_no_byte(copy_of: Callable[[str], Path], shape: str) -> None:
     path = copy_of(shape)
     with mycel.open(path) as db:
-        before = file_bytes(path)
+        before = stored_bytes(path)
         db.verify(replay=True)
         db.verify()
-        assert file_bytes(path) == before
+        assert stored_bytes(path) == before
     with mycel.open(path) as db:
         db.add_edge("C:2", "references", "C:4")
-        with_log = file_bytes(path)
+        with_log = stored_bytes(path)
         assert with_log != before
         db.verify(replay=True)
-        assert file_bytes(path) == with_log
+        assert stored_bytes(path) == with_log
 
 
 # ---------------------------------------------------------------------------------------------
@@ -385,9 +385,9 @@ def garbage_unnoticed(path: Path, sound: Path, values_max: int, random: Random) 
                 shutil.copyfile(sound, path)
                 if value == old or not _overwrite(path, table, column, old, value):
                     continue
-                before = file_bytes(path)
+                before = stored_bytes(path)
                 missed += unreported(path, sound, f"{table}.{column} = {value!r}")
-                assert file_bytes(path) == before
+                assert stored_bytes(path) == before
     return missed
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from functools import cache
-from hashlib import sha256
 from pathlib import Path
 from typing import Final
 from urllib.parse import parse_qs, urlsplit
@@ -80,6 +79,9 @@ def companion(place: str | os.PathLike[str]) -> Path:
 
 @cache
 def _companion_of_url(home: Path, url: str) -> Path:
+    # Late: few graphs are on a server, and every command comes by here.
+    from hashlib import sha256  # noqa: PLC0415
+
     digest = sha256(url.encode()).hexdigest()[:16]
     return home / HOME_FOLDER / SERVERS_FOLDER / f"{workspace_in(url)}-{digest}"
 
