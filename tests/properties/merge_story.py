@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from random import Random
@@ -228,18 +228,29 @@ class Side:
         with self.db.reading() as reader:
             stored = reader.elements(range(4_000))
 
-        def key(number: int) -> Any:
-            each = stored[number]
-            if isinstance(each, mycel.Concept):
-                return each.type, each.name
-            ends = [key(ids.parse_id(end)) for end in (each.subject, each.object)]
-            return ends[0], each.predicate, ends[1]
-
         return {
-            key(number): told(each.attributes, each.metadata, getattr(each, "weight", None))
+            key_of(number, stored): told(
+                each.attributes, each.metadata, getattr(each, "weight", None)
+            )
             for number, each in stored.items()
             if isinstance(each, mycel.Proposition) or not each.type.startswith("$")
         }
+
+    def ends_ever(self) -> dict[int, set[int]]:
+        """The ends that every link has had on this branch; a purge of one takes the link along."""
+        identities = {self.model.key(each): each for each in self.model.elements}
+        with self.db.reading() as reader:
+            stored = reader.elements(range(4_000))
+            rows = reader.fetch_all(
+                "SELECT id, subject, object FROM proposition UNION ALL"
+                " SELECT id, subject, object FROM proposition_past"
+            )
+        known = {number: identities.get(key_of(number, stored)) for number in stored}
+        ends: dict[int, set[int]] = {}
+        for row in rows:
+            link, *both = (known.get(number) or -number for number in row)
+            ends.setdefault(link, set()).update(both)
+        return ends
 
     def texts_in_past(self) -> set[str]:
         """The texts in versions of all elements that are there, or ever were."""
@@ -262,6 +273,15 @@ class Side:
         content = stored_bytes(self.db.path)
         left = [each for each in sorted(self.secrets) if each.encode() in content]
         assert left == [], (self.db.path, left)
+
+
+def key_of(number: int, stored: Mapping[int, Any]) -> Any:
+    """The natural key of a stored element."""
+    each = stored[number]
+    if isinstance(each, mycel.Concept):
+        return each.type, each.name
+    ends = [key_of(ids.parse_id(end), stored) for end in (each.subject, each.object)]
+    return ends[0], each.predicate, ends[1]
 
 
 def told(attributes: Any, metadata: Any, weight: float | None) -> Any:
@@ -327,6 +347,7 @@ class Story:
         main = self.sides["main"]
         for side in self.sides.values():
             side.model = main.model.fork()
+            side.model.ends_ever = side.ends_ever()
             side.texts_ever = {key: set(texts) for key, texts in main.texts_ever.items()}
         self.base = main.model.fork()
 

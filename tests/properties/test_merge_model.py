@@ -160,7 +160,7 @@ def merge_three(story: Story, target: str, source: str) -> None:
     ours.model, ours.texts_ever = read_model(ours)
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", [*range(5), 880005])
 def test_a_merge_gives_what_the_model_says(seed: int, tmp_path: Path) -> None:
     check_two(seed, tmp_path)
 
