@@ -99,24 +99,29 @@ def group_by_author(
     paths: Iterable[str],
     authors: Mapping[str, str],
 ) -> list[AuthoredFiles]:
-    """The files that commits changed, by the actor who has changed each last."""
-    last = _last_commits(repository, git_commits)
+    """The files that commits changed, by the actor who has changed each last.
+
+    The commits of an actor who has changed none of them last go with the files that they changed.
+    """
+    changes = _commits_by_path(repository, git_commits)
     newest = git_commits[-1] if git_commits else None
     by_actor: dict[str, set[str]] = {}
     for path in sorted(paths):
-        commit = last.get(path, newest)
+        commit = changes[path][-1] if path in changes else newest
         actor = "" if commit is None else actor_of(commit, authors)
         by_actor.setdefault(actor, set()).add(path)
     if len(by_actor) > GROUPS_MAX:
         by_actor = {"": {path for some in by_actor.values() for path in some}}
-    payload = {
-        actor: tuple(
+    actors = {git_commit.id: actor_of(git_commit, authors) for git_commit in git_commits}
+    payload = {}
+    for actor, some in by_actor.items():
+        changed = {git_commit.id for path in some for git_commit in changes.get(path, ())}
+        payload[actor] = tuple(
             git_commit
             for git_commit in git_commits
-            if not actor or actor_of(git_commit, authors) == actor
+            if actor in ("", actors[git_commit.id])
+            or (git_commit.id in changed and actors[git_commit.id] not in by_actor)
         )
-        for actor in by_actor
-    }
     order = {git_commit.id: at for at, git_commit in enumerate(git_commits)}
     groups = [
         AuthoredFiles(actor, frozenset(some), payload[actor]) for actor, some in by_actor.items()
@@ -138,11 +143,13 @@ def actor_of(commit: GitCommit, authors: Mapping[str, str]) -> str:
     return _cut(name or commit.address or "unknown", ACTOR_BYTES_MAX)
 
 
-def _last_commits(repository: Repository, git_commits: Sequence[GitCommit]) -> dict[str, GitCommit]:
-    """The last commit that changed each file; merges count where nothing else did."""
+def _commits_by_path(
+    repository: Repository, git_commits: Sequence[GitCommit]
+) -> dict[str, list[GitCommit]]:
+    """The commits that changed each file, oldest first; merges where nothing else did."""
     by_id = {git_commit.id: git_commit for git_commit in git_commits}
-    last: dict[str, GitCommit] = {}
-    for is_merge in (True, False):
+    changes: dict[str, list[GitCommit]] = {}
+    for is_merge in (False, True):
         names = [git_commit.id for git_commit in git_commits if git_commit.is_merge == is_merge]
         if not names:
             continue
@@ -153,9 +160,9 @@ def _last_commits(repository: Repository, git_commits: Sequence[GitCommit]) -> d
             text = part.decode(errors="surrogateescape").strip("\n")
             if text in by_id:
                 commit = by_id[text]
-            else:
-                last[text] = commit
-    return last
+            elif not is_merge or all(earlier.is_merge for earlier in changes.get(text, ())):
+                changes.setdefault(text, []).append(commit)
+    return changes
 
 
 def _commit(name: str, raw: bytes) -> GitCommit:

@@ -163,6 +163,20 @@ def test_edits_are_merged_with_what_the_graph_has_become(shop: Shop) -> None:
     assert before < entry.time_us <= shop.clock.now  # The journal's own time is true.
 
 
+def test_every_commit_is_named_also_where_somebody_else_has_changed_its_files_later(
+    shop: Shop,
+) -> None:
+    shop.knowledge.update("auth/login", properties={"owner": "ada", "speed": "slow"})
+    shop.create()
+    for name, before, after in (("Dan", '"ada"', '"bob"'), ("Eve", '"slow"', '"fast"')):
+        edit(shop, LOGIN, before, after)
+        shop.git("commit", "-qam", f"By {name}", f"--author={name} <{name}@example.org>")
+    shop.mirror.import_edits()
+    entry = next(shop.db.history.log())
+    assert (entry.actor, entry.message.partition("\n")[0]) == ("Eve", "By Dan; By Eve")
+    assert [line.split()[2] for line in entry.message.splitlines()[2:]] == ["Dan", "Eve"]
+
+
 def test_commits_that_were_pulled_with_a_rebase_are_imported(shop: Shop) -> None:
     shop.create()
     shop.git("checkout", "-q", "-b", "theirs")
