@@ -42,7 +42,9 @@ def test_no_screen_has_an_error_or_a_serious_fault_of_accessibility(
     tab: Callable[..., Tab], theme: str, every: int
 ) -> None:
     """Both themes show all screens; axe, which takes long, looks at every third one in each."""
-    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    axe = pytest.importorskip(
+        "axe_playwright_python.sync_playwright", reason="axe-playwright-python is not installed"
+    ).Axe()
     here = tab(color_scheme=theme)
     for place, fragment in enumerate(SCREENS):
         visit(here, fragment)

@@ -209,12 +209,18 @@ def _without_hooks(text: str, event: str, entries: Sequence[object]) -> str:
 
 def is_ours(entry: object) -> bool:
     """True if an entry of a hook calls `mycel hook`."""
+    return any(_hook_commands(entry))
+
+
+def _hook_commands(entry: object) -> Iterator[str]:
+    """The commands of an entry that call `mycel hook`."""
     if not isinstance(entry, dict):
-        return False
-    commands = [entry, *(entry.get("hooks") or ())]
-    return any(
-        isinstance(call, dict) and _calls_hook(str(call.get("command", ""))) for call in commands
-    )
+        return
+    calls = entry.get("hooks")
+    for call in (entry, *(calls if isinstance(calls, list) else ())):
+        command = call.get("command") if isinstance(call, dict) else None
+        if isinstance(command, str) and _calls_hook(command):
+            yield command
 
 
 def _calls_hook(command: str) -> bool:
@@ -234,23 +240,23 @@ def connected_hooks() -> Iterator[tuple[ClientName, Path, str]]:
             if hooks is None or text is None:
                 continue
             for entries in json.loads(jsonc.plain(text)).get("hooks", {}).values():
-                for entry in entries:
-                    if is_ours(entry):
-                        command = (entry.get("hooks") or [entry])[0]["command"]
+                for entry in entries if isinstance(entries, list) else ():
+                    for command in _hook_commands(entry):
                         yield name, hooks[0], command
 
 
 def needs_trust(name: ClientName, path: Path, event: str) -> bool:
     """True if a client runs a hook only when its user has trusted it, and none of this event is.
 
-    `event` is our name. Codex keeps in its settings which hooks are trusted, by file and event.
+    `event` is our name, which may be one that the client does not know. Codex keeps in its settings
+    which hooks are trusted, by file and event.
     """
     if name != "codex":
         return False
     with suppress(MycelError, ValueError):
         text = _text_at(client(name, Path.home(), everywhere=True).path)
         states = tomllib.loads(text or "").get("hooks", {}).get("state", {})
-        theirs = next(key for key, own in _EVENTS[name].items() if own == event)
+        theirs = next((key for key, own in _EVENTS[name].items() if own == event), event)
         beginning = f"{path}:{re.sub(r'(?<!^)(?=[A-Z])', '_', theirs).lower()}:"
         return not any(
             key.startswith(beginning) and isinstance(state, dict) and state.get("trusted_hash")
@@ -310,6 +316,13 @@ def _by_file(changes: Iterable[FileChange]) -> list[FileChange]:
         first = files.get(change.path, change)
         files[change.path] = change._replace(before=first.before)
     return list(files.values())
+
+
+def written_files(names: Sequence[ClientName] | None = None) -> list[Path]:
+    """The files that an install has written, for all clients or for some."""
+    return [
+        Path(name) for name, entry in _record().items() if names is None or entry["client"] in names
+    ]
 
 
 def take_back(names: Sequence[ClientName] | None = None) -> list[Restored]:

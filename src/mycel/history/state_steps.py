@@ -4,7 +4,7 @@ A goal is an element as it is, and as it should be. The order of the steps makes
 before another element takes it:
 
 1. create definitions,
-2. remove links,
+2. remove links, but those that links refer to which stay and move away: these go after step 5,
 3. give temporary names to concepts whose names others need,
 4. create concepts, and give all concepts their names,
 5. create links, and give all links their ends,
@@ -169,15 +169,24 @@ class _Steps:
             concept for concept in concepts if not _is_definition(concept.element)
         ]
         self._links: Final = [goal for goal in goals if isinstance(goal.element, Proposition)]
+        self._changing: Final = {goal.now.number for goal in self._links if goal.now is not None}
+        """Links that are there and have a goal."""
+        self._going: Final = {
+            goal.now.number for goal in self._links if goal.now is not None and goal.then is None
+        }
+        """Links that should be removed."""
+        self._late: Final[list[Goal]] = []
+        """Links that go once the links that refer to them have moved away."""
 
     def run(self) -> None:
         coming = [definition for definition in self._definitions if definition.then is not None]
         self._apply_steps(coming, self._bring_concept)
         self._apply_steps(coming, self._set_content)
-        self._apply_steps((link for link in self._links if link.then is None), self._remove)
+        self._apply_steps((link for link in self._links if link.then is None), self._remove_link)
         self._step_aside()
         self._bring_concepts()
         self._bring_links([link for link in self._links if link.then is not None])
+        self._apply_steps(self._late, self._remove)
         self._apply_steps((*self._concepts, *self._links), self._set_content)
         self._apply_steps(
             (concept for concept in self._concepts if concept.then is None), self._remove
@@ -345,11 +354,11 @@ class _Steps:
         self.numbers[then.number] = tx.reader.number(id_)
 
     def _break_circle(self, waiting: list[Goal]) -> bool:
-        """Remove one link that occupies the key of another one; it is created again later.
+        """Remove one link that occupies the key of another one; it is created again if it stays.
 
-        Links about it are created again after it. False if no waiting link is live.
+        Links about it are created again after it. False if none of these links is live.
         """
-        for goal in waiting:
+        for goal in (*self._late, *waiting):
             live = self._live(goal.element)
             if live is None:
                 continue
@@ -371,12 +380,23 @@ class _Steps:
         if live is not None:
             self._tx.replace_content(live, then)
 
+    def _remove_link(self, goal: Goal) -> None:
+        """Remove a link, unless links refer to it that stay."""
+        live = None if goal.now is None else self._tx.reader.element(goal.now.number)
+        if live is None:
+            return
+        if any(link.number not in self._going for link in self._tx.links_about(live.id)):
+            self._late.append(goal)
+        else:
+            self._tx.retire(live.id, reason=self._reason)
+
     def _remove(self, goal: Goal) -> None:
         live = None if goal.now is None else self._tx.reader.element(goal.now.number)
         if live is None or live.number in self._removed:  # It went with another one, or before.
             return
-        going = {link.now.number for link in self._links if link.now is not None}
-        about = [link for link in self._tx.links_about(live.id) if link.number not in going]
+        about = [
+            link for link in self._tx.links_about(live.id) if link.number not in self._changing
+        ]
         if about:
             raise ConstraintViolation(
                 f"It would take with it {', '.join(link.id for link in about[:3])}"

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from mycel.cli.commands import install
 from mycel.clients.installation import _EVENTS
 from mycel.clients.programs import CLIENTS
 from mycel.hooks.client_events import CLIENT_EVENTS
@@ -231,6 +232,33 @@ def test_the_doctor_checks_hooks(run: Run, home: Path) -> None:
     path.write_text(gone.replace(command[0], "/nowhere/mycel"))
     findings = {each["check"]: each for each in run("doctor", "--json").objects}
     assert findings["hook of claude-code"]["status"] == "warn"
+
+
+def test_the_doctor_reads_hooks_that_somebody_has_edited(run: Run, home: Path) -> None:
+    run("install", "--client", "codex")
+    path = home / ".codex" / "hooks.json"
+    hooks = json.loads(path.read_text())
+    # An event that Mycel does not connect there, another's command before ours, and other shapes.
+    mine = hooks["hooks"]["Stop"][0]["hooks"][0]
+    named = {**mine, "command": mine["command"].replace("hook stop", "hook session-end")}
+    hooks["hooks"]["SessionEnd"] = [{"hooks": [{"type": "prompt"}, named]}]
+    hooks["hooks"]["Other"] = {"hooks": 5}
+    path.write_text(json.dumps(hooks))
+    done = run("doctor")
+    assert done.stderr == ""
+    assert any("hook session-end" in line for line in done.lines)
+
+
+def test_an_uninstall_asks_on_a_terminal_unless_told_not_to(
+    run: Run, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run("install", "--client", "claude-code")
+    settings = home / ".claude" / "settings.json"
+    monkeypatch.setattr(install, "_asks", lambda _, *, yes: not yes)
+    assert "settings.json" in run("uninstall", input="n\n").stdout
+    assert settings.exists()
+    assert run("uninstall", "--yes").status == 0
+    assert not settings.exists()
 
 
 def test_a_written_hook_runs_as_the_client_runs_it(run: Run, home: Path) -> None:

@@ -20,7 +20,7 @@ TINY = f"onnx:{FOLDER}"
 
 
 def test_an_onnx_model_gives_the_mean_of_its_tokens_without_padding() -> None:
-    pytest.importorskip("onnxruntime", reason="an extra")
+    pytest.importorskip("onnxruntime", reason="the extra `notes` is not installed")
     model = embedder_named(TINY)
     texts = ["car repair", "Honey", "bee honey bee honey repair", "", *["automobile"] * 40]
     vectors = np.asarray(model.embed(texts))
@@ -35,7 +35,7 @@ def test_an_onnx_model_gives_the_mean_of_its_tokens_without_padding() -> None:
 
 
 def test_files_beside_an_onnx_model_give_its_longest_text_and_its_pooling(tmp_path: Path) -> None:
-    pytest.importorskip("onnxruntime", reason="an extra")
+    pytest.importorskip("onnxruntime", reason="the extra `notes` is not installed")
     folder = tmp_path / "published"
     (folder / "onnx").mkdir(parents=True)
     shutil.copy(FOLDER / "model.onnx", folder / "onnx")
@@ -58,7 +58,7 @@ def test_another_onnx_model_in_the_same_folder_has_another_name(tmp_path: Path) 
 
 
 def test_damaged_onnx_models_are_refused_in_words(tmp_path: Path) -> None:
-    pytest.importorskip("onnxruntime", reason="an extra")
+    pytest.importorskip("onnxruntime", reason="the extra `notes` is not installed")
     whole = (FOLDER / "model.onnx").read_bytes()
     tokens = (FOLDER / "tokenizer.json").read_bytes()
     for number, (model, tokenizer) in enumerate(

@@ -227,7 +227,7 @@ def test_integers_of_64_bits_come_through(db: mycel.Graph) -> None:
 
 
 def test_a_column_of_integers_keeps_them_whatever_their_sign(db: mycel.Graph) -> None:
-    arrow = pytest.importorskip("pyarrow")
+    arrow = pytest.importorskip("pyarrow", reason="the extra `arrow` is not installed")
     areas = 'FIND(?l.attributes.area) WHERE { ?l {type: "Lake"} FILTER(IN(?l.name, ["l0", "l1"])) }'
     put = 'UPSERT { CONCEPT { {type: "Lake", name: :name} SET ATTRIBUTES { area: :n } } }'
     for one, other, kind, shown in (

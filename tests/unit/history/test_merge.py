@@ -609,3 +609,32 @@ def test_choices_are_listed_overruled_and_taken_back(db: mycel.Graph) -> None:
         db.merges.undo_choice("ffffffff")
     db.purge(at("a"), "asked for")
     assert db.merges.choices() == []
+
+
+def test_a_link_that_goes_takes_none_along_that_has_moved_away_from_it(db: mycel.Graph) -> None:
+    put(db, "c")
+    gone, moved = (at("a"), "likes", at("b")), (at("c"), "likes")
+    with db.transaction() as tx:
+        tx.put_proposition(*gone)
+        number = tx.put_proposition(*moved, gone)
+        tx.put_proposition(at("b"), "likes", (*moved, gone))
+    with branch(db) as draft, draft.transaction() as tx:
+        tx.relink((*moved, gone), object_=at("a"))
+        tx.retire(gone)
+    assert db.merge("draft").status == "merged"
+    assert db.get(gone, tombstoned=True).tombstoned_us is not None
+    assert db.get((*moved, at("a"))).id == number, "it is the same link"
+    assert db.get((at("b"), "likes", (*moved, at("a")))) is not None
+
+
+def test_every_end_of_a_link_has_its_name_in_a_conflict(db: mycel.Graph) -> None:
+    put(db, "c")
+    inner = at("a"), "likes", at("b")
+    with db.transaction() as tx:
+        tx.put_proposition(*inner)
+        tx.put_proposition(at("c"), "likes", inner)
+    with branch(db) as draft:
+        draft.write(lambda tx: tx.relink((at("c"), "likes", inner), object_=at("b")))
+    db.write(lambda tx: tx.retire((at("c"), "likes", inner)))
+    (conflict,) = db.merge("draft").conflicts
+    assert conflict.base["object"]["subject"] == {"type": "Fact", "name": "a"}

@@ -79,8 +79,7 @@ def install(
         for change in new:
             out.say(f"\n{change.path}:\n\n{change.after}", {"path": str(change.path)})
         return int(bool(errors))
-    asks = sys.stdin.isatty() and sys.stdout.isatty() and not yes and not out.as_json
-    if new and asks and not click.confirm("Write this?", default=True):
+    if new and _asks(session, yes=yes) and not click.confirm("Write this?", default=True):
         return 0
     written = installation.write_changes(changes)
     text = f"{count(len(set(written)), 'file')} written." if written else "All is there already."
@@ -90,6 +89,10 @@ def install(
             text += f" {installation.TRUST_HELP}."
     out.say(text, {"written": sorted({str(path) for path in written})})
     return int(bool(errors))
+
+
+def _asks(session: Invocation, *, yes: bool) -> bool:
+    return sys.stdin.isatty() and sys.stdout.isatty() and not yes and not session.out.as_json
 
 
 def _planned(
@@ -119,8 +122,11 @@ def _verb(change: FileChange) -> str:
 
 @click.command(cls=Command)
 @_client_option
+@click.option("--yes", is_flag=True, help="Do not ask")
 @pass_session
-def uninstall(session: Invocation, *, client_names: tuple[programs.ClientName, ...]) -> None:
+def uninstall(
+    session: Invocation, *, client_names: tuple[programs.ClientName, ...], yes: bool
+) -> None:
     """Take back what `mycel install` wrote, and nothing else; graphs stay.
 
     A file that was not edited after the install is restored. From an edited one only the entries of
@@ -128,7 +134,13 @@ def uninstall(session: Invocation, *, client_names: tuple[programs.ClientName, .
     """
     from mycel.clients import installation
 
-    restored = installation.take_back(client_names or None)
+    names = client_names or None
+    files = installation.written_files(names)
+    if files and _asks(session, yes=yes):
+        session.out.line("\n".join(map(str, files)))
+        if not click.confirm("Take back what Mycel wrote into these files?", default=True):
+            return
+    restored = installation.take_back(names)
     if not client_names and os.name == "posix":
         from mycel.hooks.warm_server import end_kept
 

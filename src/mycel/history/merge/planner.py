@@ -195,12 +195,14 @@ class Planner:
 
     def _name_ends_of_base(self, numbers: Iterable[int]) -> None:
         """Read the elements to which links lead in the base alone, for their names."""
-        known = (self._base[number].values for number in numbers if number in self._base)
-        ends = {end for values in known for end in (values.get(SUBJECT), values.get(OBJECT))}
-        missing = {end for end in ends if isinstance(end, int)} - self._names.keys()
-        for number, base in self._sides.base(missing).items() if missing else ():
-            if base.element is not None:
-                self._names[number] = base.element
+        known = [self._base[number].values for number in numbers if number in self._base]
+        while known:
+            ends = {end for values in known for end in (values.get(SUBJECT), values.get(OBJECT))}
+            missing = {end for end in ends if isinstance(end, int)} - self._names.keys()
+            elements = [base.element for base in self._sides.base(missing).values()]
+            read = {element.number: element for element in elements if element is not None}
+            self._names.update(read)
+            known = [values_of(element) for element in read.values()]
 
     def _versions(self, number: int) -> Versions:
         self._load((number,))
