@@ -31,7 +31,7 @@ def test_health_shows_what_a_cycle_found_and_a_node_is_archived_and_restored(
     duplicate = page.locator("[data-health=duplicate] li")
     expect(duplicate).to_contain_text("may be one")
     expect(duplicate.get_by_role("button")).to_have_count(2)
-    expect(page.locator("[data-health=orphaned]")).to_contain_text("It has no link.")
+    expect(page.locator("[data-health=orphaned]")).to_contain_text("has no link.")
     expect(page.locator("[data-health=growing]")).to_contain_text("Org")
     expect(page.locator("[data-health=log] li")).to_contain_text("duplicates: 1 asked")
     here.open(f"#/graph?g=-&n={NOTE}&s={NOTE}")

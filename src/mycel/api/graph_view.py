@@ -16,6 +16,7 @@ from typing import IO, TYPE_CHECKING, Any, Final
 from mycel.errors import NotFound
 from mycel.graph import traversal, walk
 from mycel.graph.adjacency import Adjacency
+from mycel.graph.doubts import with_doubts
 from mycel.merkle.proofs import Snapshot
 from mycel.model.directions import Direction, Way
 from mycel.model.elements import Concept, Element, Proposition
@@ -160,6 +161,7 @@ class GraphView:
         relation_types: Collection[str] | None = None,
         for_time: datetime | str | None = None,
         include_archived: bool = False,
+        doubts: bool = False,
     ) -> traversal.Traversal:
         """The elements near an element, nearest first. A link costs its weight, a path their sum.
 
@@ -167,7 +169,7 @@ class GraphView:
         about `max_tokens` tokens together; `cut_off` lists what did not fit. Links of symmetric
         predicates are followed in both directions. `for_time` leaves out what does not hold at that
         time; without it, what holds now comes first among equal costs, and reasons tell what does
-        not hold.
+        not hold. With `doubts` they also tell which links are not accepted by their evidence.
 
         Raises:
             NotFound: the start is not there.
@@ -180,7 +182,8 @@ class GraphView:
             max_cost, max_nodes, max_tokens, direction, relation_types, visibility
         )
         with self._store.reading(self.state) as reader:
-            return self.traverse_in(reader, start, bounds)
+            reached = self.traverse_in(reader, start, bounds)
+            return with_doubts(reader, reached) if doubts else reached
 
     def traverse_in(
         self, reader: Reader, start: Ref, bounds: traversal.Bounds

@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, TypeAlias
 
+from mycel.engine.functional_guard import warn_ended
 from mycel.errors import DiskFull, ExecutionTimeout, InternalError, MycelError, UnknownReference
 from mycel.kip import ast
 from mycel.model import ids
@@ -122,6 +123,7 @@ class LinkPut:
         self.id = tx.put_proposition(
             subject, self.predicate, object_, self.attributes, self.metadata, weight=self.weight
         )
+        warn_ended(tx, self.id, self.metadata)
 
 
 Put: TypeAlias = ConceptPut | LinkPut

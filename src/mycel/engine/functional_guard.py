@@ -5,11 +5,17 @@ of the same subject. The older one ends where the new one begins: at its `valid_
 can be asked for (`FOR TIME`). A link that has ended by then is left alone. If a link of the subject
 begins later than the new one, the new one ends there. So the values of two merged branches follow
 each other in the order of their times.
+
+There is one link of a predicate between two elements. If a former value comes back, its link gets a
+`valid_from` behind its end: it holds again, without an end, and the others end there. Its former
+time is in its history (`AS OF`). Without such a `valid_from` nothing changes, so that a command may
+be repeated; a warning says that the link has ended (`warn_ended`).
 """
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 from mycel.model import times
 from mycel.model.elements import Proposition
@@ -41,7 +47,9 @@ class FunctionalGuard:
 
     def check(self, tx: Transaction, change: Change) -> None:
         """Note the new link, whose number is not known yet."""
-        if change.kind == "create" and not isinstance(change.name_or_ends, str):
+        if isinstance(change.name_or_ends, str):
+            return
+        if change.kind == "create" or _comes_back(change):
             subject, object_ = change.name_or_ends
             noted = tx.memo.setdefault(FunctionalGuard, {})
             noted[subject, change.type_or_predicate, object_] = change.metadata
@@ -50,8 +58,48 @@ class FunctionalGuard:
         """End the validity of what the new links follow, in the order in which they came."""
         for place, metadata in tx.memo.pop(FunctionalGuard, {}).items():
             link = tx.get_edge(*place)
-            if link is not None and link.metadata.get(ARCHIVED_AT) is None:
-                _end_others(tx, link, metadata)
+            if link is None or link.metadata.get(ARCHIVED_AT) is not None:
+                continue
+            if _is_inverted(metadata):
+                tx.update_found(link, drop_metadata=(VALID_UNTIL,))
+                link = tx.get_edge(*place) or link
+            _end_others(tx, link, link.metadata)
+
+
+def warn_ended(tx: Transaction, id_: str, metadata: Mapping[str, Any] | None) -> None:
+    """Warn about a link that was written again without a time, and that has ended.
+
+    `metadata` is what was written. Links of predicates that allow several values do not count.
+    """
+    if metadata and not metadata.keys().isdisjoint((VALID_FROM, VALID_UNTIL)):
+        return
+    predicate = id_.split(":", 2)[2]
+    known = tx.memo.setdefault(warn_ended, {})
+    if predicate not in known:
+        known[predicate] = FunctionalGuard().concerns(tx, predicate, link=True)
+    link = tx.get(id_) if known[predicate] else None
+    if isinstance(link, Proposition) and times.is_past(link.metadata.get(VALID_UNTIL), tx.time_us):
+        tx.warnings.append(
+            f"{id_} has ended at {link.metadata[VALID_UNTIL]}, and does not hold again by being"
+            " written again: give it a later valid_from if it does."
+        )
+
+
+def _comes_back(change: Change) -> bool:
+    """True if a link that has ended is given a time behind its end, from which it holds again."""
+    before = change.before
+    return (
+        change.kind == "update"
+        and isinstance(before, Proposition)
+        and before.metadata.get(VALID_UNTIL) == change.metadata.get(VALID_UNTIL)
+        and before.metadata.get(VALID_FROM) != change.metadata.get(VALID_FROM)
+        and _is_inverted(change.metadata)
+    )
+
+
+def _is_inverted(metadata: JsonObject) -> bool:
+    begins, ends = metadata.get(VALID_FROM), metadata.get(VALID_UNTIL)
+    return times.is_time(begins) and times.is_past(ends, times.from_text(begins))
 
 
 def _end_others(tx: Transaction, new: Proposition, metadata: JsonObject) -> None:

@@ -1,7 +1,8 @@
-"""Warnings about metadata keys to which the protocol gives a meaning (KIP A1).
+"""Warnings about metadata keys that have a meaning (KIP A1), and whose values have none.
 
-A confidence is a number from 0 to 1, and times are ISO 8601. Other values are stored as they are,
-but filters on them miss, so the author gets a warning. Each map of a command is checked once.
+A confidence is a number from 0 to 1, times are ISO 8601, and `retention` is a rule. Other values
+are stored as they are, but filters and upkeep pass them by, so the author gets a warning. Each map
+of a command is checked once.
 """
 
 from __future__ import annotations
@@ -11,9 +12,10 @@ from typing import Any, Final
 
 import orjson
 
-from mycel.errors import InvalidSyntax
+from mycel.errors import ConstraintViolation, InvalidSyntax
 from mycel.model import times
 from mycel.model.names import shorten
+from mycel.model.retention import RETENTION, parse_retention
 
 WARNINGS_MAX: Final = 3
 """The most warnings of one command."""
@@ -29,7 +31,7 @@ class MetadataWarnings:
 
     def check(self, metadata: Mapping[str, Any]) -> None:
         """Warn about the values of one map."""
-        for sentence in _doubts(metadata):
+        for sentence in metadata_doubts(metadata):
             if len(self._sentences) < WARNINGS_MAX:
                 self._sentences[sentence] = None
 
@@ -37,7 +39,8 @@ class MetadataWarnings:
         return iter(self._sentences)
 
 
-def _doubts(metadata: Mapping[str, Any]) -> Iterator[str]:
+def metadata_doubts(metadata: Mapping[str, Any]) -> Iterator[str]:
+    """A sentence for each value without a meaning."""
     confidence = metadata.get(_CONFIDENCE)
     if confidence is not None and not _is_share(confidence):
         yield f"The confidence {_format_value(confidence)} is no number from 0 to 1, such as 0.7."
@@ -47,6 +50,11 @@ def _doubts(metadata: Mapping[str, Any]) -> Iterator[str]:
                 f"The {key} {_format_value(value)} is no ISO 8601 date or time, such as"
                 ' "2026-01-31T12:00:00Z".'
             )
+    if metadata.get(RETENTION) is not None:
+        try:
+            parse_retention(metadata[RETENTION])
+        except ConstraintViolation as error:
+            yield f"The retention has no effect: {error.message} {error.hint}"
 
 
 def _is_share(value: object) -> bool:

@@ -14,7 +14,7 @@ from mycel.errors import MycelError
 from mycel.kip import ast
 from mycel.model.elements import Element
 from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE
-from mycel.model.retention import RETENTION, parse_retention
+from mycel.model.retention import RETENTION, parse_retention, stored_retention
 from mycel.store.write.transaction import Transaction
 from mycel.syntax.diagnostics import located
 
@@ -47,8 +47,7 @@ def set_element_retention(tx: Transaction, element: Element, rule: object) -> bo
     Raises:
         MycelError: it is no rule.
     """
-    parse_retention(rule)
-    return tx.update_found(element, metadata={RETENTION: rule})
+    return tx.update_found(element, metadata={RETENTION: stored_retention(rule)})
 
 
 def set_type_retention(tx: Transaction, name: str, rule: object, *, is_link: bool) -> bool:
@@ -58,7 +57,7 @@ def set_type_retention(tx: Transaction, name: str, rule: object, *, is_link: boo
         TypeMismatch: there is no such type or predicate.
         MycelError: it is no rule.
     """
-    parse_retention(rule)
+    rule = stored_retention(rule)
     (check_predicate if is_link else check_type)(tx, name)
     definition = tx.get_concept(PROPOSITION_TYPE if is_link else CONCEPT_TYPE, name)
     return definition is not None and tx.update(definition.id, attributes={RETENTION: rule})

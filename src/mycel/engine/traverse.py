@@ -18,6 +18,7 @@ from mycel.engine.values import Values
 from mycel.errors import ConstraintViolation, InvalidSyntax, MycelError
 from mycel.graph import traversal
 from mycel.graph.adjacency import Adjacency
+from mycel.graph.doubts import with_doubts
 from mycel.kip import ast
 from mycel.model import times
 from mycel.model.directions import DIRECTIONS
@@ -40,7 +41,7 @@ def traverse(
     """Run a TRAVERSE; `planner` may know the vocabulary of the present already."""
     reader, bounds, start = prepared(reader, node, values, planner)
     use = adjacency if reader.state.is_live and not reader.is_writer else None
-    outcome = traversal.traverse(reader, start, bounds, use)
+    outcome = with_doubts(reader, traversal.traverse(reader, start, bounds, use))
     result = [_wire(node) for node in outcome.nodes]
     return Outcome(result, warnings=tuple(cut_off.sentence for cut_off in outcome.cut_off))
 

@@ -9,5 +9,6 @@ Modules:
 - `adjacency`  sources of neighbours for a traversal: the tables, or arrays
 - `validity_order`  neighbours that hold now before others
 - `traversal`  what is near an element by the weights of links, nearest first
+- `doubts`     links of a traversal that their evidence does not make accepted
 - `followed`   the links by which a traversal reached its elements
 """

@@ -113,6 +113,8 @@ class Step(NamedTuple):
     """The label of the element before it."""
     holds: bool = True
     """False if the link, or the element that it led to, does not hold now."""
+    doubt: str = ""
+    """The belief in a link whose evidence leaves a doubt, if it was looked at (`doubts`)."""
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -122,6 +124,7 @@ class Step(NamedTuple):
             "node": self.node,
             "name": self.name,
             **({} if self.holds else {"holds": False}),
+            **({"doubt": self.doubt} if self.doubt else {}),
         }
 
 
@@ -147,7 +150,8 @@ class Reached(NamedTuple):
         step = self.path[-1]
         way = "over" if step.direction == "out" else "back over"
         past = "" if step.holds else "; it does not hold now"
-        return f"reached {way} {step.relation} ({step.weight:g}) from {step.source}{past}"
+        doubt = f"; {step.doubt}" if step.doubt else ""
+        return f"reached {way} {step.relation} ({step.weight:g}) from {step.source}{past}{doubt}"
 
     def to_dict(self) -> dict[str, Any]:
         return {

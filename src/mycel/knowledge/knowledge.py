@@ -38,7 +38,7 @@ from mycel.knowledge.node_values import (
 from mycel.knowledge.references import References, find_references
 from mycel.knowledge.similar_notes import CHECKED_MAX, TimeBudget, similar_notes
 from mycel.knowledge.uris import Uri
-from mycel.knowledge.vocabulary import confidence_warnings
+from mycel.knowledge.vocabulary import metadata_warnings
 from mycel.model import ids
 from mycel.model.records import canonical_weight
 from mycel.store.query import lookup
@@ -136,7 +136,7 @@ class Knowledge(KnowledgeView):
         (written, lines), warnings = self._write(
             lambda tx: node_writer.update_node(tx, address, changes), message
         )
-        doubtful = confidence_warnings(metadata, written.uri)
+        doubtful = metadata_warnings(metadata, written.uri)
         contested = self._contested({written.id: written.uri})
         return replace(written, warnings=(*lines, *doubtful, *warnings, *contested))
 
@@ -359,7 +359,7 @@ class Knowledge(KnowledgeView):
         remembered, warnings = self._write(work, message)
         owners = [(node.metadata, node.uri) for node in nodes]
         owners += [(r.metadata, f"{r.source} —{r.relation}→ {r.target}") for r in relations]
-        doubtful = [warning for owner in owners for warning in confidence_warnings(*owner)]
+        doubtful = [warning for owner in owners for warning in metadata_warnings(*owner)]
         written = {node.id: node.uri for node in remembered.nodes if not node.created}
         written |= {
             relation.id: f"{relation.source} —{relation.relation}→ {relation.target}"

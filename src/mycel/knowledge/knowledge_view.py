@@ -430,7 +430,7 @@ class KnowledgeView:
             reader = state_reader(live, {"as_of": as_of})
             start = locate(reader, address)
             reached_elements = self.db.traverse_in(reader, start.concept, bounds)
-            reached = with_uris(reader, reached_elements)
+            reached = with_uris(reader, reached_elements, visibility.valid_at_us)
             notes: tuple[tuple[Node, str], ...] = ()
             if relation_types is None or ABOUT in relation_types:
                 uris = {node.uri for node in reached.nodes}
@@ -528,7 +528,8 @@ class KnowledgeView:
             raise InvalidValueType(f"threshold must be a number, not {kind_of(threshold)}.")
         how = {"type": type, "threshold": threshold, "mode": mode, "warnings": warnings}
         with self._hits(words, limit, filters, element=_SOUGHT[element], **how) as (reader, hits):
-            return recalled_nodes.as_hits(reader, hits, words)
+            time_us = visibility_of(filters).valid_at_us
+            return recalled_nodes.as_hits(reader, hits, words, time_us)
 
     @contextmanager
     def _hits(
@@ -602,7 +603,11 @@ class KnowledgeView:
         how = {"element": "CONCEPT", "type": type, "mode": mode, "warnings": warnings}
         with self._hits(question, limit, filters, **how) as (reader, hits):
             around = [
-                with_uris(reader, self.db.traverse_in(reader, hit.element, bounds)).nodes
+                with_uris(
+                    reader,
+                    self.db.traverse_in(reader, hit.element, bounds),
+                    bounds.visibility.valid_at_us,
+                ).nodes
                 for hit in hits
             ]
         recalled = recalled_nodes.gathered(Question(question), hits, around, max_tokens)

@@ -17,14 +17,19 @@ from mycel.store.query.reader import Reader
 ElementT = TypeVar("ElementT", Node, Relation, Node | Relation)
 
 
-def with_caveats(reader: Reader, elements: Sequence[ElementT]) -> list[ElementT]:
-    """Nodes and relations, each with its caveats; of what a bootstrap wrote, only what is gone."""
+def with_caveats(
+    reader: Reader, elements: Sequence[ElementT], time_us: int | None = None
+) -> list[ElementT]:
+    """Nodes and relations, each with its caveats, now or at a time at which they hold.
+
+    Of what a bootstrap wrote, only what is gone has one.
+    """
     values = {
         ids.parse_id(element.id): ElementValues(element.metadata, element.properties)
         for element in elements
         if element.metadata != AUTHOR or MISSING_SINCE in element.properties
     }
-    caveats = find_caveats(reader, values, element_uri)
+    caveats = find_caveats(reader, values, element_uri, time_us=time_us)
     return [
         replace(element, caveats=texts)
         if (texts := caveats.texts(ids.parse_id(element.id)))

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from dataclasses import asdict, dataclass, replace
-from itertools import chain
+from dataclasses import asdict, dataclass
 from typing import Final
 
 from mycel.graph import traversal as graph
+from mycel.graph.doubts import with_doubts
 from mycel.knowledge.node_lookup import as_node, as_relation, element_uri, uri_at
 from mycel.knowledge.node_values import DistantNode, Node, Relation
 from mycel.knowledge.stale_notes import with_marks
@@ -15,7 +15,6 @@ from mycel.knowledge.uris import parse
 from mycel.model import ids
 from mycel.model.directions import Way
 from mycel.model.elements import Concept
-from mycel.model.evidence import doubt_of
 from mycel.model.values import JsonObject
 from mycel.search.notes_about import ABOUT
 from mycel.store.query import lookup
@@ -95,10 +94,6 @@ class NodeTraversal:
         }
 
 
-DOUBTS_MAX: Final = 100
-"""The number of reached nodes, nearest first, whose last link is looked at for doubts."""
-
-
 def find_notes_inside(
     reader: Reader, start: Concept, without: Collection[str]
 ) -> tuple[tuple[Node, str], ...]:
@@ -127,8 +122,11 @@ def find_notes_inside(
     return tuple((node, target) for node, (_, target) in zip(marked, few, strict=True))
 
 
-def with_uris(reader: Reader, traversal: graph.Traversal) -> NodeTraversal:
-    """A traversal of the graph as one of nodes."""
+def with_uris(
+    reader: Reader, traversal: graph.Traversal, time_us: int | None = None
+) -> NodeTraversal:
+    """A traversal of the graph as one of nodes, with their caveats at a time, or now."""
+    traversal = with_doubts(reader, traversal)
     # Every element on a path was reached before.
     uris = {node.element.id: element_uri(node.element) for node in traversal.nodes}
     elements = [
@@ -138,7 +136,7 @@ def with_uris(reader: Reader, traversal: graph.Traversal) -> NodeTraversal:
         for node in traversal.nodes
     ]
     nodes = []
-    marked = with_marks(reader, elements)
+    marked = with_marks(reader, elements, time_us)
     for reached, node in zip(traversal.nodes, marked, strict=True):
         path = tuple(
             RelationStep(s.relation, s.weight, s.direction, uris[s.node]) for s in reached.path
@@ -147,39 +145,12 @@ def with_uris(reader: Reader, traversal: graph.Traversal) -> NodeTraversal:
         nodes.append(
             ReachedNode(uri, node, reached.cost, reached.hops, path, reached.reason, reached.tokens)
         )
-    nodes = _with_doubts(reader, traversal, nodes)
     nearest = [uri_at(reader, ids.parse_id(cut.nearest)) for cut in traversal.cut_off]
     cut_off = [
         cut._replace(nearest=uri, name=uri)
         for cut, uri in zip(traversal.cut_off, nearest, strict=True)
     ]
     return NodeTraversal(tuple(nodes), tuple(cut_off))
-
-
-def _with_doubts(
-    reader: Reader, traversal: graph.Traversal, nodes: list[ReachedNode]
-) -> list[ReachedNode]:
-    """The reached nodes; the reason of one that was reached over a doubted link says so."""
-    numbers = {reached.element.id: reached.element.number for reached in traversal.nodes}
-    start = traversal.nodes[0].element.number
-    places: dict[int, tuple[tuple[int, int, int], tuple[int, int, int]]] = {}
-    for reached in traversal.nodes[:DOUBTS_MAX]:
-        if not reached.path:
-            continue
-        *before, step = reached.path
-        near, far = numbers[before[-1].node] if before else start, reached.element.number
-        if (predicate := reader.find_predicate(step.relation)) is not None:
-            pair = (near, predicate, far), (far, predicate, near)
-            places[far] = pair if step.direction == "out" else pair[::-1]
-    links = lookup.links_between(reader, set(chain(*places.values())))
-    elements = reader.elements(links.values())
-    marked = []
-    for reached, node in zip(traversal.nodes[:DOUBTS_MAX], nodes, strict=False):
-        ways = (links.get(place) for place in places.get(reached.element.number, ()))
-        link = next((elements[way] for way in ways if way is not None), None)
-        doubt = "" if link is None else doubt_of(link.metadata)
-        marked.append(replace(node, reason=f"{node.reason}; {doubt}") if doubt else node)
-    return [*marked, *nodes[DOUBTS_MAX:]]
 
 
 def distant_starts(nodes: Iterable[ReachedNode], workspace: str) -> dict[str, float]:

@@ -62,8 +62,10 @@ def written_hits(sought: Callable[..., list[ElementHit]], limit: int) -> list[El
         most *= 2  # Placeholders took places.
 
 
-def as_hits(reader: Reader, hits: Sequence[ElementHit], question: str) -> list[Hit]:
-    """Hits of the graph as hits of nodes and relations."""
+def as_hits(
+    reader: Reader, hits: Sequence[ElementHit], question: str, time_us: int | None
+) -> list[Hit]:
+    """Hits of the graph as hits of nodes and relations, with the caveats of a time, or of now."""
     elements = [hit.element for hit in hits]
     answers = [
         as_node(element) if isinstance(element, Concept) else as_relation(reader, element)
@@ -79,7 +81,7 @@ def as_hits(reader: Reader, hits: Sequence[ElementHit], question: str) -> list[H
             snippet(prose(_texts_of(answer)), terms, SNIPPET_CHARACTERS),
             hit.kind,
         )
-        for hit, answer in zip(hits, with_marks(reader, answers), strict=True)
+        for hit, answer in zip(hits, with_marks(reader, answers, time_us), strict=True)
     ]
 
 

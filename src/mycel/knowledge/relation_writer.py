@@ -13,6 +13,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
+from mycel.engine.functional_guard import warn_ended
 from mycel.engine.missing_concepts import MISSING, MISSING_ENTITY, SCHEME, is_placeholder
 from mycel.errors import (
     ConstraintViolation,
@@ -204,12 +205,9 @@ def _row(reader: Reader, place: tuple[int, int, int], draft: NewRelation) -> Pro
 
 def _merge(tx: Transaction, number: int, draft: NewRelation) -> bool:
     """Merge values into a relation that exists. Returns whether it changed."""
-    return tx.update(
-        tx.reader.outer_id(number),
-        attributes=draft.properties,
-        metadata=draft.metadata,
-        weight=draft.weight,
-    )
+    id_ = tx.reader.outer_id(number)
+    warn_ended(tx, id_, draft.metadata)
+    return tx.update(id_, attributes=draft.properties, metadata=draft.metadata, weight=draft.weight)
 
 
 class RemovedRelation(NamedTuple):

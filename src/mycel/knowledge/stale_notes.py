@@ -23,9 +23,14 @@ from mycel.store.query.reader import Reader
 ElementT = TypeVar("ElementT", Node, Relation, Node | Relation)
 
 
-def with_marks(reader: Reader, elements: Sequence[ElementT]) -> list[ElementT]:
-    """Nodes and relations with open conflicts, caveats and authors, and what changed since."""
-    marked: list[Any] = with_caveats(reader, with_conflicts(reader, elements))
+def with_marks(
+    reader: Reader, elements: Sequence[ElementT], time_us: int | None = None
+) -> list[ElementT]:
+    """Nodes and relations with open conflicts, caveats and authors, and what changed since.
+
+    With `time_us`, the caveats are those of that time.
+    """
+    marked: list[Any] = with_caveats(reader, with_conflicts(reader, elements), time_us)
     notes = {
         ids.parse_id(element.id): (at, element)
         for at, element in enumerate(marked)

@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from difflib import get_close_matches
 from typing import Any, Final
 
+from mycel.engine.metadata_warnings import metadata_doubts
 from mycel.engine.missing_concepts import MISSING, MISSING_DEFINITION
 from mycel.errors import ConstraintViolation, InvalidValueType
 from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE, check_identifier, kind_of, shorten
@@ -214,15 +215,10 @@ def check_names(given: object, what: str, owner: str, reserved: Mapping[str, str
             )
 
 
-def confidence_warnings(metadata: Mapping[str, Any] | None, owner: str) -> tuple[str, ...]:
-    """A warning about a confidence that is no number from 0 to 1; it is stored anyway."""
-    given = (metadata or {}).get("confidence")
-    is_number = isinstance(given, int | float) and not isinstance(given, bool)
-    if given is None or (is_number and 0 <= given <= 1):
-        return ()
-    # KIP, appendix 1: provenance metadata.
-    confidence = shorten(repr(given))
-    return (f"{shorten(owner, 200)}: the confidence {confidence} is no number from 0 to 1.",)
+def metadata_warnings(metadata: Mapping[str, Any] | None, owner: str) -> tuple[str, ...]:
+    """Warnings about values in metadata that have no meaning; they are stored anyway."""
+    name = shorten(owner, 200)
+    return tuple(f"{name}: {line[0].lower()}{line[1:]}" for line in metadata_doubts(metadata or {}))
 
 
 def _likely_typo(tx: Transaction, what: str, name: str, meta: int) -> tuple[str, ...]:

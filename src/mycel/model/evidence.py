@@ -25,7 +25,7 @@ from typing import Any, Final, Literal, NamedTuple, get_args
 from mycel.errors import ConstraintViolation
 from mycel.model import times
 from mycel.model.limits import REASON_BYTES_MAX
-from mycel.model.names import check_text, quote_value
+from mycel.model.names import check_text, quote_value, shorten
 from mycel.model.values import JsonObject
 
 EVIDENCE: Final = "evidence"
@@ -205,7 +205,7 @@ def check_details(details: Mapping[str, Any]) -> None:
             is_number = isinstance(value, int | float) and not isinstance(value, bool)
             if not is_number or not 0 <= value <= 1:
                 raise ConstraintViolation(
-                    f"The confidence {quote_value(value)} is not between 0 and 1.", hint=_FORM
+                    f"The confidence {shorten(repr(value))} is no number from 0 to 1.", hint=_FORM
                 )
         elif not isinstance(value, str) or not value:
             raise ConstraintViolation(f"{key} of a source is no text.", hint=_FORM)

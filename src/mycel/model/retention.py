@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal, get_args
 
 from mycel.errors import ConstraintViolation
-from mycel.model.names import quote_value
+from mycel.model.names import quote_value, shorten
 from mycel.model.values import JsonObject
 
 RETENTION: Final = "retention"
@@ -56,11 +56,13 @@ class Retention:
 
 
 def parse_retention(value: object) -> Retention | None:
-    """The rule of a JSON value; None if it says that elements are kept for good.
+    """The rule of a JSON value or of words; None if it says that elements are kept for good.
 
     Raises:
         ConstraintViolation: it is no rule.
     """
+    if isinstance(value, str):
+        value = retention_from_words(value)
     if value == NEVER:
         return None
     if not isinstance(value, Mapping):
@@ -105,6 +107,16 @@ def retention_from_words(text: str) -> JsonObject | str:
     return rule
 
 
+def stored_retention(rule: object) -> object:
+    """A rule as it is stored: one in words becomes the object that they mean.
+
+    Raises:
+        ConstraintViolation: it is no rule.
+    """
+    parse_retention(rule)
+    return retention_from_words(rule) if isinstance(rule, str) else rule
+
+
 def retention_in_words(value: object) -> str:
     """The words of a rule that makes sense; empty for any other value.
 
@@ -117,6 +129,8 @@ def retention_in_words(value: object) -> str:
         return ""
     if rule is None:
         return NEVER
+    if isinstance(value, str):
+        return value.strip()
     after = value.get("after", "0d") if isinstance(value, Mapping) else "0d"
     unless = f" unless {', '.join(sorted(rule.keep_if))}" if rule.keep_if else ""
     return f"{rule.end} {after} after {rule.start}{unless}"
@@ -148,6 +162,6 @@ def is_kept(metadata: Mapping[str, Any]) -> bool:
 def _choice(value: object, key: str, known: tuple[Any, ...]) -> Any:
     if value not in known:
         raise ConstraintViolation(
-            f"{key} is {quote_value(value)}, and none of {', '.join(known)}.", hint=_FORM
+            f"{key} is {shorten(repr(value))}, and none of {', '.join(known)}.", hint=_FORM
         )
     return value

@@ -5,9 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from mycel.model import ids
+from mycel.model import ids, times
 from mycel.model.elements import Concept
-from mycel.search.validity import ARCHIVED_AT, AT_ARCHIVED, Caveat, superseded_by, value_caveats
+from mycel.search.validity import (
+    ARCHIVED_AT,
+    AT_ARCHIVED,
+    STATUS,
+    Caveat,
+    superseded_by,
+    value_caveats,
+)
+from mycel.store.index.lifetimes import VALID_UNTIL
 from mycel.store.query.history import time_of_state
 from mycel.store.query.lookup import hidden_among
 from mycel.store.query.reader import Reader
@@ -42,20 +50,29 @@ def find_caveats(
     values: Mapping[int, ElementValues],
     name: Callable[[Concept], str],
     newer: dict[int, list[int]] | None = None,
+    time_us: int | None = None,
 ) -> Caveats:
     """The caveats of elements by number; `name` tells what a successor is called.
 
-    `newer` are the successors of the elements, if they are known.
+    `newer` are the successors of the elements, if they are known. With `time_us` they are those of
+    that time: what was superseded later has no caveat for it.
     """
     if newer is None:
         newer = successors(reader, [number for number in values if ids.is_concept(number)])
+    lasting: set[int] = set()
+    if time_us is not None:
+        lasting = {number for number, element in values.items() if _ends_after(element, time_us)}
+        newer = {number: others for number, others in newer.items() if number not in lasting}
     others = {number for numbers in newer.values() for number in numbers}
     known = reader.elements(others) if others else {}
-    now_us = time_of_state(reader)
+    now_us = time_of_state(reader) if time_us is None else time_us
     hidden = hidden_among(reader, values.keys())
     by_element: dict[int, tuple[Caveat, ...]] = {}
     for number, element in values.items():
-        caveats = tuple(value_caveats(element.metadata, element.attributes, now_us))
+        metadata = element.metadata
+        if number in lasting:
+            metadata = {key: value for key, value in metadata.items() if key != STATUS}
+        caveats = tuple(value_caveats(metadata, element.attributes, now_us))
         if number in hidden and element.metadata.get(ARCHIVED_AT) is None:
             caveats = (AT_ARCHIVED, *caveats)
         concepts = (known.get(successor) for successor in newer.get(number, ()))
@@ -64,3 +81,8 @@ def find_caveats(
         if caveats:
             by_element[number] = caveats
     return Caveats(by_element, newer)
+
+
+def _ends_after(element: ElementValues, time_us: int) -> bool:
+    ends = element.metadata.get(VALID_UNTIL)
+    return times.is_time(ends) and not times.is_past(ends, time_us)

@@ -31,7 +31,9 @@ def lower_outdated(
         number: ElementValues(hit.element.metadata, hit.element.attributes)
         for number, hit in known.items()
     }
-    caveats = find_caveats(reader, values, lambda concept: shorten(concept.name, 200), newer)
+    caveats = find_caveats(
+        reader, values, lambda concept: shorten(concept.name, 200), newer, condition.time_us
+    )
     scores = {
         # A question that is the name of an element asks for it, outdated or not.
         number: hit.score

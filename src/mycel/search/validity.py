@@ -33,8 +33,9 @@ OUTDATED: Final = frozenset(
 )
 """The words of `status` for what is no longer true."""
 
+STATUS: Final = "status"
 VALIDITY_KEYS: Final = frozenset(
-    ("status", "confidence", EVIDENCE, "expires_at", "valid_from", "valid_until", "archived_at")
+    (STATUS, "confidence", EVIDENCE, "expires_at", "valid_from", "valid_until", "archived_at")
 )
 """The metadata that says for how long and how surely an element is true."""
 
@@ -77,7 +78,7 @@ def value_caveats(
         yield Caveat(f"archived {archived}", SUPERSEDED_FACTOR)
     if (moment := attributes.get(MISSING_SINCE)) is not None:
         yield Caveat(f"gone from the disk since {moment}", MISSING_FACTOR)
-    status = known.get("status")
+    status = known.get(STATUS)
     if isinstance(status, str) and status.lower() in OUTDATED:
         yield Caveat(f"status: {status}", SUPERSEDED_FACTOR)
     for key, text in (("expires_at", "expired"), ("valid_until", "no longer valid since")):

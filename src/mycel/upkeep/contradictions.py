@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator
+from itertools import groupby, islice
+from typing import Final, NamedTuple
 
 from mycel.engine.functional_guard import FUNCTIONAL
 from mycel.model.elements import Proposition
 from mycel.model.evidence import belief
 from mycel.store.query import retention, vocabulary
 from mycel.store.query.reader import Reader
+from mycel.store.query.retention import LinkSpan
+
+RIVALS_MAX: Final = 8
+"""The most pairs of links of one subject and predicate."""
 
 
 class Contradiction(NamedTuple):
-    """Two links of one subject that hold now, of a predicate that allows one."""
+    """Two links of one subject that hold at the same time, of a predicate that allows one."""
 
     subject: int
     predicate: str
@@ -21,16 +26,31 @@ class Contradiction(NamedTuple):
     other: Proposition
 
 
-def contradictions(reader: Reader, now_us: int) -> Iterator[Contradiction]:
-    """The first and last link of every subject that has several values at a time."""
+def contradictions(reader: Reader) -> Iterator[Contradiction]:
+    """For every subject with several values at a time, pairs of links that overlap."""
     for name in vocabulary.predicates_with(reader, FUNCTIONAL):
         predicate = reader.find_predicate(name)
-        if predicate is None:
+        spans = () if predicate is None else retention.spans_of_rivals(reader, predicate)
+        for subject, group in groupby(spans, key=lambda span: span.subject):
+            for numbers in islice(_overlaps(group), RIVALS_MAX):
+                one, other = (reader.link(number) for number in sorted(numbers))
+                if one is not None and other is not None:
+                    yield Contradiction(subject, name, one, other)
+
+
+def _overlaps(spans: Iterable[LinkSpan]) -> Iterator[tuple[int, int]]:
+    """Each link that begins before an earlier one has ended, with that one.
+
+    Spans come in the order of their beginnings.
+    """
+    last = None
+    for span in spans:
+        if span.until_us <= span.since_us:
             continue
-        for subject, first, last in retention.rival_links(reader, predicate, now_us):
-            one, other = reader.link(first), reader.link(last)
-            if one is not None and other is not None:
-                yield Contradiction(subject, name, one, other)
+        if last is not None and span.since_us < last.until_us:
+            yield last.link, span.link
+        if last is None or span.until_us > last.until_us:
+            last = span
 
 
 def contested_links(reader: Reader) -> Iterator[Proposition]:

@@ -420,7 +420,8 @@ def _end(tx: Transaction, element: Element, due: Due, report: StepReport) -> Non
                 purge(tx, element.id, due.reason)
                 report.done += 1
             case "ask":
-                report.asked += tasks.make_task(tx, element, "review", f"Due: {due.reason}.")
+                reason = f"{label(element)} is due: {due.reason}."
+                report.asked += tasks.make_task(tx, element, "review", reason)
     except MycelError as error:
         if tx.spoiled:
             raise

@@ -135,7 +135,8 @@ def _text(rule: Retention | None) -> str:
     if rule is None:
         return "none"
     days = rule.after_us / 86_400_000_000
-    return f"{rule.end} {days:g} days after it was {rule.start.replace('_', ' ')}"
+    plural = "" if days == 1 else "s"
+    return f"{rule.end} {days:g} day{plural} after it was {rule.start.replace('_', ' ')}"
 
 
 def label(element: Element) -> str:

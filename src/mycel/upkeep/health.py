@@ -16,7 +16,7 @@ from mycel.model.names import SYSTEM_ACTOR
 from mycel.store.file.use_counts import Use
 from mycel.store.query import retention
 from mycel.store.query.reader import Reader
-from mycel.upkeep.due import due_elements
+from mycel.upkeep.due import due_elements, label
 from mycel.upkeep.tasks import TASK, is_open_task, task_elements
 
 Section = Literal["stale", "contested", "duplicate", "orphaned", "events"]
@@ -108,7 +108,8 @@ def read_health(
         section = ACTIONS.get(str(task.attributes.get("requested_action")))
         if section is not None:
             findings[section].append(_of_task(reader, task))
-    findings["stale"] += _due(reader, uses or {})
+    asked = {number for finding in findings["stale"] for number in finding.elements}
+    findings["stale"] += _due(reader, uses or {}, asked)
     findings["orphaned"] += _orphans(reader)
     system = reader.find_concept("Person", SYSTEM_ACTOR)
     attributes = {} if system is None else system.attributes
@@ -130,16 +131,20 @@ def _of_task(reader: Reader, task: Concept) -> HealthFinding:
     return HealthFinding(numbers, str(task.attributes.get("reason", "")), task.id)
 
 
-def _due(reader: Reader, uses: dict[int, Use]) -> Iterator[HealthFinding]:
+def _due(reader: Reader, uses: dict[int, Use], asked: set[int]) -> Iterator[HealthFinding]:
+    """Findings for elements that are due and were not asked about."""
     for due in islice(due_elements(reader, reader.now_us(), uses), COUNTED_MAX):
-        yield HealthFinding((due.number,), f"It is due: {due.end}, {due.reason}.")
+        element = None if due.number in asked else reader.element(due.number)
+        if element is not None:
+            text = f"{label(element)} is due: {due.end}, {due.reason}."
+            yield HealthFinding((due.number,), text)
 
 
 def _orphans(reader: Reader) -> Iterator[HealthFinding]:
-    for numbers, text in (
-        (retention.unlinked(reader, COUNTED_MAX), "It has no link."),
-        (retention.empty_instances(reader, DOMAIN, MEMBERSHIP), "The domain has no member."),
-        (retention.instances(reader, MISSING), "Links lead to it, and nobody has written it."),
+    for numbers, defect in (
+        (retention.unlinked(reader, COUNTED_MAX), "has no link"),
+        (retention.empty_instances(reader, DOMAIN, MEMBERSHIP), "has no member"),
+        (retention.instances(reader, MISSING), "is linked to and not written yet"),
     ):
-        for number in numbers[:COUNTED_MAX]:
-            yield HealthFinding((number,), text)
+        for number, element in sorted(reader.elements(numbers[:COUNTED_MAX]).items()):
+            yield HealthFinding((number,), f"{label(element)} {defect}.")

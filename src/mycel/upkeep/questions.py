@@ -56,9 +56,9 @@ class UpkeepQuestion(NamedTuple):
 Finder = Callable[[Reader, int], Iterator[UpkeepQuestion]]
 
 
-def ask_about_rivals(reader: Reader, now_us: int) -> Iterator[UpkeepQuestion]:
+def ask_about_rivals(reader: Reader, _now_us: int) -> Iterator[UpkeepQuestion]:
     """Values of a functional predicate that hold at the same time."""
-    for pair in contradictions(reader, now_us):
+    for pair in contradictions(reader):
         subject = reader.element(pair.subject)
         if subject is None:
             continue
@@ -67,7 +67,7 @@ def ask_about_rivals(reader: Reader, now_us: int) -> Iterator[UpkeepQuestion]:
         yield UpkeepQuestion(
             pair.subject,
             "resolve_contradiction",
-            f"{pair.predicate} of {label(subject)} has several values now: {values}.",
+            f"{pair.predicate} of {label(subject)} has several values at a time: {values}.",
             (pair.one.id, pair.other.id),
         )
 

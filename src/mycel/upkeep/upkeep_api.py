@@ -11,7 +11,7 @@ from mycel.engine.archive import archive_element, restore_element
 from mycel.engine.retention import set_element_retention, set_type_retention
 from mycel.engine.supersede import supersede_element
 from mycel.errors import ConstraintViolation
-from mycel.model.retention import RETENTION, retention_from_words, retention_in_words
+from mycel.model.retention import RETENTION, retention_in_words
 from mycel.store.database import Store
 from mycel.store.query import retention
 from mycel.store.query.refs import Ref
@@ -94,7 +94,7 @@ class UpkeepApi:
                 "A rule of retention is for one target.",
                 hint="Pass one of type, predicate and ref.",
             )
-        value = retention_from_words(rule) if isinstance(rule, str) else dict(rule)
+        value = rule if isinstance(rule, str) else dict(rule)
 
         def work(tx: Transaction) -> bool:
             if ref is not None:

@@ -259,7 +259,7 @@ def test_values_that_hold_at_the_same_time_are_asked_about(db: mycel.Graph) -> N
     assert step(db.sleep(), "contradictions").asked == 1
     ((action, reason),) = tasks(db)
     assert action == "resolve_contradiction"
-    assert "works_at of Note 'ada' has several values now: Org 'a' and Org 'b'" in reason
+    assert "works_at of Note 'ada' has several values at a time: Org 'a' and Org 'b'" in reason
 
 
 def test_a_cycle_without_time_leaves_the_rest_to_the_next_one(
@@ -303,3 +303,88 @@ def test_a_rule_that_makes_no_sense_is_refused_or_warned_about(db: mycel.Graph) 
     )
     assert any("retention of Note has no effect" in warning for warning in result.warnings)
     assert db.sleep().is_complete
+
+
+def test_only_values_whose_times_overlap_are_asked_about(db: mycel.Graph) -> None:
+    spans = {
+        "ada": (("a", "2020-01-01", "2022-01-01"), ("b", "2021-01-01", "2023-01-01")),
+        "bob": (("a", "2020-01-01", "2021-01-01"), ("b", "2021-01-01", "2023-01-01")),
+        "cyd": (("a", "1950-01-01", None), ("b", "2999-01-01", "1900-01-01")),
+    }
+    with db.transaction() as tx:
+        for name in "ab":
+            tx.put_concept("Org", name)
+        for person, links in spans.items():
+            tx.put_concept("Note", person)
+            for org, *_ in links:
+                tx.put_proposition(("Note", person), "works_at", ("Org", org))
+    with db.transaction() as tx:
+        for person, links in spans.items():
+            for org, begins, ends in links:
+                link = tx.get_edge(("Note", person), "works_at", ("Org", org))
+                assert link is not None
+                tx.update(link.id, metadata={"valid_from": begins, "valid_until": ends})
+    assert step(db.sleep(), "contradictions").asked == 1
+    ((_, reason),) = tasks(db)
+    assert reason == "works_at of Note 'ada' has several values at a time: Org 'a' and Org 'b'."
+
+
+def test_links_of_opposite_predicates_contradict_each_other_at_the_same_time_alone(
+    db: mycel.Graph,
+) -> None:
+    with db.transaction() as tx:
+        tx.define_predicate("likes", {"opposite": "dislikes"})
+        tx.define_predicate("dislikes")
+        tx.put_concept("Note", "ada")
+        for name in "abc":
+            tx.put_concept("Org", name)
+            ends = {} if name == "a" else {"valid_until": "2021-01-01"}
+            tx.put_proposition(("Note", "ada"), "likes", ("Org", name), metadata=ends)
+            begins = {"valid_from": "2020-12-31" if name == "b" else "2021-01-01"}
+            tx.put_proposition(("Note", "ada"), "dislikes", ("Org", name), metadata=begins)
+    assert step(db.sleep(), "contradictions").asked == 2
+    assert not [reason for _, reason in tasks(db) if "Org 'c'" in reason]
+
+
+def test_a_former_value_of_a_functional_predicate_comes_back(db: mycel.Graph) -> None:
+    ada, place = '{type: "Note", name: "ada"}', 'WITH METADATA {valid_from: "%s"}'
+
+    def write(org: str, clause: str = "") -> tuple[str, ...]:
+        link = f'({ada}, "works_at", {{type: "Org", name: "{org}"}})'
+        return db.execute(f"UPSERT {{ PROPOSITION {{ {link} }} {clause} }}").warnings
+
+    def orgs(time: str) -> list[str]:
+        query = f'FIND(?o.name) FOR TIME "{time}" WHERE {{ ({ada}, "works_at", ?o) }}'
+        return [name for (name,) in db.execute(query).rows]
+
+    with db.transaction() as tx:
+        tx.put_concept("Note", "ada")
+        for name in "ab":
+            tx.put_concept("Org", name)
+    for org, year in (("a", 2024), ("b", 2025)):
+        assert not write(org, place % f"{year}-01-01")
+    assert orgs("2026-06-01") == ["b"]
+    (warning,) = write("a")
+    assert "has ended at 2025-01-01" in warning
+    assert "later valid_from" in warning
+    assert orgs("2026-06-01") == ["b"]
+    assert not write("a", place % "2026-01-01")
+    assert orgs("2025-06-01") == ["b"]
+    assert orgs("2026-06-01") == ["a"]
+    assert step(db.sleep(), "contradictions").asked == 0
+
+
+def test_a_rule_in_words_is_one_at_every_door(db: mycel.Graph, clock: Clock) -> None:
+    words = "archive 3d after created unless linked"
+    set_rule(db, f'"{words}"')
+    with db.transaction() as tx:
+        tx.put_concept("Org", "metadata", metadata={"retention": words})
+        tx.put_concept("Note", "type")
+    rules = {rule.target: rule.words for rule in db.upkeep.retention_rules()}
+    assert list(rules.values()).count(words) == 2
+    result = db.execute(
+        'UPSERT { CONCEPT { {type: "Org", name: "o"} } WITH METADATA { retention: "soon" } }'
+    )
+    assert "The retention has no effect: 'soon' is no rule" in result.warnings[0]
+    clock.turn(4)
+    assert step(db.sleep(), "expire").done == 2

@@ -101,10 +101,10 @@ def test_the_health_has_what_waits_what_is_due_and_what_grows(
     assert "several values" in contested.text
     (due,) = findings(health, "stale")
     assert (due.text, due.task) == (
-        "It is due: archive, the rule of Note: archive 1 days after it was created.",
+        "Note 'old' is due: archive, the rule of Note: archive 1 day after it was created.",
         "",
     )
-    assert [finding.text for finding in findings(health, "orphaned")] == ["It has no link."]
+    assert [finding.text for finding in findings(health, "orphaned")] == ["Note 'old' has no link."]
     growing = {growth.type: growth.new for growth in health.growing}
     assert growing["Org"] == growing["Note"] == 2
     assert not db.upkeep.health(limit=1).to_dict()["sections"][0]["findings"][1:]

@@ -222,3 +222,33 @@ def test_a_value_that_both_branches_give_begins_where_the_one_before_ends(
         ("acme", "dev", 5, ["a", "b", "c"], None, first),
         ("initech", "role c", 5, ["b", "c"], first, None),
     ]
+
+
+def test_a_search_for_a_time_judges_by_that_time(team: mycel.Knowledge) -> None:
+    for name, place in (("old", "Lyon"), ("new", "Paris")):
+        team.add(f"concept://team/{name}", content=f"The office is in {place}.")
+    team.supersede("concept://team/old", "concept://team/new")
+    now = {hit.uri: hit.found.caveats for hit in team.search("office Lyon")}
+    assert "superseded by concept://team/new" in now["concept://team/old"]
+    time = "2020-01-01"
+    (hit, *_) = team.search("office Lyon", for_time=time)
+    assert (hit.uri, hit.found.caveats) == ("concept://team/old", ())
+    (found, *_) = team.db.execute(f'SEARCH CONCEPT "office Lyon" FOR TIME "{time}"').value
+    assert "_caveats" not in found["metadata"]
+    nodes = team.traverse("concept://team/old", direction="both", for_time=time).nodes
+    assert nodes[0].node.caveats == ()
+
+
+def test_a_traversal_says_which_of_its_links_are_contested(team: mycel.Knowledge) -> None:
+    db = team.db
+    start = f'{{type: "Concept", name: "{ANA}"}}'
+    link = f'({start}, "works_at", {{type: "Concept", name: "concept://team/initech"}})'
+    db.execute(f'CHALLENGE ?l WITH {{by: "eve", confidence: 0.4}} WHERE {{ ?l {link} }}')
+    doubt = "contested: 1 for (0.7), 1 against (0.4)"
+    reached = db.execute(f"TRAVERSE FROM {start}").value
+    doubts = {node["node"]["name"]: node["path"][0].get("doubt") for node in reached[1:]}
+    assert doubts == {"concept://team/initech": doubt, "concept://team/acme": None}
+    assert any(doubt in node["reason"] for node in reached)
+    steps = [node.path[-1].doubt for node in db.traverse(("Concept", ANA), doubts=True).nodes[1:]]
+    assert steps == [doubt, ""]
+    assert any(doubt in node.reason for node in team.traverse(ANA).nodes)

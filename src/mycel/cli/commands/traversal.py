@@ -69,7 +69,8 @@ def traverse(
         return
     with session.open(reading=True) as db:
         view = db if as_of is None else db.as_of(as_of)
-        traversal = view.traverse(resolve(view, start), relation_types=follow or None, **bounds)
+        node = resolve(view, start)
+        traversal = view.traverse(node, relation_types=follow or None, doubts=True, **bounds)
         if as_of is None:
             warn_conflicts(session, db, (node.element.id for node in traversal.nodes))
     if is_terminal() and not session.as_json:

@@ -85,6 +85,8 @@ class Condition(NamedTuple):
     """The only elements that can pass, if these are few."""
     visible: str = ""
     """An SQL condition, like `others`: the element is not archived, and so has passages."""
+    time_us: int | None = None
+    """The time of `for_time`, at which the element has to hold."""
 
     @property
     def sql(self) -> str:
@@ -217,6 +219,7 @@ def condition(
         checked_kind(filters.get("kind")),
         table,
         visible="".join(f" AND {test}" for test in tests),
+        time_us=visibility.valid_at_us,
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 from typing import Any, Final, NamedTuple
 
 from mycel.model.directions import Way
+from mycel.model.evidence import EVIDENCE
 from mycel.model.limits import INTEGER_MAX
 from mycel.model.state import ORDINARY
 from mycel.model.values import JsonObject, parse_object
@@ -394,6 +395,25 @@ def links_between(
         (json_rows(places),),
     )
     return {(subject, predicate, object_): link for subject, predicate, object_, link in rows}
+
+
+def metadata_with_evidence(
+    reader: Reader, places: Collection[tuple[int, int, int]]
+) -> dict[tuple[int, int, int], JsonObject]:
+    """The metadata of those links between these places that have evidence."""
+    rows = reader.fetch_all(
+        f"{reader.tables_text}SELECT p.subject, p.predicate, p.object, p.metadata"
+        " FROM json_each(?1) j CROSS JOIN proposition p"
+        " WHERE p.subject = CAST(j.value ->> 0 AS BIGINT)"
+        " AND p.predicate = CAST(j.value ->> 1 AS BIGINT)"
+        " AND p.object = CAST(j.value ->> 2 AS BIGINT)"
+        f" AND instr(p.metadata, '\"{EVIDENCE}\"') > 0",
+        (json_rows(places),),
+    )
+    return {
+        (subject, predicate, object_): parse_object(text)
+        for subject, predicate, object_, text in rows
+    }
 
 
 def links_at_named(

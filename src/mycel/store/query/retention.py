@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from mycel.model.evidence import EVIDENCE
+from mycel.model.limits import INTEGER_MAX
 from mycel.model.names import CONCEPT_TYPE
 from mycel.model.retention import RETENTION
 from mycel.store.file.layout import (
@@ -152,27 +153,51 @@ def named_concepts(reader: Reader) -> list[tuple[int, int, str, str]]:
     )
 
 
-def rival_links(reader: Reader, predicate: int, now_us: int) -> list[tuple[int, int, int]]:
-    """Subjects with several links of a predicate that hold now, and the first and last of these."""
-    holds = (
-        f"NOT {_IS_HIDDEN.format(row='p')} AND NOT EXISTS (SELECT 1 FROM lifetime l"
-        f" WHERE l.element = p.id AND l.to_seq = {OPEN_END}"
-        " AND (l.valid_from > ?2 OR l.valid_until <= ?2))"
+class LinkSpan(NamedTuple):
+    """The time in which a link of a subject holds, in microseconds."""
+
+    subject: int
+    link: int
+    since_us: int
+    until_us: int
+
+
+def spans_of_rivals(reader: Reader, predicate: int) -> list[LinkSpan]:
+    """The spans of links of subjects that have several of a predicate, by subject and beginning.
+
+    A link without `valid_from` counts from its creation. Superseded ones are left out.
+    """
+    live = f"p.predicate = ?1 AND NOT {_IS_HIDDEN.format(row='p')}"
+    rows = reader.fetch_all(
+        "SELECT p.subject, p.id, coalesce(l.valid_from, p.created_at) AS since,"
+        f" coalesce(l.valid_until, {INTEGER_MAX}) FROM proposition p LEFT JOIN lifetime l"
+        f" ON l.element = p.id AND l.to_seq = {OPEN_END} WHERE {live}"
+        f" AND p.subject IN (SELECT p.subject FROM proposition p WHERE {live}"
+        " GROUP BY p.subject HAVING count(*) > 1)"
+        " AND coalesce(p.metadata ->> '$.status', '') <> 'superseded'"
+        " ORDER BY p.subject, since, p.id",
+        (predicate,),
     )
-    return reader.fetch_all(
-        "SELECT p.subject, min(p.id), max(p.id) FROM proposition p WHERE p.predicate = ?1"
-        f" AND {holds} GROUP BY p.subject HAVING count(*) > 1 ORDER BY 1",
-        (predicate, now_us),
-    )
+    return [LinkSpan(*row) for row in rows]
 
 
 def paired_links(reader: Reader, predicate: int, opposite: int, limit: int) -> list[int]:
-    """Links of a predicate whose ends another one joins too, in the same direction."""
+    """Links of a predicate whose ends another one joins too, in the same direction.
+
+    Both hold at some time; a link without a beginning or an end holds from or for ever.
+    """
     return reader.column(
-        "SELECT p.id FROM proposition p WHERE p.predicate = ?1"
-        f" AND NOT {_IS_HIDDEN.format(row='p')} AND EXISTS (SELECT 1 FROM proposition o"
-        " WHERE o.subject = p.subject AND o.object = p.object AND o.predicate = ?2"
-        f" AND NOT {_IS_HIDDEN.format(row='o')}) ORDER BY p.id LIMIT ?3",
+        "SELECT p.id FROM proposition p JOIN proposition o ON o.subject = p.subject"
+        " AND o.object = p.object AND o.predicate = ?2"
+        f" LEFT JOIN lifetime l ON l.element = p.id AND l.to_seq = {OPEN_END}"
+        f" LEFT JOIN lifetime k ON k.element = o.id AND k.to_seq = {OPEN_END}"
+        f" WHERE p.predicate = ?1 AND NOT {_IS_HIDDEN.format(row='p')}"
+        f" AND NOT {_IS_HIDDEN.format(row='o')}"
+        f" AND coalesce(l.valid_from, -{INTEGER_MAX}) < coalesce(k.valid_until, {INTEGER_MAX})"
+        f" AND coalesce(k.valid_from, -{INTEGER_MAX}) < coalesce(l.valid_until, {INTEGER_MAX})"
+        " AND coalesce(p.metadata ->> '$.status', '') <> 'superseded'"
+        " AND coalesce(o.metadata ->> '$.status', '') <> 'superseded'"
+        " ORDER BY p.id LIMIT ?3",
         (predicate, opposite, limit),
     )
 
