@@ -27,7 +27,7 @@ from typing import Final, NamedTuple
 
 from mycel.errors import DatabaseBusy, DuplicateExists, InvalidIdentifier
 from mycel.store.file.plain_files import read_bounded
-from mycel.store.file.workspace_databases import HOME_FOLDER, database_of, is_address
+from mycel.store.file.workspace_databases import HOME_FOLDER, database_of, is_address, workspace_in
 
 OWNER_BYTES_MAX: Final = 1 << 16
 """The size of a file that names the folder of a workspace, at most."""
@@ -200,6 +200,23 @@ def new_name(home: Path, folder: Path) -> str:
     name = workspace_named(folder.name)
     is_taken = database_of(home, name).exists() or owner_of(home, name) is not None
     return hashed_name(folder) if is_taken else name
+
+
+def workspace_at(address: str) -> str:
+    """The workspace in the URIs of a graph, from its URL or the path of its file.
+
+    >>> workspace_at("https://graphs.example.org/ws/shop/")
+    'shop'
+    >>> workspace_at("/share/knowledge_plan.db"), workspace_at("postgresql:///team?workspace=ops")
+    ('plan', 'ops')
+    """
+    # Late: most commands are about a database that was named.
+    from mycel.knowledge.uris import workspace_named
+
+    if is_address(address):
+        return workspace_named(workspace_in(address))
+    name = Path(address).name
+    return workspace_named(name.removesuffix(".db").removeprefix("knowledge_"))
 
 
 def hashed_name(folder: Path) -> str:

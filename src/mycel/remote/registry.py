@@ -141,7 +141,9 @@ class RemoteRegistry:
 
     def of_graph(self, path: str) -> RemoteEntry | None:
         """The workspace of which a graph is a clone."""
-        return next((entry for entry in self if entry.graph == path), None)
+        place = Path(path).resolve()
+        clones = (entry for entry in self if entry.graph)
+        return next((entry for entry in clones if Path(entry.graph).resolve() == place), None)
 
     def add(self, entry: RemoteEntry) -> None:
         """Add a workspace.

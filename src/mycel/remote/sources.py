@@ -15,6 +15,7 @@ from typing import Any, Final, NamedTuple, Protocol
 
 from mycel.api.graph import Graph
 from mycel.api.opening import open_graph
+from mycel.engine.write_defaults import DEFAULT_ACTOR
 from mycel.errors import HistoryRewritten, NotFound, RemoteFailed, Unsupported
 from mycel.merkle.proofs import ConsistencyProof, Snapshot
 from mycel.model import cbor
@@ -217,8 +218,10 @@ class FileSource:
 
 
 @contextmanager
-def open_source(entry: RemoteEntry) -> Iterator[RemoteSource]:
+def open_source(entry: RemoteEntry, *, actor: str = DEFAULT_ACTOR) -> Iterator[RemoteSource]:
     """The branch of a workspace that an entry of the registry names, for the time of a block.
+
+    `actor` is the author of what is submitted to a file; a server takes that of the token.
 
     Raises:
         NotADatabase, NotFound: there is no such graph or branch.
@@ -240,7 +243,7 @@ def open_source(entry: RemoteEntry) -> Iterator[RemoteSource]:
         )
     path = Path(entry.url.removeprefix("file://")).expanduser()
     branch_name = None if branch == MAIN else branch
-    with open_graph(path, create=False, branch=branch_name) as db:
+    with open_graph(path, create=False, branch=branch_name, actor=actor) as db:
         yield FileSource(db, entry.name)
 
 

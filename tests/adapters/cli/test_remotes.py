@@ -82,3 +82,32 @@ def test_the_registry_keeps_no_token_and_refuses_odd_addresses(
     assert RemoteEntry("x", "http://127.0.0.1:1/ws/x", token_env="T").token() == "myc_secret"
     RemoteRegistry().path.write_text("[workspaces.x]\nurl = 7\n")
     assert run("remote", "list").status == 2
+
+
+def test_a_clone_has_its_own_workspace_under_any_path(
+    run: Run, share: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "elsewhere"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    assert run("clone", str(share), "../mine.db", "--as", "other").status == 0
+    mine = ("--db", "../mine.db")
+    assert run(*mine, "note", "a thought", "--uri", "here", "--actor", "ada").status == 0
+    assert "a thought" in run(*mine, "show", "concept://shop/here").stdout
+    assert run(*mine, "push", "--actor", "ada").stdout == "Pushed 2 changes to other.\n"
+    assert run(*mine, "pull").stdout == "Nothing is missing here.\n"
+    with mycel.open(share) as db:
+        assert next(iter(db.history.log(limit=1))).actor == "ada"
+    assert run(*mine, "note", "an idea", "--actor", "ada").status == 0
+    assert run(*mine, "push", "--propose", "--actor", "ada").status == 0
+    with mycel.open(share) as db:
+        assert [proposal.actor for proposal in db.proposals] == ["ada"]
+    (listed,) = run("remote", "list", "--json").objects
+    assert listed["graph"] == str(tmp_path / "mine.db")
+
+
+def test_a_file_in_the_folder_of_a_server_has_its_own_workspace(run: Run, share: Path) -> None:
+    assert run("token", "create", "ada", "--workspaces", str(share.parent)).status == 0
+    assert run("--db", str(share), "note", "a thought", "--uri", "here").status == 0
+    with mycel.open(share) as db:
+        assert mycel.Knowledge(db, workspace="shop").has("here")

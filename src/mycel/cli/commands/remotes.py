@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -47,7 +48,7 @@ def add(
     """
     from mycel.remote.registry import RemoteEntry, RemoteRegistry
 
-    path = str(Path(token_file).expanduser().absolute()) if token_file else ""
+    path = _absolute(token_file) if token_file else ""
     entry = RemoteEntry(name, _address(url), token_env, path, key=key)
     RemoteRegistry().add(entry)
     session.out.say(f"Registered {name}: {visible(entry.url)}", {"name": name, "url": entry.url})
@@ -121,17 +122,17 @@ def clone(
     history of its own, and is pulled and pushed like any other. A copy that was cut goes on where
     it was. The head is pinned: later pulls refuse a remote whose history was rewritten.
     """
-    from mycel.knowledge.uris import workspace_named
     from mycel.remote.copying import clone as copy
     from mycel.remote.registry import RemoteEntry, RemoteRegistry
     from mycel.remote.sources import open_source
+    from mycel.workspaces import workspace_at
 
     registry = RemoteRegistry()
     entry = registry.find(name)
     if entry is None:
         url = _address(name)
-        called = called or workspace_named(Path(url.rstrip("/")).name.removesuffix(".db"))
-        path = str(Path(token_file).expanduser().absolute()) if token_file else ""
+        called = called or workspace_at(url)
+        path = _absolute(token_file) if token_file else ""
         branch = session.given.get("branch", "")
         entry = RemoteEntry(called, url, token_env, path, branch, _pattern(part))
         registry.check_new(entry)
@@ -139,7 +140,7 @@ def clone(
         raise click.UsageError(
             f"{entry.name} is registered. Clone its address with --as, to register a part of it."
         )
-    place = (target or Path(f"{entry.name}.db")).absolute()
+    place = (target or Path(f"{entry.name}.db")).resolve()
     with open_source(entry) as source:
         head = copy(source, place)
     if registry.find(entry.name) is None:
@@ -170,7 +171,7 @@ def pull(session: Invocation, *, name: str | None) -> int:
         pinned = (entry.entries, bytes.fromhex(entry.journal_root)) if entry.entries else None
         with open_source(entry) as source:
             result = follow(db, source, pinned=pinned, name=entry.name)
-        _pin(registry, entry, result.head, str(Path(db.path).absolute()))
+        _pin(registry, entry, result.head, _file_of(db))
     session.out.say(_words(entry, result), result.to_dict())
     return CONFLICTING if result.status == "conflicts" else 0
 
@@ -204,7 +205,7 @@ def follow(session: Invocation, *, name: str | None) -> int:
     with session.open() as db:
         entry = _entry_of(registry, db, name)
         pinned = (entry.entries, bytes.fromhex(entry.journal_root)) if entry.entries else None
-        place = str(Path(db.path).absolute())
+        place = _file_of(db)
         with open_source(entry) as source:
             for result in pulls(db, source, pinned=pinned, name=entry.name):
                 if isinstance(result, Away):
@@ -238,14 +239,14 @@ def push(session: Invocation, *, name: str | None, propose: bool, squash: bool) 
     registry = RemoteRegistry()
     with session.open() as db:
         entry = _entry_of(registry, db, name)
-        with open_source(entry) as source:
+        with open_source(entry, actor=session.actor()) as source:
             result = send(db, source, name=entry.name, propose=propose, squash=squash)
             if result.status == "committed":
                 pinned = (entry.entries, bytes.fromhex(entry.journal_root))
                 follow_up = follow(
                     db, source, pinned=pinned if entry.entries else None, name=entry.name
                 )
-                _pin(registry, entry, follow_up.head, str(Path(db.path).absolute()))
+                _pin(registry, entry, follow_up.head, _file_of(db))
     words = {
         "committed": f"Pushed {count(result.changes, 'change')} to {entry.name}.",
         "unchanged": f"{entry.name} has all of it.",
@@ -256,7 +257,17 @@ def push(session: Invocation, *, name: str | None, propose: bool, squash: bool) 
 
 def _address(url: str) -> str:
     """An address as it is registered; a path is absolute."""
-    return url if "://" in url else str(Path(url).expanduser().absolute())
+    return url if "://" in url else _absolute(url)
+
+
+def _absolute(path: str) -> str:
+    """A path from the root, without `..`; symbolic links stay."""
+    return os.path.abspath(Path(path).expanduser())  # noqa: PTH100 - pathlib keeps `..`
+
+
+def _file_of(db: Graph) -> str:
+    """The file of a graph, as the registry has it."""
+    return str(Path(db.path).resolve())
 
 
 def _pattern(part: str) -> str:
@@ -270,7 +281,7 @@ def _entry_of(registry: RemoteRegistry, db: Graph, name: str | None) -> RemoteEn
 
     if name is not None:
         return registry.get(name)
-    entry = registry.of_graph(str(Path(db.path).absolute()))
+    entry = registry.of_graph(_file_of(db))
     if entry is None:
         raise NotFound(
             "This graph was not cloned from a registered workspace.",

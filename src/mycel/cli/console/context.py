@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -104,14 +105,17 @@ class Invocation:
     def workspace(self, root: Path) -> str:
         """The workspace of URIs that name none: the name of the database, or of the folder.
 
-        A database that an earlier version has made for this folder has a hash in its name, and none
-        in its URIs.
+        A file that was named has the name of the folder too, unless it is a clone or a server's
+        workspace. A database that an earlier version has made for this folder has a hash in its
+        name, and none in its URIs.
         """
         from mycel.knowledge.uris import workspace_named
 
         place = self.place()
+        if place.url is not None:
+            return workspaces.workspace_at(place.url)
         if place.workspace is None:
-            return workspace_named(root.name)
+            return _shared_workspace(place.path) or workspace_named(root.name)
         if place.workspace == workspaces.hashed_name(root):
             owner = workspaces.owner_of(_home(), place.workspace)
             return workspace_named(root.name if owner is None else place.workspace)
@@ -268,6 +272,21 @@ def _locate(option: str, value: str, chosen_by: str) -> WorkspaceLocation:
         return workspaces.workspace_location(_home(), value, chosen_by)
     except InvalidIdentifier as error:
         raise click.UsageError(error.message) from None
+
+
+def _shared_workspace(path: Path) -> str | None:
+    """The workspace of a clone, or of a file in the folder of a server; None for other files."""
+    # Late: most commands are about the graph of the folder.
+    from mycel.remote.registry import RemoteRegistry
+    from mycel.sharing.workspace_folder import RECORDS
+    from mycel.store.file.branch_files import split
+
+    graph = split(path.resolve())[0]
+    with suppress(RuntimeError):  # There is no home directory, so there is no registry.
+        entry = RemoteRegistry().of_graph(str(graph))
+        if entry is not None:
+            return workspaces.workspace_at(entry.url)
+    return workspaces.workspace_at(str(graph)) if (graph.parent / RECORDS).exists() else None
 
 
 def _home() -> Path:
