@@ -32,7 +32,7 @@ CONTENT: Final = "content"
 OBSERVATIONS_KEY: Final = "observations"
 """The attribute with the known facts of an entity of the memory server."""
 SECTION: Final = "Section"
-TAG: Final = "Tag"
+TAG: Final = kinds.TAG
 
 CONTAINS: Final = "contains"
 DEFINES: Final = "defines"

@@ -58,7 +58,7 @@ def with_seat(hits: Sequence[ElementHit]) -> list[ElementHit]:
     if len(set(first)) != 1 or first[0] not in (not other for other in others):
         return list(hits)
     at, last = SEAT_RANK + others.index(not first[0]), SEAT_RANK - 1
-    if hits[last].score >= NAMED_IN_PART_LEAST or hits[at].score < SEAT_SHARE * hits[last].score:
+    if hits[last].score >= NAMED_IN_PART_LEAST or hits[at].score < SEAT_SHARE * hits[0].score:
         return list(hits)
     seated = hits[at]._replace(score=hits[last].score)
     return [*hits[:last], seated, *hits[last:at], *hits[at + 1 :]]

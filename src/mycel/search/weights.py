@@ -207,6 +207,9 @@ NEAR_SHARE: Final = 0.5
 """With `near`, a hit at the centre gains this share of what its score lacks to 1; at the rim half
 of it."""
 
+TAG_FACTOR: Final = 0.5
+"""The factor for a tag, which has no text, unless its name fits."""
+
 RECORD_FACTOR: Final = 0.9
 """The factor for the text of a section of a changelog, or of the comment that a module begins with,
 unless the question is about releases. Fitted on notes beside documents."""
@@ -221,10 +224,10 @@ FAIR: Final = 0.3
 questions about code have three good hits in it, and nine in ten of those about notes have none."""
 
 SEAT_RANK: Final = 3
-SEAT_SHARE: Final = 0.75
+SEAT_SHARE: Final = 0.55
 """Among the first `SEAT_RANK` notes are both sections of documents and other notes. If one kind is
-missing, its best takes the last of these places, if it has at least this share of the score there.
-Fitted on notes beside documents."""
+missing, its best takes the last of these places, if it has at least this share of the best score:
+how far the best of one kind is ahead tells which kind answers. Fitted on notes beside documents."""
 
 NAMED_LEAST: Final = MATCH_SCORES["spelling"].least
 NAMED_IN_PART_LEAST: Final = MATCH_SCORES["parts"].least * ASIDE_FACTOR

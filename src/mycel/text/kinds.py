@@ -30,6 +30,8 @@ DIRECTORY: Final = "directory"
 """The `node_type` of folders."""
 SECTION: Final = "Section"
 """The type of the sections of documents: a bootstrap reads them, and they are notes."""
+TAG: Final = "Tag"
+"""The type of the tags of documents: names without a text."""
 MODULE_SLUG: Final = "module-doc"
 """The last part of the URI of the comment that a source file begins with, and of no symbol."""
 
@@ -44,6 +46,11 @@ def is_code(type_name: str, attributes: Mapping[str, Any]) -> bool:
 def is_section(type_name: str, attributes: Mapping[str, Any]) -> bool:
     """True if a concept is a section of a document that a bootstrap read."""
     return type_name == SECTION and STAMP in attributes
+
+
+def is_tag(type_name: str, attributes: Mapping[str, Any]) -> bool:
+    """True if a concept is a tag that a bootstrap read, to which nobody added a text."""
+    return type_name == TAG and STAMP in attributes and "content" not in attributes
 
 
 def checked_kind(kind: object) -> AnswerKind | None:

@@ -38,8 +38,24 @@ def test_a_note_is_about_files_that_are_named_from_the_current_folder(
     again = run("note", TEXT, "--about", "login.py", "--type", "Decision")
     assert again.stdout.startswith("Unchanged:")
     assert again.stderr == ""
-    other = run("note", "Passkeys only. Says the board.").stdout
-    assert other == "Created concept://shop/notes/passkeys-only-2.\n"
+    other = run("note", "Passkeys only. Says the board.")
+    assert other.stdout == "Created concept://shop/notes/passkeys-only-2.\n"
+    namesake = "concept://shop/notes/passkeys-only has this title and another text"
+    assert namesake in other.stderr
+    assert "--uri notes/passkeys-only" in other.stderr
+
+
+def test_a_search_shows_the_title_of_a_note_with_the_part_that_fits(
+    run: Run, project: Path
+) -> None:
+    run("note", TEXT, "--about", "src/login.py")
+    shown = run("search", "who changes them", "--kind", "notes").stdout
+    assert f"concept://shop/notes/passkeys-only — Passkeys only: {TEXT}" in shown
+    assert "content:" not in shown
+    run("note", "--name", "Long", "The lock rusts in winter. " * 40 + "Oil helps against rust.")
+    shown = run("search", "oil", "--kind", "notes").stdout
+    assert "concept://shop/notes/long — Long: " in shown
+    assert "Oil helps" in shown
 
 
 def test_a_note_about_nothing_that_exists_is_refused_and_nothing_is_written(

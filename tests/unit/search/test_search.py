@@ -14,6 +14,7 @@ from mycel.errors import (
     UnknownReference,
 )
 from mycel.search.search import find
+from mycel.search.sections import with_seat
 from mycel.store.index import text
 from mycel.store.query import candidates, lookup
 from tests.unit.engine.meta import garden, run
@@ -635,6 +636,48 @@ def test_a_section_that_fits_is_among_the_first_three_notes() -> None:
         by_words = db.search(question, mode="keyword")
         scores = [score for _, score in by_words]
         assert scores == sorted(scores, reverse=True)
+
+
+def test_the_seat_of_a_section_goes_by_the_lead_of_the_best_note() -> None:
+    with mycel.open() as db:
+        with db.transaction() as tx:
+            for name in ("Risk", "Section"):
+                tx.define_type(name)
+            for number in range(4):
+                tx.put_concept("Risk", f"risk {number}", {"text": "The harbour crane rusts."})
+            section = {"content": "Grease for the harbour crane.", "_bootstrap": {}}
+            tx.put_concept("Section", "concept://port/docs/manual.md/grease", section)
+        with db._store.reading() as reader:
+            hits = find(reader, "harbour crane")
+    notes = [hit for hit in hits if not hit.is_section]
+    (section_hit,) = (hit for hit in hits if hit.is_section)
+
+    def places(*scores: float) -> list[int]:
+        """The places of sections among four notes and a section with these scores."""
+        scored = zip((*notes, section_hit), scores, strict=True)
+        seated = with_seat([hit._replace(score=score) for hit, score in scored])
+        return [place for place, hit in enumerate(seated) if hit.is_section]
+
+    assert places(0.7, 0.66, 0.64, 0.5, 0.4) == [2]
+    assert places(0.7, 0.4, 0.3, 0.28, 0.25) == [4]
+
+
+def test_a_tag_answers_by_its_name_and_not_before_what_has_a_text() -> None:
+    with mycel.open() as db:
+        with db.transaction() as tx:
+            for name in ("Tag", "Section"):
+                tx.define_type(name)
+            tag = {"name": "sailing", "_bootstrap": {}}
+            tx.put_concept("Tag", "concept://vault/tags/sailing", tag)
+            section = {"content": "Reef when you first think of it.", "_bootstrap": {}}
+            for topic in ("Sailing", "Piano", "Running"):
+                text = section if topic == "Sailing" else section | {"content": "Slowly at first."}
+                uri = f"concept://vault/{topic}.md/text"
+                tx.put_concept("Section", uri, {"name": topic} | text)
+        hits = db.search("when should I shorten sail")
+        assert hits[0][0].name == "concept://vault/Sailing.md/text"
+        assert [element.type for element, _ in db.search("sailing", type="Tag")] == ["Tag"]
+        assert db.search("sailing", type="Tag")[0][1] >= 0.92
 
 
 def test_changelogs_and_comments_of_modules_count_less_than_other_documents() -> None:

@@ -498,7 +498,7 @@ def _type(element: Element) -> str:
 
 
 def _text(element: Element, label: Callable[[str], str], question: str) -> str:
-    """An element on one line; of a long one, its name and the part with words of the question."""
+    """An element on one line; of a note or a long one, the part with words of the question."""
     from mycel.graph.walk import Memory
     from mycel.search.index.passages import prose
     from mycel.text.analysis import terms_of
@@ -508,6 +508,10 @@ def _text(element: Element, label: Callable[[str], str], question: str) -> str:
     memory = Memory(element, "short")
     text = memory.text
     if isinstance(element, Concept):
+        title, content = (element.attributes.get(key) for key in ("name", "content"))
+        if isinstance(content, str) and content.strip():
+            titled = f"{memory.name} — {title}" if isinstance(title, str) else memory.name
+            return f"{titled}: {snippet(content, terms_of(question), SNIPPET_CHARACTERS)}"
         if not memory.truncated:
             return text
         fits = snippet(prose(element.attributes), terms_of(question), SNIPPET_CHARACTERS)

@@ -49,7 +49,8 @@ def note(
 ) -> None:
     """Write a note: a text with a title, and relations to what it is about.
 
-    The same text again changes nothing. The database is created if it does not exist.
+    The same text again changes nothing; another text of the same title becomes another note, and a
+    warning says so. The database is created if it does not exist.
     """
     content = (read_text("-", JSON_BYTES_MAX) if text == "-" else text).strip()
     if not content:
@@ -58,7 +59,7 @@ def note(
     with open_or_create(session) as db:
         knowledge = knowledge_of(session, db, session.root())
         targets = [node_reference(session, knowledge, path) for path in about]
-        address = uri or _free_uri(knowledge, title, content)
+        address, namesake = (uri, None) if uri else _free_uri(knowledge, title, content)
         relations = [{"relation": ABOUT, "target": target} for target in targets]
         written = knowledge.add(
             address,
@@ -69,19 +70,24 @@ def note(
             exist_ok=True,
         )
     _report(session, written)
+    if namesake is not None:
+        replacing = f"`mycel note --uri {note_path(title)} TEXT` replaces it."
+        session.out.warn([f"{namesake} has this title and another text; {replacing}"])
 
 
-def _free_uri(knowledge: Knowledge, title: str, content: str) -> str:
-    """The URI of a note: one that is free, or has this very text."""
+def _free_uri(knowledge: Knowledge, title: str, content: str) -> tuple[str, str | None]:
+    """The URI of a note, which is free or has this very text; and that of a note so called."""
     path = note_path(title)
+    namesake: str | None = None
     for number in range(1, NAMESAKES_MAX):
         address = path + (f"-{number}" if number > 1 else "")
         try:
             there = knowledge.get(address)
         except (AmbiguousName, NotFound):
-            return address
+            return address, namesake
         if there.node_type == "missing" or there.content == content:
-            return address
+            return address, namesake
+        namesake = namesake or there.uri
     raise InvalidSyntax(
         f"There are {NAMESAKES_MAX} notes called {title!r}.", hint="Give it another --name."
     )
