@@ -18,6 +18,7 @@ from mycel.errors import REGISTRY, Category, MycelError
 from mycel.mcp.prompts import PROMPTS
 from mycel.mcp.resources import TEMPLATES
 from mycel.mcp.tool_list import CONTEXT_ID, TOOLS, Tool
+from mycel.model.decisions import DECISIONS
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
@@ -224,7 +225,8 @@ def _kind(schema: dict[str, Any]) -> str:
 def _said(schema: dict[str, Any], *, required: bool) -> str:
     said = [str(schema["description"])] if "description" in schema else []
     usual = schema.get("default")
-    if not required and "enum" in schema:  # The first is the default.
+    if not required and "enum" in schema and schema["enum"] != list(DECISIONS):
+        # The first is the default. Decisions have none.
         usual = schema["enum"][0]
     if usual is not None:
         said.append(f"by default `{usual}`" if isinstance(usual, str) else f"by default {usual:,}")

@@ -256,7 +256,7 @@ def _fill(tx: Transaction, source: Concept, target: Concept) -> int:
     names, others = _alias_list(own.get(_ALIASES)), _alias_list(other.get(_ALIASES)) or ()
     if names is not None:  # Otherwise `aliases` of the target holds no names, and stays.
         aliases = _united(names, others)
-        united = _united(aliases, (source.name,))
+        united = _united(aliases, _names_of(source, target))
         if admits(tx, target.type, _ALIASES, united):  # If not, the metadata still tells.
             filled[_ALIASES] = united
             count += len(aliases) > len(names)
@@ -264,6 +264,15 @@ def _fill(tx: Transaction, source: Concept, target: Concept) -> int:
     merged = (*chain.from_iterable(trails), f"{source.type}:{source.name}")
     tx.update(target, attributes=filled, reserved={MERGED_FROM: list(dict.fromkeys(merged))})
     return count
+
+
+def _names_of(source: Concept, target: Concept) -> list[str]:
+    """The name of a source, and of a node with a URI also the readable one that is lost."""
+    readable = source.attributes.get("name")
+    is_lost = "name" in target.attributes and target.attributes["name"] != readable
+    if "://" in source.name and isinstance(readable, str) and is_lost:
+        return [source.name, readable]
+    return [source.name]
 
 
 def _united(own: Sequence[Any], other: Sequence[Any]) -> list[Any]:

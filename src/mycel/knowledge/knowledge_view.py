@@ -65,6 +65,7 @@ from mycel.knowledge.recalled_nodes import Recalled
 from mycel.knowledge.relation_pages import bad_cursor, is_number, relations_page
 from mycel.knowledge.stale_notes import with_marks
 from mycel.knowledge.uris import Uri, UriKind, build, check_workspace, parse
+from mycel.knowledge.vocabulary import SLEEP_TASK
 from mycel.model import ids
 from mycel.model.directions import Direction
 from mycel.model.names import kind_of, shorten
@@ -514,7 +515,7 @@ class KnowledgeView:
         """Nodes, relations or both that fit a question; modes and filters as of `Graph.search`.
 
         `type` is a type of nodes, or a relation type if only relations are sought. Placeholders of
-        missing concepts are not found.
+        missing concepts are not found, and tasks of upkeep only by their type.
         `warnings` gets a sentence if an embedder fails and the answer does without it.
 
         Raises:
@@ -547,7 +548,9 @@ class KnowledgeView:
             if isinstance(near, str):
                 filters["near"] = node_at(reader, self.uri(near))
             sought = partial(self.db.hits_in, reader, words, **how, **filters)
-            yield reader, recalled_nodes.written_hits(sought, page_limit(limit))
+            types = how.get("type") or ()
+            tasks = SLEEP_TASK in ((types,) if isinstance(types, str) else types)
+            yield reader, recalled_nodes.written_hits(sought, page_limit(limit), tasks=tasks)
 
     def mentions(self, uri: str, *, limit: int = MENTIONS_DEFAULT) -> tuple[str, ...]:
         """The URIs of nodes that the text of a node mentions by name, the rarest names first.

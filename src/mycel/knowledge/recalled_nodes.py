@@ -11,7 +11,8 @@ from mycel.knowledge.node_lookup import as_node, as_relation, element_uri
 from mycel.knowledge.node_traversal import ReachedNode
 from mycel.knowledge.node_values import Hit, Node, Relation
 from mycel.knowledge.stale_notes import with_marks
-from mycel.model.elements import Concept
+from mycel.knowledge.vocabulary import SLEEP_TASK
+from mycel.model.elements import Concept, Element
 from mycel.model.values import JsonObject
 from mycel.search.index.passages import prose
 from mycel.search.question import Question
@@ -49,17 +50,30 @@ class Recalled:
         return {"nodes": [node.to_dict() for node in self.nodes], "left_out": self.left_out}
 
 
-def written_hits(sought: Callable[..., list[ElementHit]], limit: int) -> list[ElementHit]:
-    """The best hits that are more than placeholders, of a search that takes a `limit`."""
+def written_hits(
+    sought: Callable[..., list[ElementHit]], limit: int, *, tasks: bool = False
+) -> list[ElementHit]:
+    """The best hits that say something, of a search that takes a `limit`.
+
+    Placeholders do not, nor do the tasks of upkeep, which repeat the names of what they are about;
+    with `tasks`, these are found too.
+    """
     most = limit
     while True:
         element_hits = sought(limit=most)
         hits = [
-            element_hit for element_hit in element_hits if not is_placeholder(element_hit.element)
+            element_hit
+            for element_hit in element_hits
+            if not is_placeholder(element_hit.element)
+            and (tasks or not _is_task(element_hit.element))
         ]
         if len(hits) >= limit or len(element_hits) < most:
             return hits[:limit]
         most *= 2  # Placeholders took places.
+
+
+def _is_task(element: Element) -> bool:
+    return isinstance(element, Concept) and element.type == SLEEP_TASK
 
 
 def as_hits(

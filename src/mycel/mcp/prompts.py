@@ -194,7 +194,8 @@ def _sleep_cycle(given: Mapping[str, str]) -> str:
     return f"""\
 Tend the memory: decide what its upkeep asks about.
 
-1. tend_memory without arguments shows the next task, and what it is about under letters.
+1. tend_memory shows the next task, and what it is about under letters. With cycle: true a cycle \
+runs first: it does what is certain by rule, and finds more to decide.
 2. Decide it with what you see; get_nodes and search_knowledge show more. Pass task, decision, \
 keep (the letter of what stays) and a reason; the answer shows the next task.
    - merge: they are one thing. A name alone is no proof.

@@ -467,6 +467,11 @@ def _overview(call: ToolCall) -> Answer:
         page.close(f"{number} relations to missing concepts: topic broken_links.")
     if contested := sum(len(merge.unresolved) for merge in state.db.merges):
         page.close(f"{count(contested, 'conflict')} of merges to decide: resolve_conflicts.")
+    maintenance = primer["maintenance"]
+    if waiting := maintenance["tasks_waiting"]:
+        cycle = maintenance["last_cycle"] or "never"
+        number = count(waiting, "task")
+        page.close(f"{number} of upkeep to decide, last cycle {cycle}: tend_memory.")
     if state.readonly:
         page.close("This server is read-only.")
     return Answer(str(page), {"workspace": state.knowledge.workspace, **counts})

@@ -447,13 +447,13 @@ RESOLVE: Final = Tool(
 
 TEND: Final = Tool(
     "tend_memory",
-    "Tend the memory",
-    "Decide what upkeep asks about: duplicates, contradictions, events to distil. Shows the next"
-    " task, with letters for what it is about.",
+    "Tend memory",
+    "Decide what upkeep asks about: duplicates, contradictions, events. Shows the next.",
     {
+        "cycle": _flag("Run one first"),
         "task": _text(),
         "decision": _typed("string", enum=list(DECISIONS)),
-        "keep": _text("Letter of what stays"),
+        "keep": _text("Letter to keep"),
         "concepts": {
             "type": "array",
             "items": {"type": "object"},

@@ -1,4 +1,4 @@
-"""The tool `tend_memory`: the next task of upkeep with its context, and its decision."""
+"""The tool `tend_memory`: a cycle of upkeep, the next task with its context, and its decision."""
 
 from __future__ import annotations
 
@@ -11,14 +11,22 @@ from mycel.model.values import JsonObject
 
 CONTEXT_TOKENS: Final = 2_000
 """The budget for a task and its context, if the call names none."""
+CYCLE_MINUTES: Final = 0.5
+"""The minutes after which a cycle stops: clients wait a minute for an answer."""
 NOTHING: Final = "No task waits."
 
 
 def tend(call: ToolCall) -> Answer:
-    """Decide a task, if the call does, and show the next one."""
+    """Run a cycle and decide a task, if the call says so, and show the next task."""
     arguments, db = call.arguments, call.state.db
     page = TextPage()
     data: JsonObject = {}
+    if arguments.get("cycle"):
+        report = db.sleep(minutes=CYCLE_MINUTES)
+        page.add(f"Cycle: {report.summary}.")
+        if not report.is_complete:
+            page.add("Not everything was done; the next cycle does what is left.")
+        data["cycle"] = report.to_dict()
     decision, task = arguments.get("decision"), arguments.get("task")
     if (not decision) != (not task):
         raise InvalidSyntax(

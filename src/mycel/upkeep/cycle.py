@@ -49,6 +49,8 @@ PAUSE_S: Final = 0.002
 BATCH_MAX: Final = 64
 MERGES_MAX: Final = 1_000
 """The small transactions in which a cycle merges the text index, at most."""
+SAME_NAME_PRIORITY: Final = 1.0
+"""The priority of a question about two concepts with one name or external id."""
 REPORTS_KEPT: Final = 30
 UNLINKED_MAX: Final = 1_000
 LOG: Final = "maintenance_log"
@@ -232,6 +234,7 @@ class Cycle:
                     "merge_duplicates",
                     f"{label(keep)} and {label(duplicate)} may be one: {pair.why}.",
                     (f"{duplicate.type}:{duplicate.name}",),
+                    priority=SAME_NAME_PRIORITY,
                 )
 
         self._change_all(sorted(pairs), change, report, "Sleep cycle: duplicates")
@@ -303,9 +306,14 @@ class Cycle:
             return
 
         def change(tx: Transaction, at: int) -> None:
-            number, action, reason, others, mark = questions[at]
+            number, action, reason, others, mark, priority = questions[at]
             element = tx.reader.element(number)
-            if element is None or not tasks.make_task(tx, element, action, reason, others, mark):
+            if element is None:
+                return
+            is_new = tasks.make_task(
+                tx, element, action, reason, others, mark=mark, priority=priority
+            )
+            if not is_new:
                 return
             report.asked += 1
             report.note(reason)

@@ -19,6 +19,7 @@ from mycel.text.kinds import STAMP
 EXTERNAL_IDS: Final = ("external_id", "doi", "isbn", "orcid", "email", "url", "homepage")
 """Attributes whose values identify a thing in the world."""
 ACRONYM_LETTERS_MIN: Final = 3
+_NAMED_BY_PATH: Final = frozenset(("Concept", "Event", "Missing"))
 GROUP_MAX: Final = 8
 """The most elements of a group. Larger ones share a word that names nothing, such as a title."""
 
@@ -77,11 +78,11 @@ def _read_concepts(reader: Reader) -> Iterator[_Named]:
     for number, type_number, name, text in retention.named_concepts(reader):
         type_name = reader.type_name(type_number)
         attributes = parse_object(text)
-        if STAMP in attributes or "://" in name:
+        if STAMP in attributes:
             continue
         given = attributes.get("aliases")
         others = [*(given if isinstance(given, list) else ()), attributes.get("name")]
-        names = [name, *(other for other in others if isinstance(other, str))]
+        names = [title for title in (_title(type_name, name), *others) if isinstance(title, str)]
         keys = {key for title in names if (key := name_key(title))}
         yield _Named(
             number,
@@ -94,6 +95,18 @@ def _read_concepts(reader: Reader) -> Iterator[_Named]:
                 if isinstance(attributes.get(key), str | int) and attributes[key] != ""
             ),
         )
+
+
+def _title(type_name: str, name: str) -> str | None:
+    """The name of a concept that is compared; of a node with a URI the last part of its path.
+
+    Many notes and events may have the same last part: it says little without the path.
+    """
+    if "://" not in name:
+        return name
+    if not name.startswith("concept://") or type_name in _NAMED_BY_PATH:
+        return None
+    return name.rpartition("/")[2]
 
 
 def name_key(name: str) -> str:

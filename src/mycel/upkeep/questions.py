@@ -28,12 +28,16 @@ OPPOSITE: Final = "opposite"
 """The attribute of a predicate with the name of another one that says the opposite."""
 CONTRADICTS: Final = "contradicts"
 EVENT: Final = "Event"
+TURN: Final = "Turn"
+"""The class of the events that are the turns of an imported conversation."""
 EVENTS_TOGETHER: Final = 12
 """The most events of one task."""
 DISTIL_TASKS_MAX: Final = 20
 """Tasks about events that wait at the same time; more would only be a longer list."""
 SETTLED_US: Final = 86_400_000_000
 """The age at which events are distilled: until then others may belong to them."""
+CONTRADICTION_PRIORITY: Final = 2.0
+"""The priority of contradictions. That of concepts that may be one is their likeness, at most 1."""
 FOUND_MAX: Final = 1_000
 """The number of links that one finder looks at in a cycle."""
 COMPARED_MAX: Final = 3_000
@@ -51,6 +55,8 @@ class UpkeepQuestion(NamedTuple):
     others: tuple[str, ...] = ()
     mark: str = ""
     """A part of the name of the task: with another one, it is asked again."""
+    priority: float = 0
+    """The urgency of the task: the greater, the sooner."""
 
 
 Finder = Callable[[Reader, int], Iterator[UpkeepQuestion]]
@@ -69,6 +75,7 @@ def ask_about_rivals(reader: Reader, _now_us: int) -> Iterator[UpkeepQuestion]:
             "resolve_contradiction",
             f"{pair.predicate} of {label(subject)} has several values at a time: {values}.",
             (pair.one.id, pair.other.id),
+            priority=CONTRADICTION_PRIORITY,
         )
 
 
@@ -76,7 +83,9 @@ def ask_about_contested(reader: Reader, _now_us: int) -> Iterator[UpkeepQuestion
     """Links whose evidence makes them contested or rejected."""
     for link in contested_links(reader):
         reason = f"{link_text(reader, link)} is {belief(link.metadata).text}."
-        yield UpkeepQuestion(link.number, "resolve_contradiction", reason)
+        yield UpkeepQuestion(
+            link.number, "resolve_contradiction", reason, priority=CONTRADICTION_PRIORITY
+        )
 
 
 def ask_about_opposites(reader: Reader, _now_us: int) -> Iterator[UpkeepQuestion]:
@@ -95,7 +104,13 @@ def ask_about_opposites(reader: Reader, _now_us: int) -> Iterator[UpkeepQuestion
             if link is not None and against is not None:
                 reason = f"{link_text(reader, link)}, and {link_text(reader, against)}."
                 ids_ = (link.id, against.id)
-                yield UpkeepQuestion(link.ends[0], "resolve_contradiction", reason, ids_)
+                yield UpkeepQuestion(
+                    link.ends[0],
+                    "resolve_contradiction",
+                    reason,
+                    ids_,
+                    priority=CONTRADICTION_PRIORITY,
+                )
     predicate = reader.find_predicate(CONTRADICTS)
     for number in retention.links_with(reader, predicate or 0, FOUND_MAX):
         link = reader.link(number)
@@ -104,7 +119,11 @@ def ask_about_opposites(reader: Reader, _now_us: int) -> Iterator[UpkeepQuestion
             continue
         names = tuple(_task_name(end) for end in ends if end is not None)
         yield UpkeepQuestion(
-            link.ends[0], "resolve_contradiction", f"{link_text(reader, link)}.", names
+            link.ends[0],
+            "resolve_contradiction",
+            f"{link_text(reader, link)}.",
+            names,
+            priority=CONTRADICTION_PRIORITY,
         )
 
 
@@ -156,8 +175,10 @@ def ask_about_events(reader: Reader, now_us: int) -> Iterator[UpkeepQuestion]:
         if len(events) >= room:
             break
         event = None if number in waiting else reader.concept(number)
-        if event is None or event.created_us > now_us - SETTLED_US or "://" in event.name:
+        if event is None or event.created_us > now_us - SETTLED_US:
             continue
+        if event.attributes.get("event_class") == TURN:
+            continue  # What a conversation has taught is asked about the whole of it.
         is_distilled = predicate is not None and any(
             True for _ in reader.neighbours((number,), ("out",), (predicate,))
         )
@@ -224,6 +245,7 @@ class Repetitions:
                 f"{label(keep)} and {label(other)} may be one: their texts say much of the same"
                 f" ({closest.similarity:.0%}).",
                 (_task_name(other),),
+                priority=round(closest.similarity, 2),
             )
 
 

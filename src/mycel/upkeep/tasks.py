@@ -37,7 +37,9 @@ def make_task(
     action: str,
     reason: str,
     others: tuple[str, ...] = (),
+    *,
     mark: str = "",
+    priority: float = 0,
 ) -> bool:
     """Make a task about an element, unless there is or was one. Returns True if it is new.
 
@@ -56,6 +58,8 @@ def make_task(
     }
     if others:
         attributes["others"] = list(others)
+    if priority:
+        attributes["priority"] = priority
     task = tx.put_concept(TASK, name, attributes)
     tx.put_proposition(task, ASSIGNED_TO, ("Person", SYSTEM_ACTOR))
     return True

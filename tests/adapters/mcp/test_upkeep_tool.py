@@ -4,17 +4,19 @@ from pathlib import Path
 
 import mycel
 from tests.adapters.mcp.clients import connected
+from tests.unit.upkeep.test_cycle import Clock
 
 
 def test_tasks_are_shown_and_decided_one_after_the_other(tmp_path: Path) -> None:
-    with mycel.open(tmp_path / "graph.db") as db:
-        with db.transaction() as tx:
-            tx.define_type("Org")
-            for name in ("Acme", "ACME!", "Initech", "INITECH"):
-                tx.put_concept("Org", name)
-        db.sleep()
+    with mycel.open(tmp_path / "graph.db") as db, db.transaction() as tx:
+        tx.define_type("Org")
+        for name in ("Acme", "ACME!", "Initech", "INITECH"):
+            tx.put_concept("Org", name)
     with connected(tmp_path / "graph.db") as session:
-        first = session.ok("tend_memory")
+        assert session.ok("tend_memory").text == "No task waits."
+        first = session.ok("tend_memory", cycle=True)
+        assert "Cycle: duplicates: 2 asked" in first.text
+        assert first.data["cycle"]["steps"][2]["asked"] == 2
         assert "merge_duplicates" in first.text
         assert "2 waiting" in first.text
         task = first.data["next"]["task"]
@@ -70,3 +72,57 @@ def test_nodes_are_archived_restored_superseded_and_asked_about_at_a_time(tmp_pa
         first, *_ = session.ok("search_knowledge", query="tide turns").data["hits"]
         assert first["uri"].endswith("/new")
         assert session.call("update_node", uri="old", superseded_by="new", name="x").failed
+
+
+def test_what_a_model_writes_is_tended_like_all_else(tmp_path: Path) -> None:
+    url = {"url": "https://acme.example"}
+    with connected(tmp_path / "graph.db") as session:
+        session.ok(
+            "remember_knowledge",
+            concepts=[
+                {
+                    "uri": "customers/acme",
+                    "type": "Org",
+                    "name": "Acme",
+                    "properties": url,
+                },
+                {
+                    "uri": "leads/acme-1",
+                    "type": "Org",
+                    "name": "ACME!",
+                    "properties": url,
+                },
+                {"uri": "leads/initech", "type": "Org", "properties": {"note": "calls on Mondays"}},
+                {"uri": "customers/initech", "type": "Org"},
+                {"uri": "auth/login", "content": "The tokens of a session last for a day."},
+                {"uri": "page/login", "content": "A form with two fields and a button."},
+            ],
+        )
+        report = session.ok("tend_memory", cycle=True)
+        assert report.data["cycle"]["steps"][2]["done"] == 1
+        assert "leads/initech" in report.text
+        assert "1 waiting" in report.text
+        kept = session.ok("get_nodes", uris=["leads/acme-1"])
+        assert "was merged into concept://" in kept.text
+        assert "ACME!" in kept.text
+        assert "1 task of upkeep to decide" in session.ok("describe_graph").text
+        assert "SleepTask" not in session.ok("search_knowledge", query="initech").text
+        tasks = session.ok("search_knowledge", query="initech", type="SleepTask")
+        assert "merge_duplicates" in tasks.text
+
+
+def test_events_of_a_model_are_asked_about_and_turns_of_conversations_are_not(
+    tmp_path: Path,
+) -> None:
+    clock = Clock()
+    with mycel.open(tmp_path / "graph.db", clock_us=clock) as db:
+        knowledge = mycel.Knowledge(db, workspace="w")
+        for name, event_class in (("call", "Conversation"), ("call/1", "Turn")):
+            properties = {"event_class": event_class, "content_summary": "Ana wants tea."}
+            knowledge.add(f"concept://w/{name}", type="Event", properties=properties)
+        clock.turn(2)
+        db.sleep()
+        task = db.tasks.next()
+        assert task is not None
+        assert task.action == "consolidate_to_semantic"
+        assert [element.name for element in task.elements] == ["concept://w/call"]
