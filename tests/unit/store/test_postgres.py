@@ -30,6 +30,7 @@ from mycel.mirror.mirror import Mirror
 from mycel.store.backend.failures import translated
 from mycel.store.backend.postgres import layout, library
 from mycel.store.backend.postgres.address import parse_address
+from mycel.store.backend.postgres.connection import PostgresCursor
 from mycel.store.backend.postgres.markers import number_markers, values_of
 from tests.postgres_server import PostgresServer
 
@@ -235,7 +236,7 @@ def test_what_cannot_be_opened_is_refused_with_the_next_step(
         "no server": ("postgresql://localhost:1/x?workspace=a", {}, "connection"),
         "foreign": (postgres_server.url("foreign"), {}, "not Mycel's"),
         "latin": (url.replace("/postgres?", "/latin?"), {}, "LATIN1"),
-        "no right": (url.replace("user=mycel", "user=nobody_much"), {}, "permission denied"),
+        "no right": (url.replace("user=mycel", "user=nobody_much"), {}, "may not use"),
         "no role": (url.replace("user=mycel", "user=stranger"), {}, "stranger"),
     }
     for name, (place, how, words) in refused.items():
@@ -432,6 +433,80 @@ def test_graphs_that_are_made_at_the_same_time_are_all_there(
     for url in urls[:4]:
         with mycel.open(url, create=False) as db:
             assert db.verify(replay=True).ok
+
+
+# Round trips.
+
+
+@pytest.fixture
+def trips(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The statements whose answers were waited for."""
+    statements: list[str] = []
+    execute = PostgresCursor.execute
+
+    def note(cursor: PostgresCursor, query: Any, *rest: Any) -> PostgresCursor:
+        statements.append(query)
+        return execute(cursor, query, *rest)
+
+    monkeypatch.setattr(PostgresCursor, "execute", note)
+    return statements
+
+
+def test_a_concept_with_three_links_takes_four_round_trips(
+    postgres_server: PostgresServer, trips: list[str]
+) -> None:
+    upsert = (
+        'UPSERT { CONCEPT ?d { {type: "Drug", name: :name} SET PROPOSITIONS {'
+        ' ("related_to", {type: "Drug", name: "a"}) ("related_to", {type: "Drug", name: "b"})'
+        ' ("related_to", {type: "Drug", name: "c"}) } } }'
+    )
+
+    def put(tx: mycel.Transaction, name: str) -> None:
+        new = tx.put_concept("Drug", name)
+        for other in others:
+            tx.put_proposition(new, "related_to", other)
+
+    with mycel.open(postgres_server.url()) as db:
+        define_drugs(db)
+        others = [db.write(lambda tx, name=name: tx.put_concept("Drug", name)) for name in "abc"]
+        db.execute(upsert, name="first")
+        trips.clear()
+        db.execute(upsert, name="second")
+        assert len(trips) == 4, trips
+        db.write(lambda tx: put(tx, "third"))
+        trips.clear()
+        db.write(lambda tx: put(tx, "fourth"))
+        assert len(trips) == 3, trips
+
+
+def test_transactions_that_share_a_commit_take_two_round_trips_each(
+    postgres_server: PostgresServer, trips: list[str]
+) -> None:
+    with mycel.open(postgres_server.url()) as db:
+        define_drugs(db)
+
+        def put(name: str) -> None:
+            db.write(lambda tx: tx.put_concept("Drug", name))
+
+        def fail(name: str) -> None:
+            with pytest.raises(ZeroDivisionError):
+                db.write(lambda tx: (tx.put_concept("Drug", name), 1 / 0))
+
+        def write() -> None:
+            put("first")
+            trips.clear()
+            put("second")
+            assert len(trips) == 2, trips
+            fail("third")
+            with pytest.raises(InvalidValueType, match="U\\+0000"):
+                put("fourth \0")
+            with pytest.raises(ZeroDivisionError):
+                db.write(lambda _: 1 / 0)
+            put("fifth")
+
+        db._store.together(lambda _: write())
+        assert sorted(names(db)) == ["fifth", "first", "second"]
+        assert db.verify(replay=True).ok
 
 
 # What an older version made.

@@ -1001,3 +1001,36 @@ def test_a_link_to_itself_or_to_nothing_is_refused_on_every_door(db: mycel.Graph
             with pytest.raises(error):
                 db.write(use)
     assert db.snapshot() == before
+
+
+# ---------------------------------------------------------------------------------------------
+# Links of elements that the transaction has made
+
+
+def test_a_link_on_a_new_concept_is_found_again_in_its_transaction(db: mycel.Graph) -> None:
+    define(db, [FACT])
+    old, other = add_concepts(db, "old", "other")
+    with db.transaction() as tx:
+        new = tx.put_concept(FACT, "new")
+        link = tx.put_proposition(new, "part_of", old)
+        assert tx.put_proposition(new, "part_of", old, {"a": 1}) == link
+        about = tx.put_proposition(link, "part_of", new)
+        assert tx.put_proposition(link, "part_of", new) == about
+        tx.remove_edge(new, "part_of", old)
+        assert tx.put_proposition(new, "part_of", old) == link
+        newer = tx.put_concept(FACT, "newer")
+        moved = tx.put_proposition(old, "part_of", other)
+        tx.relink(moved, object_=newer)
+        assert tx.put_proposition(old, "part_of", newer) == moved
+        rows = [
+            mycel.PropositionRow(newer, "part_of", old),
+            mycel.PropositionRow(other, "part_of", newer),
+        ]
+        tx.put_propositions(rows)
+        before = entries(db)
+        assert tx.put_propositions(rows) == 2
+        edge = tx.get_edge(newer, "part_of", old)
+        assert edge is not None
+        assert tx.put_proposition(newer, "part_of", old) == edge.id
+    assert entries(db) > before
+    assert_sound(db)

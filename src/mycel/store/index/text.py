@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
-from itertools import zip_longest
+from itertools import islice, zip_longest
+from typing import Final
 
 from mycel.errors import DatabaseCorrupt
 from mycel.model import ids
@@ -20,8 +21,18 @@ from mycel.store.backend.interface import Connection
 from mycel.store.backend.sqlite.connection import SqliteConnection
 from mycel.store.backend.sqlite.text_index import numbers_in
 from mycel.store.file.layout import FTS, NEWEST_HEAD
-from mycel.store.file.rows import fetch_all, fetch_first, json_array
+from mycel.store.file.rows import fetch_all, json_array
 from mycel.text.analysis import AnalysedText, concept_document, link_document
+
+_READ_TOGETHER: Final = 256
+_LIVE_CONCEPTS: Final = (
+    "SELECT c.id, c.name, c.attributes FROM json_each(?) j CROSS JOIN concept c"
+    " WHERE c.id = j.value"
+)
+_LIVE_LINKS: Final = (
+    "SELECT p.id, '', p.attributes FROM json_each(?) j CROSS JOIN proposition p"
+    " WHERE p.id = j.value"
+)
 
 
 def pack(numbers: Collection[int]) -> bytes:
@@ -57,7 +68,7 @@ def fold(connection: Connection, more: Iterable[int] = ()) -> None:
     """Bring the index up to date with the live state; the caller settles the head."""
     numbers = sorted(pending(connection).union(more))
     connection.text_index.remove(connection, numbers)
-    index(connection, ((number, live_document(connection, number)) for number in numbers))
+    index(connection, live_documents(connection, numbers))
 
 
 def index(connection: Connection, documents: Iterable[tuple[int, AnalysedText | None]]) -> None:
@@ -72,10 +83,22 @@ def remove(connection: Connection, number: int) -> None:
     connection.text_index.remove(connection, (number,))
 
 
-def live_document(connection: Connection, number: int) -> AnalysedText | None:
-    """The text of an element that should be indexed, if it is live and has any."""
-    row = _live(connection, number)
-    return None if row is None else document(number, *row)
+def live_documents(
+    connection: Connection, numbers: Iterable[int]
+) -> Iterator[tuple[int, AnalysedText | None]]:
+    """Elements with the text of each that should be indexed, if it is live and has any."""
+    remaining = iter(numbers)
+    while batch := list(islice(remaining, _READ_TOGETHER)):
+        rows = {}
+        for query, chosen in (
+            (_LIVE_CONCEPTS, [number for number in batch if ids.is_concept(number)]),
+            (_LIVE_LINKS, [number for number in batch if not ids.is_concept(number)]),
+        ):
+            if chosen:
+                for number, name, attributes in fetch_all(connection, query, (json_array(chosen),)):
+                    rows[number] = name, attributes
+        for number in batch:
+            yield number, document(number, *rows[number]) if number in rows else None
 
 
 def document(number: int, name: str, attributes: str) -> AnalysedText | None:
@@ -85,27 +108,18 @@ def document(number: int, name: str, attributes: str) -> AnalysedText | None:
     return link_document(parse_object(attributes))
 
 
-def _live(connection: Connection, number: int) -> tuple[str, str] | None:
-    if ids.is_concept(number):
-        query = "SELECT name, attributes FROM concept WHERE id = ?"
-    else:
-        query = "SELECT '', attributes FROM proposition WHERE id = ?"
-    row = fetch_first(connection, query, (number,))
-    return None if row is None else (row[0], row[1])
-
-
 def differences(
     connection: Connection, numbers: Iterable[int], aside: Collection[int]
 ) -> Iterator[tuple[str, str]]:
     """Differences between the index and one made afresh of these elements, some aside."""
-    documents = ((number, live_document(connection, number)) for number in numbers)
+    documents = live_documents(connection, numbers)
     of_backend = connection.text_index.differences(connection, documents, aside)
     if of_backend is not None:
         yield from of_backend
         return
     fresh = SqliteConnection(":memory:")
     fresh.execute(FTS)
-    index(fresh, ((number, live_document(connection, number)) for number in numbers))
+    index(fresh, live_documents(connection, numbers))
     for ours, theirs in zip_longest(_contents(fresh, aside), _contents(connection, aside)):
         if ours != theirs:
             which = ours or theirs or ("", 0)
@@ -130,7 +144,7 @@ def differences_of(connection: Connection, numbers: Collection[int]) -> Iterator
     """Elements among these whose text is not what the index holds."""
     fresh = SqliteConnection(":memory:")
     fresh.execute(FTS)
-    index(fresh, ((number, live_document(connection, number)) for number in numbers))
+    index(fresh, live_documents(connection, numbers))
     query = "SELECT * FROM temp.text_instance WHERE doc IN (SELECT value FROM json_each(?))"
     sides = []
     for source in (fresh, connection):

@@ -89,10 +89,7 @@ class TermIndex:
         self._pending = pending_concepts(reader)
         self._fresh = None
         if self._pending:
-            documents = (
-                (number, text.live_document(reader.connection, number)) for number in self._pending
-            )
-            self._fresh = in_memory(documents)
+            self._fresh = in_memory(text.live_documents(reader.connection, self._pending))
 
     def scores(self, term: str, most: int) -> list[tuple[int, float]] | None:
         """BM25 of every element that has a term; None if more than `most` have it."""

@@ -286,6 +286,7 @@ class _Batch:
             self._prepare_links(rows)
         if not self._insert("proposition", INSERT_PROPOSITION, _BURIED_LINK, slice(1, 4)):
             return False
+        self._ledger.look_up_links()
         for predicate, subject, object_ in self._on_links:
             self._ledger.note_ends(predicate, subject, object_)
         self._ledger.head.next_proposition = self.numbers.stop

@@ -16,7 +16,7 @@ from mycel.merkle import log
 from mycel.merkle.proofs import Namespace
 from mycel.model import allowance, ids
 from mycel.model.elements import Concept, Element, Proposition
-from mycel.model.limits import MESSAGE_BYTES_MAX
+from mycel.model.limits import INTEGER_MAX, MESSAGE_BYTES_MAX, TRANSACTION_SAVED_ELEMENTS_MAX
 from mycel.model.names import check_actor, check_text
 from mycel.model.records import Recorder, concept_key, link_key, record_hash
 from mycel.store.backend.interface import Connection
@@ -123,6 +123,9 @@ class Ledger:
         self.head: Final = head
         self.time_us: Final = max(now_us, head.time_us)
         self.first_seq: Final = head.seq + 1
+        self._first_new = head.next_concept, head.next_proposition
+        self._links_on_new: Final[set[tuple[int, int, int]]] = set()
+        """The links that were put on elements which this transaction has made."""
         self.recorder: Final = Recorder(self.time_us, self.actor)
         """Makes keys and records of what is new."""
         self.changes: Final = {name: TreeChanges() for name in NAMESPACES}
@@ -307,13 +310,28 @@ class Ledger:
 
     def find_link(self, place: tuple[int, int, int]) -> ElementRow | None:
         """The link between these (subject, predicate and object), live or removed."""
+        if place not in self._links_on_new and self._is_new(place[0], place[2]):
+            return None
         row = self.row(_FIND_LINK, place)
         return None if row is None else ElementRow(*row)
 
     def note_ends(self, predicate: int, subject: int, object_: int) -> None:
         """A link is written between these elements: remember which predicates lead to links."""
+        if self._is_new(subject, object_):
+            self._links_on_new.add((subject, predicate, object_))
+            if len(self._links_on_new) >= TRANSACTION_SAVED_ELEMENTS_MAX:
+                self.look_up_links()
         if (subject | object_) & 1:
             link_ends.note(self.connection, self.memory, predicate, subject, object_)
+
+    def _is_new(self, *elements: int) -> bool:
+        """True if this transaction has made one of them, so that earlier ones put no link on it."""
+        return any(element >= self._first_new[element & 1] for element in elements)
+
+    def look_up_links(self) -> None:
+        """Look up the links of new elements too: there are some that are not remembered."""
+        self._first_new = INTEGER_MAX, INTEGER_MAX
+        self._links_on_new.clear()
 
     # The journal.
 

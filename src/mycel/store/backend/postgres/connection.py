@@ -274,14 +274,17 @@ class PostgresConnection:
         self._version = version.get
 
     def execute(self, statements: str, bindings: Any = (), /) -> PostgresCursor:
-        if self._is_writing and statements.startswith("INSERT"):
+        if self._is_writing and statements.startswith(("INSERT", "SAVEPOINT")):
             self._held.append((statements, (tuple(bindings),)))
             if len(self._held) >= _HELD_MAX:
                 self._send_held()
             return self.cursor()
         self._version = None
         if statements.startswith("ROLLBACK"):
+            was_sent = not any(text.startswith("SAVEPOINT") for text, _ in self._held)
             self._held.clear()
+            if not was_sent and statements.startswith("ROLLBACK TO"):
+                return self.cursor()
         else:
             self._forget_unprepared()
         if statements in ("COMMIT", "ROLLBACK"):
