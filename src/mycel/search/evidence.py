@@ -200,7 +200,7 @@ class QuestionEvidence:
         seeds = [np.zeros(0, np.int64)]
         most = []
         for mask, count in zip(self.corpus.kinds, (SEEDS, CODE_SEEDS), strict=True):
-            best = highest(first, count, mask)
+            best = highest(first, count, self.corpus.numbers, mask)
             best = best[first[best] >= 0]
             seeds.append(best)
             most.append(np.float32(max(float(first[best[:1]].max(initial=0)), STRONG)))
@@ -499,10 +499,13 @@ def _have_in_common(lists: Sequence[Positions]) -> bool:
     return bool(len(first))
 
 
-def highest(values: Floats, count: int, mask: NDArray[np.bool_] | None = None) -> Positions:
-    """The positions of the greatest values, greatest first; ties in order of position.
+def highest(
+    values: Floats, count: int, numbers: Positions, mask: NDArray[np.bool_] | None = None
+) -> Positions:
+    """The positions of the greatest values, greatest first; ties in order of `numbers`.
 
-    With a mask, only positions for which it is true.
+    With a mask, only positions for which it is true. Positions tell in which order passages were
+    read, which differs from process to process.
     """
     places = _above_bound(values, count, mask)
     if places is None:
@@ -511,7 +514,7 @@ def highest(values: Floats, count: int, mask: NDArray[np.bool_] | None = None) -
         some = values[places]
         least = np.partition(some, len(some) - count)[len(some) - count]
         places = places[some >= least]
-    return places[np.argsort(-values[places], kind="stable")][:count]
+    return places[np.lexsort((numbers[places], -values[places]))][:count]
 
 
 def _above_bound(values: Floats, count: int, mask: NDArray[np.bool_] | None) -> Positions | None:

@@ -266,11 +266,11 @@ def _candidates(
     evidence: QuestionEvidence, allowed: NDArray[np.bool_] | None, limit: int
 ) -> Positions:
     """The passages that are compared with the question piece by piece."""
-    alive = evidence.corpus.alive
+    alive, numbers = evidence.corpus.alive, evidence.corpus.numbers
     mask = alive if allowed is None else allowed & alive
-    chosen = highest(evidence.reach, max(limit, CANDIDATES), mask)
+    chosen = highest(evidence.reach, max(limit, CANDIDATES), numbers, mask)
     if (evidence.openness * mask).max(initial=0) > 0:
-        near = highest(evidence.nearness, max(limit, CANDIDATES // 2), mask)
+        near = highest(evidence.nearness, max(limit, CANDIDATES // 2), numbers, mask)
         chosen = np.concatenate((chosen, near))
     return np.unique(chosen)
 

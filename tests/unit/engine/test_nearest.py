@@ -10,6 +10,7 @@ import pytest
 
 import mycel
 from mycel.errors import ConstraintViolation, InvalidSyntax, InvalidValueType, MycelError
+from mycel.search.evidence import highest
 from mycel.search.index import vector_matrix
 from mycel.search.index.vector_matrix import Floats, VectorMatrix, built
 
@@ -150,3 +151,13 @@ def test_codes_find_the_nearest_of_many_and_follow_changes(monkeypatch: pytest.M
     small = built(1, dimension, list(whole.items())[:999]).changed(2, [], list(whole.items())[999:])
     assert small.vectors is None, "it has grown beyond what is kept whole"
     assert found(small, to)[0] == 5
+
+
+def test_equal_values_are_chosen_by_number_in_whatever_order_they_were_read() -> None:
+    vectors = np.tile(np.array([0.6, 0.8], np.float32), (40, 1))
+    for numbers in (range(2, 82, 2), range(80, 0, -2)):
+        matrix = VectorMatrix(1, np.fromiter(numbers, np.int64), vectors, None)
+        pairs = matrix.nearest(np.array([1, 0], np.float32), 5, lambda _: vectors)
+        assert [number for number, _ in pairs] == [2, 4, 6, 8, 10]
+        places = highest(np.full(40, 0.5, np.float32), 5, matrix.numbers)
+        assert matrix.numbers[places].tolist() == [2, 4, 6, 8, 10]

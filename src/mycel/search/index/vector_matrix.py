@@ -59,9 +59,9 @@ class VectorMatrix:
             cosines = self.vectors[places] @ to if allowed is not None else self.vectors @ to
         elif self.codes is not None:
             most = max(RESCORED_MIN, limit, len(places) // RESCORED_SHARE)
-            places = places[_largest(self.codes.likeness(to)[places], most)]
+            places = places[_largest(self.codes.likeness(to)[places], most, self.numbers[places])]
             cosines = unit(read(self.numbers[places].tolist())) @ to
-        best = _largest(cosines, limit)
+        best = _largest(cosines, limit, self.numbers[places])
         pairs = [
             (int(number), float(cosine))
             for number, cosine in zip(self.numbers[places[best]], cosines[best], strict=True)
@@ -160,11 +160,15 @@ def _unit_matrix(vectors: Collection[bytes], dimension: int) -> Floats:
     return unit(np.frombuffer(b"".join(vectors), "<f4").reshape(len(vectors), dimension))
 
 
-def _largest(values: Floats, most: int) -> NDArray[np.intp]:
-    """The places of the largest values, in no order."""
+def _largest(values: Floats, most: int, numbers: Numbers) -> NDArray[np.intp]:
+    """The places of the largest values, in no order; among equal ones the smallest numbers."""
     if len(values) <= most:
         return np.arange(len(values))
-    return np.argpartition(-values, most)[:most]
+    places = np.argpartition(-values, most)
+    smallest = values[places[:most]].min()
+    above, equal = np.flatnonzero(values > smallest), np.flatnonzero(values == smallest)
+    equal = equal[np.argsort(numbers[equal], kind="stable")]
+    return np.concatenate((above, equal[: most - len(above)]))
 
 
 @cache

@@ -347,7 +347,8 @@ def links_around(
         for near, far in (("subject", "object"), ("object", "subject"))
         for row in reader.fetch_all(
             f"{reader.tables_text}SELECT e.id, e.predicate, e.{far} FROM proposition e"
-            f" WHERE e.{near} = :number {kind}{condition.sql} LIMIT :limit",
+            f" WHERE e.{near} = :number {kind}{condition.sql}"
+            f" ORDER BY e.predicate, e.{far} LIMIT :limit",
             bindings,
         )
     ]

@@ -52,7 +52,7 @@ def changed_since(reader: Reader, seq: int) -> set[int]:
 
 def sought(reader: Reader) -> array[int]:
     """The concepts that search may find."""
-    cursor = reader.execute(f"SELECT id FROM concept WHERE {_SOUGHT}")
+    cursor = reader.execute(f"SELECT id FROM concept WHERE {_SOUGHT} ORDER BY id")
     return array("q", (number for (number,) in cursor))
 
 
@@ -61,8 +61,8 @@ def sources(reader: Reader, numbers: Collection[int] | None = None) -> list[Sour
     query = "SELECT id, seq, type, name, attributes FROM concept"
     query += f" WHERE type NOT IN (1, 2) AND {_SHOWN}"
     if numbers is None:
-        return [SourceRow(*row) for row in reader.fetch_all(query)]
-    query += " AND id IN (SELECT value FROM json_each(?))"
+        return [SourceRow(*row) for row in reader.fetch_all(f"{query} ORDER BY id")]
+    query += " AND id IN (SELECT value FROM json_each(?)) ORDER BY id"
     return [SourceRow(*row) for row in reader.fetch_all(query, (json_array(numbers),))]
 
 
