@@ -329,16 +329,16 @@ def closest(reader: Reader, uri: Uri) -> list[str]:
     """URIs of existing nodes similar to an unknown one, the most similar first."""
     if not uri.workspace:
         return []
-    parent = uri.text.rpartition("/")[0]
-    root = f"{uri.scheme}://{uri.workspace}"
-    known = dict.fromkeys(
-        name
-        for beginning in (parent, root)
-        for name in _names_below(reader, beginning)
-        if name != uri.text
-    )
-    paths = {name.removeprefix(root).casefold(): name for name in known}
-    text = uri.text.removeprefix(root).casefold()
+    path = uri.text.removeprefix(f"{uri.scheme}://{uri.workspace}")
+    paths: dict[str, str] = {}
+    # A bare path names a concept, and is often meant for a file.
+    for scheme in dict.fromkeys((uri.scheme, "concept" if uri.is_file else "file")):
+        root = f"{scheme}://{uri.workspace}"
+        for beginning in (root + path.rpartition("/")[0], root):
+            for name in _names_below(reader, beginning):
+                if name != uri.text:
+                    paths.setdefault(name.removeprefix(root).casefold(), name)
+    text = path.casefold()
     folder, _, last = text.rpartition("/")
     siblings = {
         path.removeprefix(f"{folder}/"): path for path in paths if path.startswith(f"{folder}/")

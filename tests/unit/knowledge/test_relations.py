@@ -228,6 +228,12 @@ def test_a_warning_names_the_concept_that_may_have_been_meant(shop: Knowledge) -
     assert "Did you mean concept://shop/auth/session?" in linked.warnings[0]
 
 
+def test_a_warning_about_a_mistyped_path_names_the_file(shop: Knowledge) -> None:
+    shop.remember([{"uri": "file://shop/src/engine.py"}, {"uri": "src/engine.py/_Slot"}])
+    linked = shop.link("auth/login", "about", "src/enginee.py")
+    assert "Did you mean file://shop/src/engine.py" in linked.warnings[-1]
+
+
 def test_what_a_kip_uri_names_must_be_there(shop: Knowledge) -> None:
     for target in ("kip:Person/Nobody", "kip:NoType/x", "kip:P:99999:needs", "C:99998"):
         with pytest.raises(NotFound):
