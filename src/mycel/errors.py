@@ -411,7 +411,10 @@ class HistoryRewritten(RemoteFailed):
     """The history of another workspace does not continue the one that was seen before."""
 
     name = "HistoryRewritten"
-    default_hint = "Nothing was changed here. Ask who runs it; `mycel clone` trusts it anew."
+    default_hint = (
+        "Nothing was changed here. Ask who runs it. If it is right, `mycel remote remove` and"
+        " `mycel remote add` trust it anew; then pull and push."
+    )
 
 
 class CommitUncertain(InternalError):

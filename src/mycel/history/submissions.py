@@ -332,6 +332,11 @@ def check_may(action: Action, branch: str) -> None:
     permission = current()
     if permission is not None and not permission.allows(action, branch):
         raise AccessDenied(
-            f"The token may not {action} here.",
+            f"The token may not {deeds(action)} here.",
             hint="Ask the administrator of the server for a token with that scope.",
         )
+
+
+def deeds(action: Action) -> str:
+    """Words for what is refused: who may not propose may not write either."""
+    return "write or propose" if action == "propose" else action

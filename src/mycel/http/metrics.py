@@ -12,6 +12,8 @@ from collections.abc import Mapping
 from typing import Final
 
 from mycel.model.values import JsonObject
+from mycel.store.write.guards import Change
+from mycel.store.write.transaction import Transaction
 
 BOUNDS_S: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
@@ -37,10 +39,34 @@ _REFUSALS: Final = frozenset((401, 403, 409, 412, 429))
 """Rights, conflicts, and limits."""
 
 
+class CommitCount:
+    """The number of commits of this process through whatever door, as the last guard of each."""
+
+    in_bulk = True
+
+    def __init__(self) -> None:
+        self._lock: Final = threading.Lock()
+        self.number = 0
+
+    def concerns(self, tx: Transaction, type_or_predicate: str, *, link: bool) -> bool:
+        """Nothing: whole transactions are counted."""
+        return False
+
+    def check(self, tx: Transaction, change: Change) -> None:
+        """Nothing, as above."""
+
+    def check_commit(self, tx: Transaction) -> None:
+        """Count a transaction that is about to be committed."""
+        if tx.is_final:
+            with self._lock:
+                self.number += 1
+
+
 class RequestMetrics:
     """The counts of one process."""
 
-    def __init__(self) -> None:
+    def __init__(self, commits: CommitCount) -> None:
+        self._commits: Final = commits
         self._lock: Final = threading.Lock()
         self._requests: Final[Counter[tuple[str, str, int]]] = Counter()
         self._buckets: Final[Counter[tuple[str, float]]] = Counter()
@@ -118,6 +144,11 @@ class RequestMetrics:
         lines += [
             f'mycel_refusals_total{{status="{status}"}} {number}'
             for status, number in sorted(refused.items())
+        ]
+        lines += [
+            "# HELP mycel_commits_total Commits, of all workspaces and branches.",
+            "# TYPE mycel_commits_total counter",
+            f"mycel_commits_total {self._commits.number}",
         ]
         for name, (description, value) in gauges.items():
             lines += [f"# HELP {name} {description}", f"# TYPE {name} gauge", f"{name} {value:g}"]

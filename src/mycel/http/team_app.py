@@ -30,7 +30,7 @@ from mycel import __version__
 from mycel.errors import AccessDenied, InvalidSyntax, MycelError, NotFound, ResourceExhausted
 from mycel.explorer.parameters import checked, integer_parameter
 from mycel.http import openapi
-from mycel.http.metrics import CONTENT_TYPE, RequestMetrics
+from mycel.http.metrics import CONTENT_TYPE, CommitCount, RequestMetrics
 from mycel.http.page_routes import is_public, public_routes
 from mycel.http.policy import RESOURCE_METADATA, Policy
 from mycel.http.request_guard import GRANT, HEALTH, RequestGate
@@ -68,13 +68,15 @@ def build_team_app(
     workers: Workers,
     doors: dict[str, str],
     body_limits: dict[str, int],
+    commits: CommitCount,
 ) -> RequestGate:
     """Everything that a server of many workspaces answers.
 
-    `doors` are the names of applications of other layers by path inside a workspace. The caller
-    closes the audit log.
+    `doors` are the names of applications of other layers by path inside a workspace. `commits` is a
+    guard of every graph that `open_graph` opens. The caller closes the audit log.
     """
-    pages = _TeamPages(folder, policy, create_graph, audit, workers, doors)
+    metrics = RequestMetrics(commits)
+    pages = _TeamPages(folder, policy, create_graph, audit, workers, doors, metrics=metrics)
     public = Starlette(routes=public_routes(policy, workers))
     mounts = WorkspaceMounts(
         folder,
@@ -207,6 +209,8 @@ class _TeamPages:
         audit: AuditLog,
         workers: Workers,
         doors: dict[str, str],
+        *,
+        metrics: RequestMetrics,
     ) -> None:
         self._folder: Final = folder
         self._policy: Final = policy
@@ -214,7 +218,7 @@ class _TeamPages:
         self._audit: Final = audit
         self._workers: Final = workers
         self._doors: Final = doors
-        self._metrics: Final = RequestMetrics()
+        self._metrics: Final = metrics
         self._started_us: Final = time.time_ns() // 1_000
 
     @asynccontextmanager

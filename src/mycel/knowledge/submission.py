@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from mycel.errors import AccessDenied, InvalidSyntax, InvalidValueType
 from mycel.history.proposals import Proposal
-from mycel.history.submissions import OnConflict, Submission
+from mycel.history.submissions import OnConflict, Submission, deeds
 from mycel.knowledge.knowledge_view import KnowledgeView
 from mycel.knowledge.submission_changes import ChangeReader, edited_uris
 from mycel.model.names import shorten
@@ -101,6 +101,6 @@ def check_covers(action: Action, branch: str, uris: Iterable[str]) -> None:
     for uri in uris:
         if not permission.covers_for(action, branch, uri):
             raise AccessDenied(
-                f"The token may not {action} {shorten(uri, 200)}.",
+                f"The token may not {deeds(action)} {shorten(uri, 200)}.",
                 hint="Its scopes do not cover it; ask the administrator of the server.",
             )

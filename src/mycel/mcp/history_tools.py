@@ -10,12 +10,13 @@ from typing import Any, Final
 
 from mycel.errors import InvalidSyntax
 from mycel.mcp import branch_actions, merge_tools, proposal_actions
-from mycel.mcp.results import Answer, TextPage, data_within, json_text
+from mycel.mcp.change_text import change_text
+from mycel.mcp.results import Answer, TextPage, data_within
 from mycel.mcp.tool_context import ToolCall
 from mycel.model import times
 from mycel.model.commits import short, with_short_hashes
 from mycel.model.names import count, shorten
-from mycel.store.query.diff import ABSENT, SIGNS, Diff, ElementChange, ValueChange, label_of
+from mycel.store.query.diff import Diff
 
 READING: Final = (
     *("log", "diff", "tags", "branches", "switch_branch"),
@@ -138,34 +139,12 @@ def _diff(diff: Diff, title: str = "", more: dict[str, Any] | None = None) -> An
     page = TextPage()
     if title:
         page.add(title)
-    number = page.add_all(
-        "\n".join([f"{SIGNS[element.kind]} {element.label}", *_values(element)])
-        for element in diff.elements
-    )
+    number = page.add_all(map(change_text, diff.elements))
     if number < len(diff.elements):
         page.close(f"… and {count(len(diff.elements) - number, 'element')} more: narrow paths.")
     if not diff and not title:
         page.close("No differences.")
     return Answer(str(page), data_within((more or {}) | diff.counts))
-
-
-def _values(change: ElementChange) -> list[str]:
-    lines = []
-    for value in change.told_values:
-        differing = value.lines()
-        if differing:
-            lines += [f"  {value.where}:", *(f"    {line}" for line in differing)]
-        else:
-            lines.append(f"  {value.where}: {_side(value, value.old)} -> {_side(value, value.new)}")
-    return lines
-
-
-def _side(value: ValueChange, side: Any) -> str:
-    if side is ABSENT:
-        return "(none)"
-    if value.field in ("subject", "object"):
-        return label_of(side)
-    return shorten(json_text(side), _VALUE_CHARACTERS)
 
 
 def _paths(call: ToolCall) -> list[str]:

@@ -4,6 +4,7 @@ registry     known workspaces: addresses, tokens and pinned roots, in a file of 
 http_client  requests to a server, within limits
 sources      a workspace elsewhere: on a server, or in a file
 copying      clone, pull and push
+proposals    the proposals of a workspace on a server
 following    pulls, whenever something is committed there
 signing      keys of workspaces, and heads that they have signed
 witness      the heads that a remote has shown, kept to find rewritten history

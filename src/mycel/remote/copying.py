@@ -26,7 +26,7 @@ from mycel.errors import (
     VersionConflict,
 )
 from mycel.history.merge.outcome import Merge
-from mycel.model.names import count
+from mycel.model.names import count, shorten
 from mycel.remote.pages import change_to_dict
 from mycel.remote.sources import RemoteHead, RemoteSource, check_consistency, check_continues
 from mycel.store.backend.sqlite.copy import remove
@@ -50,6 +50,9 @@ PARTIAL: Final = ".cloning"
 """The suffix of a clone that is not complete yet."""
 STEPS_MAX: Final = 200
 """The most commits that a push keeps apart."""
+MESSAGES_MAX: Final = 5
+"""The most messages of commits in that of a commit that has their changes."""
+MESSAGE_CHARACTERS: Final = 1_000
 PAGES_MAX: Final = 1_000_000
 
 Progress = Callable[[int, int], None]
@@ -150,10 +153,12 @@ def push(
     propose: bool = False,
     squash: bool = False,
     key: str = "",
+    message: str = "",
 ) -> PushResult:
     """Submit what this graph has beyond the head of its remote, commit by commit.
 
-    Each keeps its message; its author is that of the token. What was written before the last merge
+    Each keeps its message; its author is that of the token. `message` is for what is sent as one
+    commit, which otherwise has the messages of its commits. What was written before the last merge
     with the remote is one commit, as is everything with `squash`, in a proposal, beyond
     `STEPS_MAX`, and from where somebody else commits meanwhile.
 
@@ -188,12 +193,11 @@ def push(
     if changes:
         with db.reading() as reader:
             own = commit_at(reader, reader.position)
-        newest = next(iter(db.history.log(limit=1)))
-        is_alone = isinstance(reached, int)
+            words = message or _messages(reader, reached) or f"push {count(len(changes), 'change')}"
         body = {
             "base": commit,
             "key": key or f"push:{'rest:' if sent else ''}{own[:100]}",
-            "message": newest.message if is_alone else f"push {count(len(changes), 'change')}",
+            "message": words,
             "on_conflict": "propose" if is_proposal else "merge",
             "changes": changes,
         }
@@ -231,13 +235,26 @@ def _base_of_push(db: Graph, head: RemoteHead, tracking: str) -> Moment:
 def _steps(db: Graph, base: Moment) -> list[LogEntry]:
     """The commits to submit one by one, oldest first; none if there are too many."""
     with db.reading() as reader:
-        after = (
-            base if isinstance(base, int) else max((seq for seq, _ in parents(reader)), default=0)
-        )
+        after = _last_shared(reader, base)
         entries = transactions_after(reader, after, STEPS_MAX + 1)
         if not isinstance(base, int):
             entries.insert(0, transaction_of(reader, after))
     return entries if len(entries) <= STEPS_MAX else []
+
+
+def _last_shared(reader: Reader, base: Moment) -> int:
+    """The newest commit here that is the remote's head, or the last merge with it."""
+    if isinstance(base, int):
+        return base
+    return max((seq for seq, _ in parents(reader)), default=0)
+
+
+def _messages(reader: Reader, base: Moment) -> str:
+    """The messages of the commits since the last shared one; of many, the first."""
+    entries = transactions_after(reader, _last_shared(reader, base), MESSAGES_MAX + 1)
+    messages = list(dict.fromkeys(entry.message for entry in entries if entry.message))
+    more = ["…"] if len(messages) > MESSAGES_MAX else []
+    return shorten("; ".join(messages[:MESSAGES_MAX] + more), MESSAGE_CHARACTERS)
 
 
 def _changes_between(db: Graph, first: Moment, last: Moment | None) -> list[dict[str, Any]]:
@@ -261,22 +278,25 @@ def _merge_apart(
         )
     tracking = tracking_branch(name)
     path = branch_files.file_of(Path(db.path).resolve(), tracking)
-    before = 0
+    before, is_known = 0, False
     if path.exists():
         with closing(Store(path, create=False)) as store:
             with store.reading() as reader:
                 before = reader.position
                 here = reader.head().snapshot().journal_root
-            if before < head.entries:
-                check_consistency(source.consistency(before, head.entries), before, here, head)
-            head = _follow(store, source, head, progress)
-    else:
+                is_known = _root_at(reader, head.entries) == head.journal_root
+            if not is_known:
+                check_continues(source, head, before, here)
+                head = _follow(store, source, head, progress)
+    if is_known and head.entries < before:
+        db.branches.delete(tracking)  # A backup was restored there: `push` sends what it lacks.
+    if not path.exists():
         head = clone(source, path, progress=progress)
     merge = db.merge(tracking, message=f"merge {name}")
     status: Literal["merged", "conflicts", "up_to_date"] = "merged"
     if merge.status != "merged":
         status = "conflicts" if merge.is_open else "up_to_date"
-    return Pulled(status, head, head.entries - before, merge)
+    return Pulled(status, head, max(0, head.entries - before), merge)
 
 
 def _follow(

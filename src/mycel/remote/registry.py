@@ -66,6 +66,11 @@ class RemoteEntry:
     journal_root: str = ""
 
     @property
+    def pinned(self) -> tuple[int, bytes] | None:
+        """The head that the remote has to continue: its entries, and the root of its journal."""
+        return (self.entries, bytes.fromhex(self.journal_root)) if self.entries else None
+
+    @property
     def is_http(self) -> bool:
         return self.url.startswith(("https://", "http://"))
 

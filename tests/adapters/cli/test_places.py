@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from mycel.cli.commands import hook
 from mycel.cli.console.context import Invocation
 from mycel.workspaces import hashed_name
 from tests.adapters.cli.conftest import Run
@@ -286,3 +287,18 @@ def test_a_workspace_that_was_named_is_the_one_of_uris(
 def test_a_file_that_was_named_takes_the_name_of_the_folder(run: Run) -> None:
     run("bootstrap", "--db", "x.db")
     assert "file://my-shop/README.md" in uris(run, "--db", "x.db")
+
+
+def test_a_graph_on_a_server_has_its_own_workspace_and_no_process_for_prompts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[object] = []
+    monkeypatch.setattr(hook, "is_off", lambda *_: False)
+    monkeypatch.setattr(hook, "is_far", lambda: False)
+    monkeypatch.setattr(hook.subprocess, "Popen", lambda words, **_: started.append(words))
+    session = Invocation(given={"db": "postgresql://ada@db.example/team?workspace=shop"})
+    assert session.workspace(tmp_path) == "shop"
+    hook._keep_warm(session, session.place())
+    assert started == []
+    hook._keep_warm(Invocation(given={"db": "x.db"}), Invocation(given={"db": "x.db"}).place())
+    assert len(started) == 1

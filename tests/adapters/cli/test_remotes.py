@@ -8,6 +8,9 @@ import pytest
 import mycel
 from mycel.remote.registry import RemoteEntry, RemoteRegistry
 from tests.adapters.cli.conftest import Run
+from tests.adapters.http.team import Team, team
+
+__all__ = ["team"]
 
 
 @pytest.fixture
@@ -109,5 +112,61 @@ def test_a_clone_has_its_own_workspace_under_any_path(
 def test_a_file_in_the_folder_of_a_server_has_its_own_workspace(run: Run, share: Path) -> None:
     assert run("token", "create", "ada", "--workspaces", str(share.parent)).status == 0
     assert run("--db", str(share), "note", "a thought", "--uri", "here").status == 0
+    with mycel.open(share) as db:
+        assert mycel.Knowledge(db, workspace="shop").has("here")
+
+
+def test_proposals_are_reviewed_where_they_wait(
+    run: Run, team: Team, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setenv("MYCEL_DB", str(tmp_path / "mine.db"))
+    team.add("shop")
+    agent, ada = team.token("agent", "propose:/**"), team.token("ada", "write:/**")
+    team.serve()
+    assert team.server is not None
+    monkeypatch.setenv("T", agent)
+    url = f"{team.server.url}/ws/shop"
+    assert run("clone", url, str(tmp_path / "mine.db"), "--token-env", "T").status == 0
+    proposed = []
+    for content in ("one", "two \x1b[31m", "three"):
+        assert run("note", content, "--uri", "here", "--name", "Here").status == 0
+        words = [] if content == "one" else ["--message", f"why {content}"]
+        answer = run("push", *words, "--json")
+        assert answer.status == 0, answer.stderr
+        proposed.append(answer.object["proposal"])
+    listed = run("proposal", "list")
+    assert (listed.stdout, "--remote shop" in listed.stderr) == ("", True)
+    there = ("--remote", "shop")
+    assert [item["id"] for item in run("proposal", "list", *there, "--json").objects] == [
+        *reversed(proposed)
+    ]
+    refused = run("proposal", "accept", proposed[0], *there)
+    assert (refused.status, "may not" in refused.stderr) == (1, True)
+    assert run("proposal", "comment", proposed[1], "please", *there).status == 0
+    monkeypatch.setenv("T", ada)
+    messages = [item["message"] for item in run("proposal", "list", *there, "--json").objects]
+    assert messages == ["why three", "why two \x1b[31m", "add 1 $ConceptType, 1 Note"]
+    shown = run("proposal", "show", proposed[1], *there).stdout
+    assert "+ attributes.content: two" in shown
+    assert "agent: please" in shown
+    assert "\x1b" not in shown
+    assert run("proposal", "accept", proposed[0], *there).status == 0
+    clash = run("proposal", "accept", proposed[1], *there)
+    assert (clash.status, "conflict" in clash.stderr) == (1, True)
+    assert run("proposal", "reject", proposed[1], "--reason", "too late", *there).status == 0
+    monkeypatch.setenv("T", agent)
+    assert "too late" in run("proposal", "show", proposed[1], *there).stdout
+    assert run("proposal", "withdraw", proposed[2], *there).status == 0
+    assert run("proposal", "list", *there).stdout == ""
+    assert run("proposal", "list", "--remote", "nowhere").status == 1
+
+
+def test_proposals_in_a_file_are_reviewed_too(run: Run, share: Path, tmp_path: Path) -> None:
+    assert run("clone", str(share), "mine.db").status == 0
+    mine = ("--db", str(tmp_path / "mine.db"))
+    assert run(*mine, "note", "a thought", "--uri", "here").status == 0
+    pushed = run(*mine, "push", "--propose", "--json").object
+    assert run(*mine, "proposal", "accept", pushed["proposal"], "--remote", "shop").status == 0
     with mycel.open(share) as db:
         assert mycel.Knowledge(db, workspace="shop").has("here")

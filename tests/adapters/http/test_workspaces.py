@@ -109,6 +109,11 @@ def test_a_first_submission_creates_a_workspace_where_the_server_allows_it(team:
     assert [item["workspace"] for item in listed] == ["new"]
 
 
+def commits_in(metrics: str) -> int:
+    (line,) = (line for line in metrics.splitlines() if line.startswith("mycel_commits_total "))
+    return int(line.split()[1])
+
+
 def test_a_token_sees_and_does_what_its_scopes_say_and_nothing_else(team: Team) -> None:
     team.add("shop", "ops")
     admin = team.token("root", "admin:/**")
@@ -140,9 +145,10 @@ def test_a_token_sees_and_does_what_its_scopes_say_and_nothing_else(team: Team) 
         for path, body in (
             ("branches", {"name": "mine"}),
             ("merges", {"source": "draft"}),
-            ("api/write", {"action": "put", "uri": "concept://shop/x"}),
         ):
             assert team.ask("POST", f"/ws/shop/{path}", token, json=body).status_code == 403, path
+    write = {"action": "put", "uri": "concept://shop/x"}
+    assert team.ask("POST", "/ws/shop/api/write", reader, json=write).status_code == 403
     assert team.kip(writer, "shop", NODE, **inside).status_code == 200
     assert team.kip(writer, "shop", NODE, **outside).status_code == 403
     # What is refused leaves nothing, a mixed transaction too.
@@ -182,6 +188,12 @@ def test_a_token_sees_and_does_what_its_scopes_say_and_nothing_else(team: Team) 
     assert 'mycel_refusals_total{status="403"}' in metrics
     assert "shop" not in metrics
     assert "mycel_bytes " in metrics
+    changed = inside | {"text": "counted"}
+    refused = outside | {"text": "refused"}
+    assert team.kip(writer, "shop", NODE, **refused).status_code == 403
+    assert team.kip(writer, "shop", NODE, **changed).status_code == 200
+    assert team.kip(writer, "shop", NODE, **changed).status_code == 200  # It changes nothing.
+    assert commits_in(team.ask("GET", "/metrics", admin).text) == commits_in(metrics) + 1
     assert "mycel_streams 0" in metrics
     assert team.ask("GET", "/status", writer).status_code == 403
     status = team.ask("GET", "/status", admin).json()

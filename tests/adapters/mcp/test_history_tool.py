@@ -98,12 +98,13 @@ def test_a_model_submits_proposes_and_reviews(db: Path, project: Path) -> None:
         assert (clash.data["status"], "two" in clash.text) == ("conflicts", True)
         made = ok(action="submit", changes=three, policy="propose").data["proposal"]
         assert made in ok(action="proposals").text
-        assert "three" in ok(action="proposals", name=made).text
+        assert '  attributes.content: "two" -> "three"' in ok(action="proposals", name=made).text
         ok(action="comment", name=made, message="Is it so?")
         assert ok(action="accept", name=made).data["status"] == "committed"
         made = ok(action="submit", changes=two, policy="propose").data["proposal"]
         rejected = ok(action="reject", name=made, message="It was three")
         assert rejected.data["ended"]["reason"] == "It was three"
+        assert ": It was three" in ok(action="proposals", name=made).text
         assert "three" in session.ok("get_nodes", uris=["a"]).text
         refused = session.call("manage_history", action="submit")
         assert "needs changes" in refused.text

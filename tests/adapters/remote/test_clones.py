@@ -12,7 +12,14 @@ import cbor2
 import pytest
 
 import mycel
-from mycel.errors import MycelError, NotFound, RemoteFailed, Unsupported, VersionConflict
+from mycel.errors import (
+    HistoryRewritten,
+    MycelError,
+    NotFound,
+    RemoteFailed,
+    Unsupported,
+    VersionConflict,
+)
 from mycel.remote import pages
 from mycel.remote.copying import PARTIAL, clone, pull, push
 from mycel.remote.registry import RemoteEntry
@@ -173,6 +180,32 @@ def test_one_who_may_only_propose_pushes_a_proposal(
         (proposal,) = db.proposals
         assert db.proposals.accept(proposal).status == "committed"
         assert mycel.Knowledge(db, workspace="shop").get("idea").content == "what if"
+
+
+def test_what_a_restored_backup_lacks_is_pushed_again(tmp_path: Path) -> None:
+    share, mine = tmp_path / "share.db", tmp_path / "mine.db"
+    write(share, "a", "one")
+    with mycel.open(share) as db:
+        clone(FileSource(db, "shop"), mine)
+    write(share, "b", "there")
+    write(mine, "c", "here")
+    with mycel.open(mine) as copy, mycel.open(share) as db:
+        assert pull(copy, FileSource(db, "shop")).status == "merged"
+        db.backup(tmp_path / "backup.db")
+        assert push(copy, FileSource(db, "shop")).status == "committed"
+        assert pull(copy, FileSource(db, "shop")).status == "merged"
+    with mycel.open(mine) as copy, mycel.open(tmp_path / "backup.db") as db:
+        source = FileSource(db, "shop")
+        assert pull(copy, source).status == "up_to_date"
+        assert push(copy, source).status == "committed"
+        assert mycel.Knowledge(db, workspace="shop").get("c").content == "here"
+        assert pull(copy, source).status == "merged"
+        assert push(copy, source).status == "unchanged"
+    write(tmp_path / "other.db", "z", "another history")
+    with mycel.open(mine) as copy, mycel.open(tmp_path / "other.db") as db:
+        with pytest.raises(HistoryRewritten):
+            pull(copy, FileSource(db, "shop"))
+        assert copy.verify().ok
 
 
 def test_a_file_is_a_remote_without_a_server(tmp_path: Path) -> None:

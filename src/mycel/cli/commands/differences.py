@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import rich_click as click
@@ -16,7 +16,7 @@ from mycel.model.names import count
 
 if TYPE_CHECKING:
     from mycel.history.rollback import Rollback
-    from mycel.store.query.diff import Diff, ElementChange, ValueChange
+    from mycel.store.query.diff import Diff, ValueChange
 
 _COLOURS = {"+": "green", "-": "red", "~": "yellow", ">": "cyan", "@": "cyan"}
 _BAR_WIDTH = 40
@@ -139,22 +139,45 @@ def show_diff(out: Output, diff: Diff) -> None:
         out.object(diff.to_dict())
         return
     for change in diff.elements:
-        sign = SIGNS[change.kind]
-        out.line(out.style(f"{sign} {visible(change.label)}", fg=_COLOURS[sign], bold=True))
-        for line in _lines(change):
-            colour = _COLOURS.get(line.lstrip()[:1])
-            out.line(out.style(line, fg=colour) if colour else line)
+        _show_change(out, SIGNS[change.kind], change.label, change.told_values)
     if diff.purged:
         out.note(f"{count(diff.purged, 'element')} purged in between cannot be shown.")
     if not diff.elements:
         out.note("No differences.")
 
 
-def _lines(change: ElementChange) -> Iterator[str]:
-    for value in change.told_values:
+def show_changes(out: Output, changes: Iterable[Mapping[str, Any]]) -> None:
+    """Print elements that differ, in the form of JSON."""
+    from mycel.store.query.diff import ABSENT, SIGNS, ValueChange, label_of
+
+    for change in changes:
+        kind = change["change"]
+        identity = {key: change[key] for key in change.keys() - {"change", "id", "values"}}
+        is_whole = kind in ("added", "removed")
+        values = [
+            ValueChange(
+                value["field"],
+                value.get("key", ""),
+                *(value.get(k, ABSENT) for k in ("old", "new")),
+            )
+            for value in change["values"]
+            if not is_whole or value["field"] in ("attributes", "metadata")
+        ]
+        _show_change(out, SIGNS[kind], label_of(identity), values)
+
+
+def _show_change(out: Output, sign: str, label: str, values: Iterable[ValueChange]) -> None:
+    out.line(out.style(f"{sign} {visible(label)}", fg=_COLOURS[sign], bold=True))
+    for line in _lines(values):
+        colour = _COLOURS.get(line.lstrip()[:1])
+        out.line(out.style(line, fg=colour) if colour else line)
+
+
+def _lines(values: Iterable[ValueChange]) -> Iterator[str]:
+    for value in values:
         lines = value.lines()
         if lines:
-            yield f"    {value.where}:"
+            yield f"    {visible(value.where)}:"
             yield from (f"      {visible(line)}" for line in lines)
             continue
         yield from _sides(value)
@@ -166,4 +189,4 @@ def _sides(value: ValueChange) -> Iterator[str]:
     for sign, side in (("-", value.old), ("+", value.new)):
         if side is not ABSENT:
             text = label_of(side) if value.field in ("subject", "object") else cell(side)
-            yield f"    {sign} {value.where}: {text.replace(chr(10), ' ')}"
+            yield f"    {sign} {visible(value.where)}: {text.replace(chr(10), ' ')}"

@@ -106,6 +106,8 @@ def _keep_warm(session: Invocation, place: WorkspaceLocation) -> None:
     The process answers all shells. So none is started if this call has options of its own, and the
     process does not inherit the variable that switches off the hooks of one shell.
     """
+    if place.url is not None:
+        return  # It is on a server, which is open already.
     if is_off(KEEP_VARIABLE) or is_far() or session.given.keys() - {"db"} or os.name != "posix":
         return
     # A path is relative to this process's folder, not to that which the client names.

@@ -168,9 +168,8 @@ def pull(session: Invocation, *, name: str | None) -> int:
     registry = RemoteRegistry()
     with session.open() as db:
         entry = _entry_of(registry, db, name)
-        pinned = (entry.entries, bytes.fromhex(entry.journal_root)) if entry.entries else None
         with open_source(entry) as source:
-            result = follow(db, source, pinned=pinned, name=entry.name)
+            result = follow(db, source, pinned=entry.pinned, name=entry.name)
         _pin(registry, entry, result.head, _file_of(db))
     session.out.say(_words(entry, result), result.to_dict())
     return CONFLICTING if result.status == "conflicts" else 0
@@ -204,10 +203,9 @@ def follow(session: Invocation, *, name: str | None) -> int:
     registry = RemoteRegistry()
     with session.open() as db:
         entry = _entry_of(registry, db, name)
-        pinned = (entry.entries, bytes.fromhex(entry.journal_root)) if entry.entries else None
         place = _file_of(db)
         with open_source(entry) as source:
-            for result in pulls(db, source, pinned=pinned, name=entry.name):
+            for result in pulls(db, source, pinned=entry.pinned, name=entry.name):
                 if isinstance(result, Away):
                     words = f"{result.reason} Trying again in {result.pause_s:g} s."
                 else:
@@ -240,17 +238,22 @@ def push(session: Invocation, *, name: str | None, propose: bool, squash: bool) 
     with session.open() as db:
         entry = _entry_of(registry, db, name)
         with open_source(entry, actor=session.actor()) as source:
-            result = send(db, source, name=entry.name, propose=propose, squash=squash)
+            result = send(
+                db,
+                source,
+                name=entry.name,
+                propose=propose,
+                squash=squash,
+                message=session.given.get("message", ""),
+            )
             if result.status == "committed":
-                pinned = (entry.entries, bytes.fromhex(entry.journal_root))
-                follow_up = follow(
-                    db, source, pinned=pinned if entry.entries else None, name=entry.name
-                )
+                follow_up = follow(db, source, pinned=entry.pinned, name=entry.name)
                 _pin(registry, entry, follow_up.head, _file_of(db))
     words = {
         "committed": f"Pushed {count(result.changes, 'change')} to {entry.name}.",
         "unchanged": f"{entry.name} has all of it.",
-        "proposed": f"Proposed {count(result.changes, 'change')} to {entry.name}.",
+        "proposed": f"Proposed {count(result.changes, 'change')} to {entry.name};"
+        f" `mycel proposal show {result.answer.get('proposal')} --remote {entry.name}` follows it.",
     }
     session.out.say(words.get(result.status, result.status), result.to_dict())
 

@@ -165,6 +165,7 @@ class TeamServer:
         import mycel
         from mycel.api.open_branches import OpenBranches
         from mycel.http.app import graph_app
+        from mycel.http.metrics import CommitCount
         from mycel.http.team_app import build_team_app
         from mycel.http.worker_pool import Workers
         from mycel.http.workspace_mounts import OpenGraph
@@ -172,7 +173,7 @@ class TeamServer:
         from mycel.remote.signing import signer_of
         from mycel.sharing.write_scope import WriteScope
 
-        workers = Workers()
+        workers, commits = Workers(), CommitCount()
 
         def open_graph(path: str) -> OpenGraph:
             db = mycel.open(
@@ -182,7 +183,7 @@ class TeamServer:
                 memory="modest",
                 timeout_s=policy.timeout_s,
                 busy_timeout_s=policy.timeout_s,
-                guards=(WriteScope(),),
+                guards=(WriteScope(), commits),
             )
             end = (lambda: None) if policy.readonly else Follower(db).close
             return OpenGraph(db, OpenBranches(db), end)
@@ -221,6 +222,7 @@ class TeamServer:
             workers=workers,
             doors={MCP_PATH: "mcp"},
             body_limits={MCP_PATH: MCP_BODY_BYTES_MAX},
+            commits=commits,
         )
 
     def _say_ready(self, url: str) -> None:

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager
+from typing import TYPE_CHECKING, Any, Protocol
 
 import rich_click as click
 
 from mycel.cli.console.context import Command, Group, Invocation, pass_session
 from mycel.cli.console.output import visible
 from mycel.cli.console.parameters import read_text
-from mycel.errors import InvalidSyntax
+from mycel.errors import InvalidSyntax, RemoteFailed
 from mycel.model.commits import short
 from mycel.model.names import count
 
 if TYPE_CHECKING:
-    from mycel.history.merge.outcome import Conflict
-    from mycel.history.proposals import Proposal
-    from mycel.history.submissions import Submission
     from mycel.knowledge.knowledge import Knowledge
 
 CONFLICTING = 1
@@ -51,7 +49,7 @@ def submit(
         outcome = send(
             _knowledge(session, db), content, base=base, key=key, on_conflict=on_conflict
         )
-    return _show(session, outcome)
+    return _show(session, outcome.to_dict())
 
 
 def _read_changes(text: bytes) -> list[Any]:
@@ -74,42 +72,111 @@ def _knowledge(session: Invocation, db: Any) -> Knowledge:
     return Knowledge(db, workspace=session.workspace(session.root()))
 
 
-def _show(session: Invocation, outcome: Submission) -> int:
-    match outcome.status:
+def _show(session: Invocation, outcome: Mapping[str, Any]) -> int:
+    match outcome["status"]:
         case "committed":
             counts = ", ".join(
-                f"{number} {kind}" for kind, number in outcome.counts.items() if number
+                f"{number} {kind}" for kind, number in outcome["counts"].items() if number
             )
-            session.out.say(f"{short(outcome.commit)}: {counts}.", outcome.to_dict())
+            session.out.say(f"{short(outcome['commit'])}: {counts}.", outcome)
         case "unchanged":
-            session.out.say("Nothing had to change.", outcome.to_dict())
+            session.out.say("Nothing had to change.", outcome)
         case "proposed":
-            contested = (
-                f" It has {count(outcome.contested, 'conflict')}." if outcome.contested else ""
-            )
-            session.out.say(f"Proposed as {outcome.proposal}.{contested}", outcome.to_dict())
+            conflicts = outcome["conflicts"]
+            contested = f" It has {count(conflicts, 'conflict')}." if conflicts else ""
+            session.out.say(f"Proposed as {outcome['proposal']}.{contested}", outcome)
         case "conflicts":
             if session.out.as_json:
-                session.out.object(outcome.to_dict())
+                session.out.object(outcome)
             else:
-                _show_conflicts(session, outcome.conflicts)
+                _show_conflicts(session, outcome["conflicts"])
                 session.out.note("Nothing was committed. Read the new state, and submit again.")
             return CONFLICTING
-    session.out.warn(outcome.warnings)
+    session.out.warn(outcome.get("warnings", ()))
     return 0
 
 
-def _show_conflicts(session: Invocation, conflicts: Iterable[Conflict]) -> None:
+def _show_conflicts(session: Invocation, conflicts: Iterable[Mapping[str, Any]]) -> None:
     from mycel.history.conflict_text import plain_lines
 
     for conflict in conflicts:
-        for line in plain_lines(conflict.to_dict(), characters_max=VALUE_CHARACTERS):
+        for line in plain_lines(conflict, characters_max=VALUE_CHARACTERS):
             session.out.line(visible(line))
+
+
+class ReviewQueue(Protocol):
+    """The proposals of a graph or of a remote; each as JSON has it."""
+
+    def list(self, status: str) -> list[dict[str, Any]]:
+        """Proposals of a status, newest first."""
+        ...
+
+    def show(self, id_: str) -> dict[str, Any]:
+        """One proposal; if it is open, with what it would change now."""
+        ...
+
+    def review(self, id_: str, action: str, text: str = "", message: str = "") -> dict[str, Any]:
+        """Accept, reject, comment or withdraw a proposal."""
+        ...
+
+
+class _GraphProposals:
+    """The proposals of a graph on this machine."""
+
+    def __init__(self, knowledge: Knowledge) -> None:
+        self._knowledge = knowledge
+        self._db = knowledge.db
+
+    def list(self, status: str) -> list[dict[str, Any]]:
+        return [item.to_dict(edits=False) for item in self._db.proposals.list(status)]
+
+    def show(self, id_: str) -> dict[str, Any]:
+        record = self._db.proposals.get(id_)
+        is_open = record.status == "open"
+        return record.to_dict() | (self._db.proposals.preview(record).to_dict() if is_open else {})
+
+    def review(self, id_: str, action: str, text: str = "", message: str = "") -> dict[str, Any]:
+        from mycel.knowledge.submission import review
+
+        outcome = review(self._knowledge, id_, action, text=text, message=message)
+        return outcome.to_dict()
+
+
+@contextmanager
+def _queue(
+    session: Invocation, remote: str | None, *, reading: bool = False
+) -> Iterator[ReviewQueue]:
+    """The proposals of the graph, or of a registered workspace."""
+    from mycel.knowledge.knowledge import Knowledge
+    from mycel.remote.proposals import ServerProposals
+    from mycel.remote.registry import RemoteRegistry
+    from mycel.workspaces import workspace_at
+
+    if remote is None:
+        with session.open(reading=reading) as db:
+            yield _GraphProposals(_knowledge(session, db))
+        return
+    entry = RemoteRegistry().get(remote)
+    if not entry.is_http:
+        session.given["db"] = entry.url
+        session.given.pop("workspace", None)
+        if entry.branch:
+            session.given["branch"] = entry.branch
+        with session.open(reading=reading) as db:
+            yield _GraphProposals(Knowledge(db, workspace=workspace_at(entry.url)))
+        return
+    with closing(ServerProposals(entry)) as proposals:
+        yield proposals
 
 
 @click.group(cls=Group)
 def proposal() -> None:
     """List, show, accept, reject, comment and withdraw proposed changes."""
+
+
+_on_remote = click.option(
+    "--remote", metavar="NAME", help="Of this registered workspace, instead of the graph here"
+)
 
 
 @proposal.command("list", cls=Command)
@@ -119,95 +186,99 @@ def proposal() -> None:
     default="open",
     help="Of the proposals",
 )
+@_on_remote
 @pass_session
-def list_(session: Invocation, *, status: str) -> None:
+def list_(session: Invocation, *, status: str, remote: str | None) -> None:
     """List proposals, newest first."""
-    with session.open(reading=True) as db:
-        proposals = db.proposals.list(status)
-    session.out.list(
-        proposals,
-        ("id", "status", "actor", "changes", "comments", "message"),
-        lambda item: (
-            item.id,
-            item.status,
-            item.actor,
-            len(item.edits),
-            len(item.comments),
-            item.message,
-        ),
-        lambda item: item.to_dict(edits=False),
-    )
+    columns = ("id", "status", "actor", "changes", "comments", "message")
+    with _queue(session, remote, reading=True) as proposals:
+        items = proposals.list(status)
+    session.out.list(items, columns, lambda item: [item.get(key) for key in columns], dict)
+    place = session.place()
+    if not items and remote is None and place.url is None:
+        from mycel.remote.registry import RemoteRegistry
+
+        entry = RemoteRegistry().of_graph(str(place.path))
+        if entry is not None:
+            session.out.note(f"Those of {entry.name}: `mycel proposal list --remote {entry.name}`")
 
 
 @proposal.command("show", cls=Command)
 @click.argument("id", help="The proposal, or the beginning of its id")
+@_on_remote
 @pass_session
-def show(session: Invocation, *, id: str) -> None:  # noqa: A002 - the word for it
+def show(session: Invocation, *, id: str, remote: str | None) -> None:  # noqa: A002 - the word for it
     """Show a proposal: what it would change now, its conflicts and comments."""
-    from mycel.cli.commands.differences import show_diff
-
-    with session.open(reading=True) as db:
-        record = db.proposals.get(id)
-        preview = db.proposals.preview(record) if record.status == "open" else None
+    with _queue(session, remote, reading=True) as proposals:
+        record = proposals.show(id)
     if session.out.as_json:
-        session.out.object(record.to_dict() | ({} if preview is None else preview.to_dict()))
+        session.out.object(record)
         return
-    session.out.line(
-        f"{record.id} by {record.actor}, {record.status}: {record.message or 'no message'}"
+    try:
+        _show_record(session, record)
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise RemoteFailed(f"The answer of the remote cannot be read: {error!r}.") from None
+
+
+def _show_record(session: Invocation, record: Mapping[str, Any]) -> None:
+    from mycel.cli.commands.differences import show_changes
+
+    def line(text: str) -> None:
+        session.out.line(visible(text))
+
+    line(
+        f"{record['id']} by {record['actor']}, {record['status']}:"
+        f" {record['message'] or 'no message'}"
     )
-    if preview is not None:
-        show_diff(session.out, preview.changes)
-        if preview.conflicts:
-            _show_conflicts(session, preview.conflicts)
-    for comment in record.comments:
-        session.out.line(f"{comment['actor']}: {comment['text']}")
-    if record.ended:
-        session.out.line(f"{record.status} by {record.ended['by']}: {record.ended['reason']}")
+    show_changes(session.out, record.get("diff", ()))
+    _show_conflicts(session, record.get("conflicts", ()))
+    for comment in record["comments"]:
+        line(f"{comment['actor']}: {comment['text']}")
+    if ended := record.get("ended"):
+        line(f"{record['status']} by {ended['by']}: {ended['reason']}")
 
 
 @proposal.command("accept", cls=Command)
 @click.argument("id", help="The proposal, or the beginning of its id")
+@_on_remote
 @pass_session
-def accept(session: Invocation, *, id: str) -> int:  # noqa: A002 - as above
+def accept(session: Invocation, *, id: str, remote: str | None) -> int:  # noqa: A002 - as above
     """Commit a proposal. Its author is the author of the commit."""
-    from mycel.knowledge.submission import review
-
-    with session.open() as db:
-        outcome = review(
-            _knowledge(session, db), id, "accept", message=session.given.get("message", "")
-        )
-    return _show(session, outcome)  # type: ignore[arg-type]  # It is no proposal then.
+    with _queue(session, remote) as proposals:
+        outcome = proposals.review(id, "accept", message=session.given.get("message", ""))
+    return _show(session, outcome)
 
 
 @proposal.command("reject", cls=Command)
 @click.argument("id", help="The proposal, or the beginning of its id")
 @click.option("--reason", required=True, metavar="TEXT", help="For whoever proposed it")
+@_on_remote
 @pass_session
-def reject(session: Invocation, *, id: str, reason: str) -> None:  # noqa: A002 - as above
+def reject(session: Invocation, *, id: str, reason: str, remote: str | None) -> None:  # noqa: A002 - as above
     """Reject a proposal, with the reason."""
-    _review(session, id, "reject", reason)
+    _review(session, id, "reject", reason, remote)
 
 
 @proposal.command("comment", cls=Command)
 @click.argument("id", help="The proposal, or the beginning of its id")
 @click.argument("text", help="The comment")
+@_on_remote
 @pass_session
-def comment(session: Invocation, *, id: str, text: str) -> None:  # noqa: A002 - as above
+def comment(session: Invocation, *, id: str, text: str, remote: str | None) -> None:  # noqa: A002 - as above
     """Say something about a proposal."""
-    _review(session, id, "comment", text)
+    _review(session, id, "comment", text, remote)
 
 
 @proposal.command("withdraw", cls=Command)
 @click.argument("id", help="The proposal, or the beginning of its id")
+@_on_remote
 @pass_session
-def withdraw(session: Invocation, *, id: str) -> None:  # noqa: A002 - as above
+def withdraw(session: Invocation, *, id: str, remote: str | None) -> None:  # noqa: A002 - as above
     """Take a proposal back."""
-    _review(session, id, "withdraw", "")
+    _review(session, id, "withdraw", "", remote)
 
 
-def _review(session: Invocation, id_: str, action: str, text: str) -> None:
-    from mycel.knowledge.submission import review
-
-    with session.open() as db:
-        outcome: Proposal = review(_knowledge(session, db), id_, action, text=text)  # type: ignore[assignment]  # It is no submission then.
-    session.out.say(f"{outcome.id} is {outcome.status}.", outcome.to_dict(edits=False))
+def _review(session: Invocation, id_: str, action: str, text: str, remote: str | None) -> None:
+    with _queue(session, remote) as proposals:
+        outcome = proposals.review(id_, action, text)
+    session.out.say(visible(f"{outcome.get('id')} is {outcome.get('status')}."), outcome)

@@ -144,9 +144,8 @@ def verify_remote(session: Invocation, name: str) -> int:
         with open_source(entry) as source:
             head = source.head()
             checks.append(_signed(entry, head))
-            if entry.entries:
-                root = bytes.fromhex(entry.journal_root)
-                check_continues(source, head, entry.entries, root)
+            if entry.pinned:
+                check_continues(source, head, *entry.pinned)
                 checks.append({"check": "history", "says": f"continues entry {entry.entries}"})
             else:
                 checks.append({"check": "history", "says": "nothing was pinned yet"})
