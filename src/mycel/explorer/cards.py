@@ -51,6 +51,8 @@ class Cards:
             card = card_of(row.number, type_name, row.name, row.version, row.label)
             if isinstance(row.symbol, str):
                 card["symbol"] = shorten(row.symbol)
+            if row.is_gone:
+                card["gone"] = True
             self._keep(number, card | {"degree": degrees.get(number, 0)})
         if self._reader.state.is_live:
             for number, conflicts in open_conflicts(self._reader, rows).items():
@@ -115,7 +117,7 @@ class Cards:
             "relation": relation,
             "weight": row.weight,
         }
-        if any(end is not None and end["kind"] == "missing" for end in ends):
+        if any(end is not None and (end["kind"] == "missing" or "gone" in end) for end in ends):
             payload["missing"] = True
         return payload
 

@@ -26,6 +26,7 @@ from mycel.merkle.proofs import Snapshot, StateProof
 from mycel.model.directions import Direction
 from mycel.model.records import concept_key, decode_concept
 from mycel.remote.registry import RemoteEntry, RemoteRegistry
+from mycel.store.file.workspace_databases import is_address
 
 if TYPE_CHECKING:
     from mycel.remote.http_client import HttpClient
@@ -126,8 +127,10 @@ class Elsewhere:
     def _read(self, entry: RemoteEntry, request: SubgraphRequest) -> tuple[dict[str, Any], bool]:
         if not entry.is_http:
             self.requests += 1
-            path = Path(entry.url.removeprefix("file://")).expanduser()
-            with open_graph(path, create=False) as db:
+            place = entry.url
+            if not is_address(place):
+                place = str(Path(place.removeprefix("file://")).expanduser())
+            with open_graph(place, create=False) as db:
                 return read_subgraph(KnowledgeView(db, workspace=entry.name), request)[0], False
         from mycel.remote.http_client import HttpClient  # noqa: PLC0415 - it brings TLS
 

@@ -453,6 +453,19 @@ class KnowledgeView:
                 )
         return replace(reached, evicted=evicted, distant=tuple(distant))
 
+    def distant(self, uris: Iterable[str]) -> list[DistantNode]:
+        """Those of these nodes that belong to other workspaces, as these have them now."""
+        if self.elsewhere is None:
+            return []
+        addresses = [self.uri(uri) for uri in uris]
+        starts = {
+            address.text: 0.0
+            for address in addresses
+            if address.scheme == "concept" and address.workspace != self.workspace
+        }
+        nodes = self.elsewhere.reach(starts, max_cost=0, max_nodes=len(starts)) if starts else []
+        return [node for node in nodes if node.uri in starts]
+
     def _count(self, start: int, nodes: Sequence[Reached]) -> None:
         """Count what a traversal has reached, and the links that it followed."""
         counts = self.db.use_counts

@@ -7,12 +7,16 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from mycel.engine.missing_concepts import is_placeholder
+from mycel.knowledge.bootstrap_stamp import AUTHOR
 from mycel.knowledge.node_lookup import as_node, as_relation, element_uri
 from mycel.knowledge.node_traversal import ReachedNode
 from mycel.knowledge.node_values import Hit, Node, Relation
+from mycel.knowledge.relation_writer import broken_counts
 from mycel.knowledge.stale_notes import with_marks
 from mycel.knowledge.vocabulary import SLEEP_TASK
+from mycel.model import ids
 from mycel.model.elements import Concept, Element
+from mycel.model.names import count
 from mycel.model.values import JsonObject
 from mycel.search.index.passages import prose
 from mycel.search.question import Question
@@ -86,6 +90,7 @@ def as_hits(
         for element in elements
     ]
     terms = terms_of(question)
+    marked = _with_broken_links(reader, with_marks(reader, answers, time_us))
     return [
         Hit(
             element_uri(hit.element),
@@ -95,7 +100,23 @@ def as_hits(
             snippet(prose(_texts_of(answer)), terms, SNIPPET_CHARACTERS),
             hit.kind,
         )
-        for hit, answer in zip(hits, with_marks(reader, answers, time_us), strict=True)
+        for hit, answer in zip(hits, marked, strict=True)
+    ]
+
+
+def _with_broken_links(reader: Reader, answers: Sequence[Node | Relation]) -> list[Node | Relation]:
+    """Nodes that somebody wrote say how many of their links lead to missing concepts."""
+    notes = [
+        ids.parse_id(node.id)
+        for node in answers
+        if isinstance(node, Node) and node.metadata != AUTHOR
+    ]
+    broken = broken_counts(reader, notes)
+    return [
+        replace(answer, caveats=(*answer.caveats, count(broken[number], "broken link")))
+        if (number := ids.parse_id(answer.id)) in broken
+        else answer
+        for answer in answers
     ]
 
 

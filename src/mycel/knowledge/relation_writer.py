@@ -339,13 +339,23 @@ def broken_page(reader: Reader, limit: int, cursor: str | None) -> Page[Relation
     """A page of relations to or from missing concepts."""
     if cursor is not None and not is_number(cursor):
         raise bad_cursor(cursor)
-    beginnings = {
+    after = int(cursor or 0)
+    numbers = lookup.links_at_named(reader, _placeholders(reader), after, limit + 1)
+    links = [reader.link(number) for number in numbers[:limit]]
+    items = tuple(as_relation(reader, link) for link in links if link is not None)
+    return Page(items, str(numbers[limit - 1]) if len(numbers) > limit else None)
+
+
+def broken_counts(reader: Reader, numbers: Collection[int]) -> dict[int, int]:
+    """The number of links to missing concepts of each of these nodes that has one."""
+    beginnings = _placeholders(reader) if numbers else {}
+    return lookup.links_to_named(reader, numbers, beginnings) if beginnings else {}
+
+
+def _placeholders(reader: Reader) -> dict[int, str]:
+    """The types of placeholders, each with the beginning of their names."""
+    return {
         number: beginning
         for name, beginning in ((MISSING, SCHEME), (MISSING_ENTITY, ""))
         if (number := reader.find_type(name)) is not None
     }
-    after = int(cursor or 0)
-    numbers = lookup.links_at_named(reader, beginnings, after, limit + 1)
-    links = [reader.link(number) for number in numbers[:limit]]
-    items = tuple(as_relation(reader, link) for link in links if link is not None)
-    return Page(items, str(numbers[limit - 1]) if len(numbers) > limit else None)

@@ -1,7 +1,8 @@
 """The registry of workspaces that are elsewhere: `~/.config/mycel/workspaces.toml`.
 
     [workspaces.shop]
-    url = "https://graphs.example.org/ws/shop"    # or the path of a graph: a share, a USB stick
+    url = "https://graphs.example.org/ws/shop"    # or the path of a graph: a share, a USB stick;
+                                                  # or the URL of one in PostgreSQL
     token_env = "SHOP_TOKEN"                      # the variable with the token
     token_file = "/home/ada/.shop-token"          # or a file that nobody else may read
     branch = "draft"                              # the branch that is meant, if it is not main
@@ -37,8 +38,10 @@ from mycel.errors import (
     NotFound,
 )
 from mycel.model.names import shorten
+from mycel.store.backend.postgres.address import parse_address
 from mycel.store.file.branch_files import check_name
 from mycel.store.file.plain_files import read_bounded
+from mycel.store.file.workspace_databases import is_address
 
 FILE_BYTES_MAX: Final = 1 << 20
 TOKEN_BYTES_MAX: Final = 4096
@@ -260,6 +263,9 @@ def check_entry(entry: RemoteEntry) -> None:
             f"{shorten(repr(entry.path))} is no path of a workspace.", hint="It is like /infra/**."
         )
     if "://" not in entry.url:
+        return
+    if is_address(entry.url):
+        parse_address(entry.url)
         return
     parts = urlsplit(entry.url)
     is_right = (

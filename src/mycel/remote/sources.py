@@ -24,6 +24,7 @@ from mycel.remote.http_client import JOURNAL_BYTES_MAX, HttpClient
 from mycel.remote.registry import RemoteEntry
 from mycel.remote.signing import can_check, check_signature
 from mycel.store.file.branch_files import MAIN
+from mycel.store.file.workspace_databases import is_address
 from mycel.store.write.journal_copy import CopiedPage
 
 FILE_LOOK_S: Final = 0.5
@@ -218,10 +219,13 @@ class FileSource:
 
 
 @contextmanager
-def open_source(entry: RemoteEntry, *, actor: str = DEFAULT_ACTOR) -> Iterator[RemoteSource]:
+def open_source(
+    entry: RemoteEntry, *, actor: str = DEFAULT_ACTOR, readonly: bool = False
+) -> Iterator[RemoteSource]:
     """The branch of a workspace that an entry of the registry names, for the time of a block.
 
-    `actor` is the author of what is submitted to a file; a server takes that of the token.
+    `actor` is the author of what is submitted to a file or a database; a server takes that of the
+    token. With `readonly`, nothing can be submitted to these.
 
     Raises:
         NotADatabase, NotFound: there is no such graph or branch.
@@ -238,12 +242,14 @@ def open_source(entry: RemoteEntry, *, actor: str = DEFAULT_ACTOR) -> Iterator[R
         return
     if entry.path:
         raise Unsupported(
-            "A part of a workspace comes from a server, and not from a file.",
+            "A part of a workspace comes from a server, and not from a file or a database.",
             hint="Clone the whole graph.",
         )
-    path = Path(entry.url.removeprefix("file://")).expanduser()
+    place = entry.url
+    if not is_address(place):
+        place = str(Path(place.removeprefix("file://")).expanduser())
     branch_name = None if branch == MAIN else branch
-    with open_graph(path, create=False, branch=branch_name, actor=actor) as db:
+    with open_graph(place, create=False, branch=branch_name, actor=actor, readonly=readonly) as db:
         yield FileSource(db, entry.name)
 
 

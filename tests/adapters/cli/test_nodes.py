@@ -193,3 +193,15 @@ def test_no_command_removes_a_node_of_another_workspace_by_a_short_name(
         assert run("concept", *words).status in (1, 2), words
     assert run("concept", "get", "login", "--json").object["name"] == login
     assert run("concept", "retire", login).status == 0
+
+
+def test_a_note_at_the_uri_of_a_node_keeps_its_type_and_title(run: Run) -> None:
+    write = ("note", "--uri", "d/p")
+    assert run(*write, "Passkeys.", "--type", "Decision", "--name", "Login").status == 0
+    assert run(*write, "Passkeys only.").status == 0
+    shown = run("show", "d/p").stdout.splitlines()
+    assert (shown[0].endswith("— Login"), shown[1].startswith("Decision, ")) == (True, True)
+    assert "Passkeys only." in shown
+    assert run(*write, "Passkeys only.", "--name", "Passkeys", "--type", "Risk").status == 0
+    shown = run("show", "d/p").stdout.splitlines()
+    assert (shown[0].endswith("— Passkeys"), shown[1].startswith("Risk, ")) == (True, True)

@@ -10,9 +10,11 @@ from typing import Any, NamedTuple
 import pytest
 
 import mycel
-from mycel.remote.copying import clone
+from mycel.errors import HistoryRewritten, MycelError
+from mycel.remote.copying import clone, pull, push
 from mycel.remote.registry import RemoteEntry, RemoteRegistry
 from mycel.remote.sources import open_source
+from mycel.remote.witness import Witness
 from mycel.store.backend.postgres.workspaces import url_of
 from tests.adapters.http.conftest import Server
 from tests.adapters.http.team import Team
@@ -128,3 +130,34 @@ def test_a_part_of_a_workspace_is_shown_to_a_token_for_that_part(
     find = 'FIND(?p.name) WHERE { ?p {type: "Concept"} } ORDER BY ?p.name'
     answer = one.kip(part, "shop", find)
     assert answer.json().get("result") == ["concept://shop/open/a"], answer.text
+
+
+def test_a_workspace_is_a_remote_without_a_server_too(database: str, tmp_path: Path) -> None:
+    url = url_of(database, "shop")
+    with mycel.open(url) as db:
+        mycel.Knowledge(db, workspace="shop").add("a", content="one")
+    entry = RemoteEntry("shop", url)
+    RemoteRegistry(tmp_path / "registry.toml").add(entry)
+    witness = Witness(tmp_path / "seen.jsonl", url)
+    with open_source(entry, readonly=True) as source:
+        first = witness.look(source, 0)
+        clone(source, tmp_path / "mine.db")
+    with mycel.open(tmp_path / "mine.db") as copy, open_source(entry, actor="ada") as source:
+        mycel.Knowledge(copy, workspace="shop").add("b", content="two")
+        assert push(copy, source).status == "committed"
+        assert pull(copy, source).status == "merged"
+        assert witness.look(source, 0).entries > first.entries
+    with mycel.open(url) as db:
+        assert mycel.Knowledge(db, workspace="shop").get("b").content == "two"
+        assert next(iter(db.history.log(limit=1))).actor == "ada"
+    with mycel.open(url_of(database, "other")) as db:
+        mycel.Knowledge(db, workspace="shop").add("a", content="another history")
+    with (
+        open_source(RemoteEntry("shop", url_of(database, "other")), readonly=True) as source,
+        pytest.raises(HistoryRewritten),
+    ):
+        witness.look(source, 0)
+    with pytest.raises(MycelError, match="password"):
+        RemoteRegistry(tmp_path / "registry.toml").add(
+            RemoteEntry("x", "postgresql://ada:secret@db/team?workspace=shop")
+        )

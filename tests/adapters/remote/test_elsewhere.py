@@ -160,6 +160,13 @@ def test_a_model_sees_the_origin_of_what_a_traversal_fetched(
             know.link("auth", "owned_by", target, weight=0.2)
     with connected(tmp_path / "shop.db", "--root", str(tmp_path)) as session:
         text = session.ok("traverse_graph", start="concept://shop/auth").text
+        uris = ["concept://shop/auth", "concept://ops/team", "concept://nobody/x"]
+        answer = session.ok("get_nodes", uris=uris)
+        dead = session.call("get_nodes", uris=["concept://ops/never"])
+    assert answer.data["distant"] == [{"uri": "concept://ops/team", "state": "fetched"}]
+    assert "We run it. [by ben at" in answer.text
+    assert "mycel remote add nobody URL" in answer.text
+    assert (dead.failed, "It is unknown." in dead.text) == (True, True)
     assert "never instructions" in text
     assert "We run it. [by ben at" in text
     assert "concept://nobody/x: not registered." in text

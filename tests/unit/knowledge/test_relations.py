@@ -1,6 +1,7 @@
 """Relations: their weights, their pages, and what happens when an end is not there yet."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -15,6 +16,7 @@ from mycel.errors import (
     SelfEdgeError,
     TypeMismatch,
 )
+from mycel.knowledge.node_values import Node
 
 
 def test_a_relation_is_read_as_it_was_made(shop: Knowledge) -> None:
@@ -137,6 +139,24 @@ def test_a_concept_that_is_not_there_is_kept_as_a_broken_link_and_heals(shop: Kn
     (relation,) = shop.relations("auth/sesion", direction="in")
     assert (relation.id, relation.weight, relation.missing) == (linked.id, 0.5, ())
     assert shop.get("auth/sesion").content == "At last."
+
+
+def test_a_search_says_which_nodes_have_broken_links(shop: Knowledge) -> None:
+    shop.add("auth/login", content="People log in with passkeys.")
+    shop.add("auth/logout", content="People log out of passkeys.")
+    for target in ("auth/session", "concept://ops/team", "auth/logout"):
+        shop.link("auth/login", "needs", target)
+    before = shop.db.snapshot()
+
+    def marks(**how: Any) -> dict[str, tuple[str, ...]]:
+        hits = shop.search("passkeys", **how)
+        return {hit.uri: hit.found.caveats for hit in hits if isinstance(hit.found, Node)}
+
+    login, logout = "concept://shop/auth/login", "concept://shop/auth/logout"
+    assert marks() == {login: ("2 broken links",), logout: ()}
+    shop.add("auth/session")
+    assert marks() == {login: ("1 broken link",), logout: ()}
+    assert marks(as_of=before.seq, mode="keyword")[login] == ("2 broken links",)
 
 
 def test_it_heals_as_whatever_type_it_is_added_with(shop: Knowledge) -> None:

@@ -34,8 +34,12 @@ CHILDREN_SHOWN = 200
     metavar="PATH|URI",
     help="What it is about: a file, or any node; may be repeated",
 )
-@click.option("--type", "type_name", default=NOTE, metavar="NAME", help="Such as Decision or Risk")
-@click.option("--name", metavar="TITLE", help="Its title; by default the beginning of the text")
+@click.option(
+    "--type", "type_name", metavar="NAME", help=f"Such as Decision or Risk; a new one is a {NOTE}"
+)
+@click.option(
+    "--name", metavar="TITLE", help="Its title; of a new one by default the beginning of the text"
+)
 @click.option("--uri", metavar="URI", help="Its URI or path; by default below notes/")
 @pass_session
 def note(
@@ -43,27 +47,29 @@ def note(
     *,
     text: str,
     about: tuple[str, ...],
-    type_name: str,
+    type_name: str | None,
     name: str | None,
     uri: str | None,
 ) -> None:
     """Write a note: a text with a title, and relations to what it is about.
 
     The same text again changes nothing; another text of the same title becomes another note, and a
-    warning says so. The database is created if it does not exist.
+    warning says so. A node at --uri gets the text, and keeps its type and title unless they are
+    given. The database is created if it does not exist.
     """
     content = (read_text("-", JSON_BYTES_MAX) if text == "-" else text).strip()
     if not content:
         raise InvalidSyntax("The note is empty.", hint="Write the text behind `mycel note`.")
-    title = name or title_of(content)
     with open_or_create(session) as db:
         knowledge = knowledge_of(session, db, session.root())
+        if uri is None or not knowledge.has(uri):
+            name, type_name = name or title_of(content), type_name or NOTE
         targets = [node_reference(session, knowledge, path) for path in about]
-        address, namesake = (uri, None) if uri else _free_uri(knowledge, title, content)
+        address, namesake = (uri, None) if uri else _free_uri(knowledge, str(name), content)
         relations = [{"relation": ABOUT, "target": target} for target in targets]
         written = knowledge.add(
             address,
-            name=title,
+            name=name,
             content=content,
             type=type_name,
             relations=relations,
@@ -71,7 +77,7 @@ def note(
         )
     _report(session, written)
     if namesake is not None:
-        replacing = f"`mycel note --uri {note_path(title)} TEXT` replaces it."
+        replacing = f"`mycel note --uri {note_path(str(name))} TEXT` replaces it."
         session.out.warn([f"{namesake} has this title and another text; {replacing}"])
 
 

@@ -33,7 +33,7 @@ def remote() -> None:
 
 @remote.command("add", cls=Command)
 @click.argument("name", help="The workspace, as in its URIs: concept://NAME/…")
-@click.argument("url", help="https://host/ws/NAME, or the path of a graph")
+@click.argument("url", help="https://host/ws/NAME, or the path or URL of a graph")
 @click.option("--token-env", default="", metavar="VARIABLE", help="The variable with the token")
 @click.option("--token-file", default="", metavar="FILE", help="A file with it, of mode 600")
 @click.option("--key", default="", metavar="KEY", help="The key that signs its heads")

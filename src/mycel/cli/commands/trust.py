@@ -110,7 +110,7 @@ def witness(
     heads = Witness(file, entry.url)
     while True:
         try:
-            with open_source(entry) as source:
+            with open_source(entry, readonly=True) as source:
                 seen = heads.look(source, time.time_ns() // 1000)
                 compared = 0 if compare is None else heads.compare(source, read_heads(compare))
         except RemoteFailed as error:
@@ -141,7 +141,7 @@ def verify_remote(session: Invocation, name: str) -> int:
     checks: list[dict[str, str]] = []
     problem = ""
     try:
-        with open_source(entry) as source:
+        with open_source(entry, readonly=True) as source:
             head = source.head()
             checks.append(_signed(entry, head))
             if entry.pinned:
@@ -181,6 +181,6 @@ def _clone_says(entry: RemoteEntry, head: RemoteHead) -> str:
         if position < head.entries:
             return f"has {position} of {head.entries} entries: `mycel pull`"
         if journal_root_at(reader, head.entries) != head.journal_root.hex():
-            return "has commits of its own, and has merged the remote or not: `mycel pull`"
+            return "has commits of its own; `mycel pull` says if others are missing"
         own = position - head.entries
         return f"has all of it, and {count(own, 'entry')} of its own" if own else "equal"

@@ -438,6 +438,24 @@ def links_at_named(
     )
 
 
+def links_to_named(
+    reader: Reader, numbers: Collection[int], beginnings: Mapping[int, str]
+) -> dict[int, int]:
+    """The number of links that leave each of these elements for concepts as in `links_at_named`.
+
+    Elements without such a link are left out.
+    """
+    tables = reader.tables
+    rows: list[tuple[int, int]] = reader.fetch_all(
+        f"SELECT p.subject, count(*) FROM json_each(?1) n CROSS JOIN {tables.links('p')}"
+        f" CROSS JOIN {tables.concepts('c')} WHERE p.subject = n.value AND c.id = p.object"
+        " AND EXISTS (SELECT 1 FROM json_each(?2) j WHERE c.type = CAST(j.value ->> 0 AS BIGINT)"
+        " AND substr(c.name, 1, length(j.value ->> 1)) = j.value ->> 1) GROUP BY p.subject",
+        (json_array(numbers), json_rows(beginnings.items())),
+    )
+    return dict(rows)
+
+
 _EVER_ABOUT: Final = (
     "SELECT id FROM proposition WHERE subject = ?1"
     " UNION SELECT id FROM proposition WHERE object = ?1"

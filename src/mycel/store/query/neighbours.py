@@ -25,6 +25,8 @@ class ConceptCard(NamedTuple):
     """Its readable name."""
     symbol: str | None
     """The attribute `kind` of a concept of the type of symbols: class, method."""
+    is_gone: bool
+    """True for a file that is not there any more, and for what it had."""
 
 
 class WeightedLink(NamedTuple):
@@ -52,7 +54,8 @@ def concept_rows(
     """Those of these concepts that are part of the state, by number."""
     rows = reader.execute(
         f"SELECT c.id, c.type, c.name, c.version, {READABLE_NAME.format(c='c')},"
-        " CASE c.type WHEN ? THEN c.attributes ->> '$.kind' END"
+        " CASE c.type WHEN ? THEN c.attributes ->> '$.kind' END,"
+        " c.attributes ->> '$.missing_since' IS NOT NULL"
         f" FROM json_each(?) j CROSS JOIN {reader.tables.concepts('c')} WHERE c.id = j.value",
         (symbol_type, json_array(numbers)),
     )

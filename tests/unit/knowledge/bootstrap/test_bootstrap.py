@@ -8,6 +8,7 @@ import pytest
 
 import mycel
 from mycel.errors import ConstraintViolation, NotFound
+from mycel.explorer.explorer import Explorer
 from mycel.knowledge.bootstrap import Bootstrap, BootstrapProgress, Summary, bootstrap, limits
 from mycel.knowledge.bootstrap import graph_writer as bootstrap_writing
 from mycel.knowledge.code import file_analysis, name_resolution
@@ -518,6 +519,9 @@ def test_a_file_that_is_gone_and_needed_is_marked(shop: mycel.Knowledge, project
     assert links(shop, "file://shop/src/shop/main.py", "in") == {
         ("main_file", "concept://shop/src", 1.0)
     }
+    near = Explorer(shop.db, shop, readonly=True).view("near", {"id": "concept://shop/src"})
+    broken = {link["relation"] for link in near["links"] if link.get("missing")}
+    assert broken == {"main_file"}
     assert bootstrap(shop).is_nothing
 
 
