@@ -157,10 +157,14 @@ def _primer_fields(facts: Facts, identity: JsonObject, detail: Detail) -> JsonOb
 
 
 def _maintenance(reader: Reader) -> JsonObject:
-    """The time of the last cycle of upkeep, and the number of tasks that wait for a decision."""
+    """The time of the last cycle, the tasks that wait for a decision, and archived concepts."""
     system = reader.find_concept("Person", SYSTEM_ACTOR)
     last = None if system is None else system.attributes.get("last_sleep_cycle")
-    return {"last_cycle": last, "tasks_waiting": retention.count_open_tasks(reader)}
+    return {
+        "last_cycle": last,
+        "tasks_waiting": retention.count_open_tasks(reader),
+        "archived": retention.count_archived(reader),
+    }
 
 
 def _identity(reader: Reader) -> JsonObject:

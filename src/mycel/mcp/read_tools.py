@@ -456,8 +456,10 @@ def _overview(call: ToolCall) -> Answer:
     page.add(f"Workspace {state.knowledge.workspace}: concept://{state.knowledge.workspace}/…")
     if state.knowledge.root is not None:
         page.add(f"Files below {state.knowledge.root}: file://{state.knowledge.workspace}/…")
+    maintenance = primer["maintenance"]
+    archived = f" ({maintenance['archived']} archived)" if maintenance["archived"] else ""
     page.add(
-        f"{counts['concepts']} concepts, {counts['links']} relations,"
+        f"{counts['concepts']} concepts{archived}, {counts['links']} relations,"
         f" {counts['concept_types']} types, {counts['proposition_types']} relation types."
     )
     types = primer.get("concept_types", ())
@@ -493,7 +495,6 @@ def _overview(call: ToolCall) -> Answer:
         page.close(f"{number} relations to missing concepts: topic broken_links.")
     if contested := sum(len(merge.unresolved) for merge in state.db.merges):
         page.close(f"{count(contested, 'conflict')} of merges to decide: resolve_conflicts.")
-    maintenance = primer["maintenance"]
     if waiting := maintenance["tasks_waiting"]:
         cycle = maintenance["last_cycle"] or "never"
         number = count(waiting, "task")

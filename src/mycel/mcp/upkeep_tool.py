@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from mycel.errors import InvalidSyntax
 from mycel.mcp.results import Answer, TextPage, data_within
 from mycel.mcp.tool_context import ToolCall
+from mycel.model.commits import short
 from mycel.model.values import JsonObject
+
+if TYPE_CHECKING:
+    from mycel.api.graph import Graph
 
 CONTEXT_TOKENS: Final = 2_000
 """The budget for a task and its context, if the call names none."""
 CYCLE_MINUTES: Final = 0.5
 """The minutes after which a cycle stops: clients wait a minute for an answer."""
+COMMITS_SEEN: Final = 20
+"""The newest commits, of all writers, among which that of a decision is sought."""
 NOTHING: Final = "No task waits."
 
 
@@ -42,10 +48,14 @@ def tend(call: ToolCall) -> Answer:
             reason=arguments.get("reason", ""),
         )
         page.add(f"{decided.task}: {decided.result}.")
+        commit = _commit_of(db, decided.task)
+        if commit:
+            page.add(f"manage_history, action revert, to {commit} takes it back.")
         data["decided"] = {
             "task": decided.task,
             "result": decided.result,
             "created": list(decided.created),
+            "commit": commit,
         }
     tokens = arguments.get("context_tokens", CONTEXT_TOKENS)
     following = db.tasks.next(tokens=tokens)
@@ -59,3 +69,12 @@ def tend(call: ToolCall) -> Answer:
         )
         data["next"] = following.to_dict()
     return Answer(str(page), data_within(data))
+
+
+def _commit_of(db: Graph, task: str) -> str:
+    """The commit in which a task was written last; empty if many others came after it."""
+    seq = db.get(task).seq
+    for commit in db.history.log(limit=COMMITS_SEEN):
+        if commit.first_seq <= seq <= commit.seq:
+            return short(commit.commit)
+    return ""

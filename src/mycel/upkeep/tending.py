@@ -30,6 +30,7 @@ from mycel.model.elements import Concept, Element
 from mycel.model.limits import REASON_BYTES_MAX
 from mycel.model.names import check_text, count, quote_value, shorten
 from mycel.model.values import JsonObject
+from mycel.search.validity import value_caveats
 from mycel.store.query import retention
 from mycel.store.query.reader import Reader
 from mycel.store.write.transaction import Transaction
@@ -149,6 +150,7 @@ def _context(reader: Reader, element: Element, characters: int) -> str:
     values = {key: value for key, value in element.metadata.items() if key not in _LEFT_OUT}
     parts = [
         f"{title} ({element.id}, written {times.to_text(element.updated_us)})",
+        *_doubts(reader, element),
         _json(element.attributes),
         _json(values),
     ]
@@ -157,10 +159,18 @@ def _context(reader: Reader, element: Element, characters: int) -> str:
         if len(links) == LINKS_SHOWN:
             links.append("…")
             break
-        links.append(link_text(reader, link))
+        doubts = "; ".join(_doubts(reader, link))
+        links.append(f"{link_text(reader, link)}{f' [{doubts}]' if doubts else ''}")
     if links:
         parts.append("; ".join(links))
     return shorten(" | ".join(part for part in parts if part), max(characters - 2, 40))
+
+
+def _doubts(reader: Reader, element: Element) -> Iterator[str]:
+    """The reasons for care with an element that its values give."""
+    for caveat in value_caveats(element.metadata, element.attributes, reader.now_us()):
+        if not caveat.text.startswith(("source: ", "memory strength ")):
+            yield caveat.text
 
 
 def _json(values: Mapping[str, Any]) -> str:

@@ -27,6 +27,10 @@ def test_tasks_are_shown_and_decided_one_after_the_other(tmp_path: Path) -> None
             "tend_memory", task=task, decision="merge", keep="A", reason="one address"
         )
         assert "one address" in second.data["decided"]["result"]
+        commit = second.data["decided"]["commit"]
+        assert f"to {commit} takes it back" in second.text
+        undone = session.ok("manage_history", action="revert", to=commit, dry_run=True)
+        assert "ACME!" in undone.text
         assert second.data["next"]["task"] != task
         last = session.ok("tend_memory", task=second.data["next"]["task"], decision="keep both")
         assert last.text.endswith("No task waits.")
@@ -105,7 +109,10 @@ def test_what_a_model_writes_is_tended_like_all_else(tmp_path: Path) -> None:
         kept = session.ok("get_nodes", uris=["leads/acme-1"])
         assert "was merged into concept://" in kept.text
         assert "ACME!" in kept.text
-        assert "1 task of upkeep to decide" in session.ok("describe_graph").text
+        session.ok("forget_nodes", action="archive", uris=["page/login"])
+        overview = session.ok("describe_graph").text
+        assert "1 task of upkeep to decide" in overview
+        assert "(1 archived)" in overview
         assert "SleepTask" not in session.ok("search_knowledge", query="initech").text
         tasks = session.ok("search_knowledge", query="initech", type="SleepTask")
         assert "merge_duplicates" in tasks.text

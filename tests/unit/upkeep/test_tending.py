@@ -238,3 +238,16 @@ def test_opposite_links_and_declared_contradictions_are_asked_about(db: mycel.Gr
     task = db.tasks.next()
     assert task is not None
     assert [element.name for element in task.elements] == ["y", "z"]
+
+
+def test_a_task_says_which_of_the_links_around_it_are_not_sure(db: mycel.Graph) -> None:
+    put_pair(db)
+    about = '?l ({type: "Note", name: "n"}, "about", {type: "Org", name: "ACME!"})'
+    db.execute(f'CHALLENGE ?l WITH {{by: "eve", confidence: 0.4}} WHERE {{ {about} }}')
+    with db.transaction() as tx:
+        job = tx.put_proposition(("Note", "n"), "works_at", ("Org", "Acme"))
+        tx.update(job, metadata={"valid_until": "2020-01-01"})
+    task = db.tasks.next()
+    assert task is not None
+    assert "about Org 'ACME!' [contested: 1 for (0.7), 1 against (0.4)]" in task.text
+    assert "works_at Org 'Acme' [no longer valid since 2020-01-01]" in task.text

@@ -91,6 +91,13 @@ def count_open_tasks(reader: Reader) -> int:
     )
 
 
+def count_archived(reader: Reader) -> int:
+    """The number of archived concepts."""
+    return reader.count(
+        f"SELECT count(*) FROM hidden h WHERE h.to_seq = {OPEN_END} AND h.element & 1 = 0"
+    )
+
+
 def with_own_rule(reader: Reader) -> list[int]:
     """Elements that have a rule of their own and are not archived."""
     queries = (
