@@ -251,3 +251,21 @@ def test_a_task_says_which_of_the_links_around_it_are_not_sure(db: mycel.Graph) 
     assert task is not None
     assert "about Org 'ACME!' [contested: 1 for (0.7), 1 against (0.4)]" in task.text
     assert "works_at Org 'Acme' [no longer valid since 2020-01-01]" in task.text
+
+
+def test_a_task_mentions_nothing_for_a_search(db: mycel.Graph) -> None:
+    with db.transaction() as tx:
+        tx.define_predicate("likes", {"opposite": "dislikes"})
+        tx.define_predicate("dislikes")
+        tx.put_concept("Note", "Ana Lima", {"content": "She sells to bakeries in Lyon."})
+        tx.put_concept("Org", "Umbrella Labs")
+        for predicate in ("likes", "dislikes"):
+            tx.put_proposition(("Note", "Ana Lima"), predicate, ("Org", "Umbrella Labs"))
+    db.sleep()
+    assert db.tasks.next() is not None
+    for question in ("umbrella labs", "Ana Lima"):
+        hits = db.execute("SEARCH CONCEPT :q", q=question).value
+        reasons = [reason for hit in hits for reason in hit["metadata"]["_why"]]
+        assert not [reason for reason in reasons if reason.startswith("mention")]
+    (hit, *_) = db.execute('SEARCH CONCEPT "resolve contradiction"').value
+    assert hit["type"] == "SleepTask"

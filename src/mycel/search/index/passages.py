@@ -21,6 +21,8 @@ TEXT_CHARACTERS_MAX: Final = 4_000
 """The rest of a longer text is left to the search by words: a mean over more says little."""
 
 EVENT: Final = "Event"
+TASK: Final = "SleepTask"
+_OF_TASKS: Final = "a task of upkeep"
 _IN_TITLES: Final = frozenset(("name", "aliases"))
 _NOT_SAID: Final = frozenset(("event_class", "participants", "context", "start_time", "end_time"))
 _OF_TURNS: Final = frozenset(("participants", "context"))
@@ -48,7 +50,13 @@ class Passage(NamedTuple):
 
 
 def passage_of(type_name: str, name: str, attributes: Mapping[str, Any]) -> Passage:
-    """The passage of a concept."""
+    """The passage of a concept.
+
+    Tasks of upkeep repeat what they are about. Their passages mention nothing, so that nothing is
+    found by way of them.
+    """
+    if type_name == TASK:
+        return Passage((), _OF_TASKS)
     if type_name == EVENT and not _OF_TURNS.isdisjoint(attributes):
         return _turn(name, attributes)
     element_names = called(name, attributes)
