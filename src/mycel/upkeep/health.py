@@ -17,7 +17,7 @@ from mycel.store.file.use_counts import Use
 from mycel.store.query import retention
 from mycel.store.query.reader import Reader
 from mycel.upkeep.due import due_elements, label
-from mycel.upkeep.tasks import TASK, is_open_task, task_elements
+from mycel.upkeep.tasks import TASK, is_open_task, priority_of, task_elements
 
 Section = Literal["stale", "contested", "duplicate", "orphaned", "events"]
 SECTIONS: Final[tuple[Section, ...]] = get_args(Section)
@@ -97,14 +97,14 @@ class Health(NamedTuple):
 def read_health(
     reader: Reader, uses: dict[int, Use] | None = None, limit: int = SHOWN_DEFAULT
 ) -> Health:
-    """The health of the state that a reader shows, with up to `limit` findings a section."""
+    """The health of the state that a reader shows, with up to `limit` findings a section.
+
+    What was asked about comes first, the most urgent before the others.
+    """
     findings: dict[Section, list[HealthFinding]] = {name: [] for name in SECTIONS}
-    waiting = 0
-    for number in retention.instances(reader, TASK):
-        task = reader.concept(number)
-        if task is None or not is_open_task(task):
-            continue
-        waiting += 1
+    tasks = (reader.concept(number) for number in retention.instances(reader, TASK))
+    waiting = [task for task in tasks if task is not None and is_open_task(task)]
+    for task in sorted(waiting, key=lambda task: -priority_of(task)):
         section = ACTIONS.get(str(task.attributes.get("requested_action")))
         if section is not None:
             findings[section].append(_of_task(reader, task))
@@ -116,7 +116,7 @@ def read_health(
     log = attributes.get("maintenance_log")
     return Health(
         attributes.get("last_sleep_cycle"),
-        waiting,
+        len(waiting),
         tuple(
             HealthSection(name, len(entries), tuple(entries[:limit]))
             for name, entries in findings.items()

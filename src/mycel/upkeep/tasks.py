@@ -31,6 +31,12 @@ def is_open_task(element: Element) -> bool:
     return element.attributes.get("status", PENDING) not in ("completed", "failed")
 
 
+def priority_of(task: Concept) -> float:
+    """The urgency of a task; 0 if it says none."""
+    priority = task.attributes.get("priority")
+    return float(priority) if isinstance(priority, int | float) else 0.0
+
+
 def make_task(
     tx: Transaction,
     element: Element,

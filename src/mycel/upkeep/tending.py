@@ -41,6 +41,7 @@ from mycel.upkeep.tasks import (
     TASK,
     is_moot,
     is_open_task,
+    priority_of,
     task_elements,
 )
 
@@ -105,18 +106,13 @@ def next_task(reader: Reader, tokens: int = TOKENS_DEFAULT) -> OpenTask | None:
     for number in retention.instances(reader, TASK):
         task = reader.concept(number)
         if task is not None and is_open_task(task) and not _is_postponed(task, now_us):
-            waiting.append((-_priority(task), number, task))
+            waiting.append((-priority_of(task), number, task))
     waiting.sort(key=lambda item: item[:2])
     for at, (_, _, task) in enumerate(waiting):
         elements = task_elements(reader, task)
         if elements and not is_moot(reader, task):
             return _open_task(reader, task, elements, len(waiting) - at, tokens)
     return None
-
-
-def _priority(task: Concept) -> float:
-    priority = task.attributes.get("priority")
-    return float(priority) if isinstance(priority, int | float) else 0.0
 
 
 def _is_postponed(task: Concept, now_us: int) -> bool:

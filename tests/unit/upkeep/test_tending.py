@@ -269,3 +269,20 @@ def test_a_task_mentions_nothing_for_a_search(db: mycel.Graph) -> None:
         assert not [reason for reason in reasons if reason.startswith("mention")]
     (hit, *_) = db.execute('SEARCH CONCEPT "resolve contradiction"').value
     assert hit["type"] == "SleepTask"
+
+
+def test_contradictions_come_first_and_then_the_likeliest_pairs(db: mycel.Graph) -> None:
+    text = "The invoices of the shop are written at night, and sent with the first mail."
+    with db.transaction() as tx:
+        for name, content in (("one", text), ("two", text), ("three", f"{text[:58]} on paper.")):
+            tx.put_concept("Note", name, {"content": content})
+    put_pair(db)
+    put_rivals(db)
+    task = db.tasks.next()
+    assert task is not None
+    assert task.action == "resolve_contradiction"
+    (duplicates,) = (part for part in db.upkeep.health().sections if part.name == "duplicate")
+    priorities = [db.get(finding.task).attributes["priority"] for finding in duplicates.findings]
+    assert priorities == sorted(priorities, reverse=True)
+    assert priorities[0] == 1
+    assert priorities[-1] < 1
