@@ -92,12 +92,11 @@ class ConceptSearch:
         else:
             matches = candidates.by_words(words.terms, depth) if words.terms else []
             scores = score_words(words.shares(matches), words.usual, "words")
-        numbers = candidates.by_keys(asked.keys(), max(limit, NAMED_MAX))
+        numbers = candidates.by_keys(asked.keys(), max(limit, NAMED_MAX)) + self._named_from(limit)
+        self._formerly = self._passing(find_former(self._reader, asked, is_taken=bool(numbers)))
         may_have_all = self._ranking is None or self._ranking.may_have_all
         if len(scores) >= depth and may_have_all and words.may_be_titled:
             numbers += candidates.titled(asked.terms, depth)
-        numbers += self._named_from(limit)
-        self._formerly = self._passing(find_former(self._reader, asked, is_taken=bool(numbers)))
         self._about = self._notes_about()
         for number in (*numbers, *self._formerly, *self._about):
             scores.setdefault(number, 0.0)

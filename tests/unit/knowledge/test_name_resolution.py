@@ -81,6 +81,18 @@ def test_a_move_from_a_former_uri_moves_the_node_and_the_same_move_again_nothing
     assert shop.get("b").uri == shop.get("a").uri == "concept://shop/c"
 
 
+def test_a_search_by_a_former_path_finds_the_node_beside_titles_with_its_words(
+    shop: Knowledge,
+) -> None:
+    shop.add("robots/protego", name="Which parser reads the rules", content="Written in Python.")
+    shop.move("robots/protego", "robots/parser")
+    for number in range(40):  # More than are read from the index, so titles are looked for.
+        shop.add(f"notes/{number}", name=f"The Protego parser for robots {number}", content="Rules.")
+    (first, *_) = shop.search("robots/protego")
+    assert first.uri == "concept://shop/robots/parser"
+    assert "formerly concept://shop/robots/protego" in first.why
+
+
 def test_a_node_is_removed_by_any_of_its_names_and_a_merged_one_is_gone_already(
     shop: Knowledge,
 ) -> None:
