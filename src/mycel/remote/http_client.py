@@ -197,6 +197,12 @@ class HttpClient:
 
     def _failed(self, error: Exception) -> RemoteFailed:
         reason = str(error) or type(error).__name__
+        if isinstance(error, ssl.SSLCertVerificationError):
+            return RemoteFailed(
+                f"The certificate of {self._host} is not trusted: {shorten(reason, 200)}.",
+                hint="If an authority of your own has signed it, set SSL_CERT_FILE to its"
+                " certificate.",
+            )
         return RemoteFailed(f"{self._host} cannot be reached: {shorten(reason, 200)}.")
 
     def close(self) -> None:
@@ -212,7 +218,10 @@ def error_of(host: str, status: int, payload: Mapping[str, Any]) -> MycelError:
     message = shorten(str(content.get("message", f"{host} answered {status}.")), 500)
     hint = shorten(str(content.get("hint", "")), 500)
     data = content.get("data") if isinstance(content.get("data"), dict) else {}
-    if status in (401, 403):
+    if status == 401:
+        hint = "It is missing, wrong, expired or revoked; `mycel remote list` shows where it is."
+        return AccessDenied(f"{host} does not accept the token.", hint=hint)
+    if status == 403:
         return AccessDenied(message, hint=hint)
     if status == 404:
         return NotFound(message, hint=hint, data=data)

@@ -228,7 +228,7 @@ def open_source(
     token. With `readonly`, nothing can be submitted to these.
 
     Raises:
-        NotADatabase, NotFound: there is no such graph or branch.
+        RemoteFailed, NotADatabase, NotFound: there is no such file, graph or branch.
         AccessDenied, ConstraintViolation: its token cannot be used.
         Unsupported: a part of a graph in a file is asked for.
     """
@@ -247,7 +247,12 @@ def open_source(
         )
     place = entry.url
     if not is_address(place):
-        place = str(Path(place.removeprefix("file://")).expanduser())
+        path = Path(place.removeprefix("file://")).expanduser()
+        if not path.exists():
+            raise RemoteFailed(
+                f"There is no graph at {str(path)!r}.", hint="Is the share or stick of it there?"
+            )
+        place = str(path)
     branch_name = None if branch == MAIN else branch
     with open_graph(place, create=False, branch=branch_name, actor=actor, readonly=readonly) as db:
         yield FileSource(db, entry.name)

@@ -118,7 +118,8 @@ class WorkspaceFolder:
 def unknown_workspace(name: str) -> NotFound:
     """The error for a workspace that is not there, or that the caller may not see."""
     return NotFound(
-        f"There is no workspace {shorten(repr(name), 80)}.", hint="GET /ws lists those there are."
+        f"There is no workspace {shorten(repr(name), 80)}.",
+        hint="GET /ws (`mycel remote list https://host`) lists those there are.",
     )
 
 

@@ -49,6 +49,8 @@ def test_a_graph_is_cloned_pulled_and_pushed(run: Run, share: Path, tmp_path: Pa
         )
     refused = run(*mine, "pull")
     assert (refused.status, "rewritten" in refused.stderr) == (1, True), refused.stderr
+    share.unlink()
+    assert "share or stick" in run(*mine, "pull").stderr
     assert run("remote", "remove", "shop").status == 0
     assert run(*mine, "pull").status == 1
 
@@ -126,7 +128,9 @@ def test_proposals_are_reviewed_where_they_wait(
     team.serve()
     assert team.server is not None
     monkeypatch.setenv("T", agent)
+    listed = run("remote", "list", team.server.url, "--token-env", "T").stdout
     url = f"{team.server.url}/ws/shop"
+    assert f"shop  {url}  read, propose" in listed
     assert run("clone", url, str(tmp_path / "mine.db"), "--token-env", "T").status == 0
     proposed = []
     for content in ("one", "two \x1b[31m", "three"):
@@ -160,6 +164,8 @@ def test_proposals_are_reviewed_where_they_wait(
     assert run("proposal", "withdraw", proposed[2], *there).status == 0
     assert run("proposal", "list", *there).stdout == ""
     assert run("proposal", "list", "--remote", "nowhere").status == 1
+    monkeypatch.setenv("T", "myc_wrong")
+    assert "`mycel remote list` shows where" in run("pull").stderr
 
 
 def test_proposals_in_a_file_are_reviewed_too(run: Run, share: Path, tmp_path: Path) -> None:

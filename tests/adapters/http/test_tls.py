@@ -2,14 +2,18 @@
 
 import datetime
 import ssl
+from contextlib import closing
 from pathlib import Path
 
 import httpx
+import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
+from mycel.errors import RemoteFailed
+from mycel.remote.http_client import HttpClient
 from tests.adapters.cli.conftest import in_process
 from tests.adapters.http.conftest import Server
 
@@ -43,7 +47,9 @@ def write_certificate(folder: Path) -> tuple[Path, Path]:
     return paths
 
 
-def test_a_server_speaks_tls_with_the_certificate_that_it_is_given(tmp_path: Path) -> None:
+def test_a_server_speaks_tls_with_the_certificate_that_it_is_given(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     certificate, key = write_certificate(tmp_path)
     db = tmp_path / "g.db"
     options = ("--port", "0", "--tls-cert", certificate, "--tls-key", key)
@@ -58,6 +64,15 @@ def test_a_server_speaks_tls_with_the_certificate_that_it_is_given(tmp_path: Pat
             assert information["endpoints"]["kip"].startswith("https://")
             answer = client.post(f"{url}/kip", json={"command": "DESCRIBE PRIMER"})
             assert answer.status_code == 200
+        with (
+            closing(HttpClient(url)) as stranger,
+            pytest.raises(RemoteFailed, match="is not trusted") as refusal,
+        ):
+            stranger.get_json("/refs")
+        assert "SSL_CERT_FILE" in refusal.value.hint
+        monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+        with closing(HttpClient(url)) as friend:
+            assert friend.get_json("/refs")["branches"]
         try:
             plain = httpx.get(url.replace("https", "http") + "/").status_code
         except httpx.HTTPError:

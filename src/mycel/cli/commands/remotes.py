@@ -55,11 +55,17 @@ def add(
 
 
 @remote.command("list", cls=Command)
+@click.argument("server", required=False, metavar="URL", help="Instead: those of this server")
+@click.option("--token-env", default="", metavar="VARIABLE", help="The variable with the token")
+@click.option("--token-file", default="", metavar="FILE", help="A file with it, of mode 600")
 @pass_session
-def list_(session: Invocation) -> None:
-    """List the registered workspaces."""
+def list_(session: Invocation, *, server: str | None, token_env: str, token_file: str) -> None:
+    """List the registered workspaces, or those of a server that a token may see."""
     from mycel.remote.registry import RemoteRegistry
 
+    if server is not None:
+        _list_server(session, server, token_env, token_file)
+        return
     session.out.list(
         list(RemoteRegistry()),
         ("name", "url", "token", "graph", "entries"),
@@ -82,6 +88,36 @@ def list_(session: Invocation) -> None:
             "entries": entry.entries,
             "journal_root": entry.journal_root,
         },
+    )
+
+
+def _list_server(session: Invocation, url: str, token_env: str, token_file: str) -> None:
+    from mycel.errors import RemoteFailed
+    from mycel.remote.http_client import HttpClient
+    from mycel.remote.registry import RemoteEntry, check_entry
+
+    path = _absolute(token_file) if token_file else ""
+    entry = RemoteEntry("server", url, token_env, path)
+    check_entry(entry)
+    if not entry.is_http:
+        raise click.UsageError("Give the address of a server: https://host.")
+    client = HttpClient(url, entry.token())
+    try:
+        payload = client.get_json("/ws")
+    finally:
+        client.close()
+    try:
+        rows = [
+            (row["workspace"], url.rstrip("/") + row["path"], row["can"])
+            for row in payload["workspaces"]
+        ]
+    except (KeyError, TypeError) as error:
+        raise RemoteFailed(f"The answer of the server cannot be read: {error!r}.") from None
+    session.out.list(
+        rows,
+        ("name", "url", "can"),
+        lambda row: (*row[:2], ", ".join(row[2])),
+        lambda row: {"name": row[0], "url": row[1], "can": row[2]},
     )
 
 
