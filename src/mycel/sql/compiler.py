@@ -271,9 +271,14 @@ class _Compiler:
             dialect.string_at(text, path),
         )
 
-    def _bare_access(self, access: Access) -> Access:
+    def _group_access(self, select: Select, field: ir.Field) -> Access:
         """A value to sort groups by."""
-        bare = self.dialect.bare
+        access, bare = self._access(select, field), self.dialect.bare
+        if access.kind == "json" and field in self._plain():
+            type_, value, number, string = self.dialect.group_parts(
+                access.type, access.value, access.number, access.string
+            )
+            return replace(access, type=type_, value=value, number=number, string=string)
         return replace(
             access,
             value=bare(access.value),
@@ -302,7 +307,7 @@ class _Compiler:
             for term in (
                 sort_terms(
                     self.dialect,
-                    self._bare_access(self._access(select, key.output)),
+                    self._group_access(select, key.output),
                     key.descending,
                 )
                 if isinstance(key.output, ir.Field)

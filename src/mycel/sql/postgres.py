@@ -238,6 +238,19 @@ def finite(total: str) -> str:
     return f"mycel_finite({total})"
 
 
+def group_parts(type_: str, value: str, number: str, string: str) -> tuple[str, str, str, str]:
+    """The type, value, number and text of a value that rows are grouped by, from the value alone.
+
+    So a document is parsed once for a group, and not for each of its rows.
+    """
+    return (
+        f"mycel_type({value})",
+        value,
+        f"mycel_number({value})",
+        f'mycel_string({value}) COLLATE "C"',
+    )
+
+
 def bare(value: str) -> str:
     """A value that is the same in all rows of a group."""
     return f"(array_agg({value}))[1]" if value else ""

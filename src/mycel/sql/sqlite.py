@@ -227,6 +227,11 @@ def finite(total: str) -> str:
     return f"nullif(nullif({total}, 9e999), -9e999)"
 
 
+def group_parts(type_: str, value: str, number: str, string: str) -> tuple[str, str, str, str]:
+    """The type, value, number and text of a value that rows are grouped by."""
+    return type_, value, number, string
+
+
 def bare(value: str) -> str:
     """A value that is the same in all rows of a group."""
     return value

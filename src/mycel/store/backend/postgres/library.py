@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Final
 
 SCHEMA: Final = "mycel"
-VERSION: Final = 5
+VERSION: Final = 6
 
 _LINKS: Final = """
         SELECT id, subject, object, seq, 9223372036854775807 AS to_seq, NULL::bigint AS dead
@@ -103,7 +103,14 @@ CREATE OR REPLACE FUNCTION mycel_number(value json) RETURNS numeric LANGUAGE sql
 CREATE OR REPLACE FUNCTION mycel_string(value json) RETURNS text LANGUAGE sql IMMUTABLE AS
     $$ SELECT CASE json_typeof($1) WHEN 'string' THEN $1 #>> '{{}}' END $$;
 CREATE OR REPLACE FUNCTION mycel_value(value json) RETURNS jsonb LANGUAGE sql IMMUTABLE AS
-    $$ SELECT CASE json_typeof($1) WHEN 'null' THEN NULL ELSE $1::jsonb END $$;
+    $$ SELECT nullif($1::jsonb, 'null') $$;
+CREATE OR REPLACE FUNCTION mycel_type(value jsonb) RETURNS text LANGUAGE sql IMMUTABLE AS
+    $$ SELECT CASE jsonb_typeof($1) WHEN 'string' THEN 'text' WHEN 'boolean' THEN $1::text
+       WHEN 'number' THEN 'integer' ELSE jsonb_typeof($1) END $$;
+CREATE OR REPLACE FUNCTION mycel_number(value jsonb) RETURNS numeric LANGUAGE sql IMMUTABLE AS
+    $$ SELECT CASE jsonb_typeof($1) WHEN 'number' THEN $1::numeric END $$;
+CREATE OR REPLACE FUNCTION mycel_string(value jsonb) RETURNS text LANGUAGE sql IMMUTABLE AS
+    $$ SELECT CASE jsonb_typeof($1) WHEN 'string' THEN $1 #>> '{{}}' END $$;
 CREATE OR REPLACE FUNCTION mycel_json_equal(one text, other text) RETURNS boolean
     LANGUAGE sql IMMUTABLE AS
     $$ SELECT CASE WHEN $1 = $2 THEN TRUE WHEN $1 = '' OR $2 = '' THEN FALSE
