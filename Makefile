@@ -25,7 +25,7 @@ TESTS := $(VENV)/.with-test
 CHECKS := $(VENV)/.with-check
 
 # What has to pass on PostgreSQL: constraints, search, merges, history, knowledge, upkeep, HTTP, MCP,
-# many processes; and the tests of PostgreSQL itself, faults among them.
+# many processes.
 ON_POSTGRES := \
 	tests/conformance/test_conformance.py \
 	tests/conformance/schema/test_schema_conformance.py \
@@ -58,6 +58,14 @@ ON_POSTGRES := \
 	tests/concurrency/test_processes.py \
 	tests/properties/test_engine_against_reference.py \
 	tests/properties/test_history.py \
+	tests/unit/search/test_notes_about.py \
+	tests/unit/search/test_search_as_of.py \
+	tests/properties/test_search_filters.py \
+	tests/properties/test_traversal.py \
+	tests/adapters/mcp/test_history_tool.py \
+	tests/adapters/http/test_working.py
+# Tests of PostgreSQL itself, which compare it with files: they run beside those, with both.
+OF_POSTGRES := \
 	tests/adapters/http/test_postgres_servers.py \
 	tests/concurrency/test_postgres_writers.py \
 	tests/faults/test_postgres_faults.py \
@@ -100,6 +108,7 @@ test: $(TESTS) ## Run all tests but those of PostgreSQL
 
 test-postgres: $(TESTS) ## Run the part of the tests that PostgreSQL has to pass, on servers of their own
 	$(if $(SCRATCH),TMPDIR=$(SCRATCH)) $(PY) -m pytest -n $(WORKERS) --dist worksteal --backend postgres $(ON_POSTGRES) -k "not test_the_reference" $(ARGS)
+	$(if $(SCRATCH),TMPDIR=$(SCRATCH)) $(PY) -m pytest -n $(WORKERS) --dist worksteal $(OF_POSTGRES) $(ARGS)
 
 run: $(RUNS) ## Serve a graph of this project; it says how to connect, Ctrl-C stops it
 	@mkdir -p $(GRAPH)

@@ -76,7 +76,9 @@ def warn_ended(tx: Transaction, id_: str, metadata: Mapping[str, Any] | None) ->
     predicate = id_.split(":", 2)[2]
     known = tx.memo.setdefault(warn_ended, {})
     if predicate not in known:
-        known[predicate] = FunctionalGuard().concerns(tx, predicate, link=True)
+        known[predicate] = bool(
+            tx.guards.concerned(tx, predicate, link=True)
+        ) and FunctionalGuard().concerns(tx, predicate, link=True)
     link = tx.get(id_) if known[predicate] else None
     if isinstance(link, Proposition) and times.is_past(link.metadata.get(VALID_UNTIL), tx.time_us):
         tx.warnings.append(

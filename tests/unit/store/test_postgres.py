@@ -199,6 +199,24 @@ def test_cut_connections_lose_nothing_that_was_acknowledged(
         assert db.verify(replay=True).ok
 
 
+def test_a_connection_that_was_cut_while_nobody_wrote_is_not_noticed(
+    postgres_server: PostgresServer,
+) -> None:
+    with mycel.open(postgres_server.url()) as db:
+        define_drugs(db)
+        postgres_server.stop("immediate")
+        postgres_server.start(postgres_server.folder)
+        db.write(lambda tx: tx.put_concept("Drug", "after"))
+        postgres_server.stop("immediate")
+        with pytest.raises(DatabaseError, match="cannot be used"):
+            db.write(lambda tx: tx.put_concept("Drug", "never"))
+        postgres_server.start(postgres_server.folder)
+        with db.transaction() as tx:
+            assert tx.get_concept("Drug", "after") is not None
+            assert tx.get_concept("Drug", "never") is None
+            tx.put_concept("Drug", "later")
+
+
 def test_a_killed_server_loses_nothing_that_was_acknowledged(
     postgres_server: PostgresServer,
 ) -> None:

@@ -615,11 +615,16 @@ class Writer:
             # wait for others then, and the log could not start over.
             self._drop(tools.connection)
             tools = self._write_tools()
-        connection = tools.connection
         try:
-            connection.begin_writing(patient=patient)
+            tools.connection.begin_writing(patient=patient)
         except REFUSALS as error:
-            raise translate(error) from error
+            if not tools.connection.is_lost:
+                raise translate(error) from error
+            self._drop(tools.connection)  # It was cut while nobody used it: nothing is half done.
+            tools = self._write_tools()
+            with translated():
+                tools.connection.begin_writing(patient=patient)
+        connection = tools.connection
         self._refuse_newer(connection)
         try:
             self.check_in_place()
