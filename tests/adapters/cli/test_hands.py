@@ -58,6 +58,14 @@ def test_a_search_shows_the_title_of_a_note_with_the_part_that_fits(
     assert "Oil helps" in shown
 
 
+def test_a_search_shows_a_file_without_its_imports(run: Run, project: Path) -> None:
+    modules = [f"module_of_the_shop_{number}" for number in range(60)]
+    (project / "src" / "pay.py").write_text("".join(f"import {name}\n" for name in modules))
+    run("bootstrap")
+    (row,) = run("search", "pay.py", "--kind", "code", "--limit", "1").stdout.splitlines()[1:]
+    assert row.endswith("file://shop/src/pay.py")
+
+
 def test_a_note_about_nothing_that_exists_is_refused_and_nothing_is_written(
     run: Run, project: Path
 ) -> None:

@@ -87,7 +87,7 @@ def test_a_search_by_a_former_path_finds_the_node_beside_titles_with_its_words(
     shop.add("robots/protego", name="Which parser reads the rules", content="Written in Python.")
     shop.move("robots/protego", "robots/parser")
     for number in range(40):  # More than are read from the index, so titles are looked for.
-        shop.add(f"notes/{number}", name=f"The Protego parser for robots {number}", content="Rules.")
+        shop.add(f"notes/{number}", name=f"The Protego parser of robots {number}", content="Rules")
     (first, *_) = shop.search("robots/protego")
     assert first.uri == "concept://shop/robots/parser"
     assert "formerly concept://shop/robots/protego" in first.why

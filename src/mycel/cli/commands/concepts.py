@@ -500,10 +500,12 @@ def _type(element: Element) -> str:
 def _text(element: Element, label: Callable[[str], str], question: str) -> str:
     """An element on one line; of a note or a long one, the part with words of the question."""
     from mycel.graph.walk import Memory
+    from mycel.knowledge.vocabulary import RESOURCE, STAMP
     from mycel.search.index.passages import prose
     from mycel.text.analysis import terms_of
     from mycel.text.snippets import snippet
 
+    is_file = _type(element) == RESOURCE and STAMP in element.attributes
     element = readable(element)
     memory = Memory(element, "short")
     text = memory.text
@@ -514,6 +516,8 @@ def _text(element: Element, label: Callable[[str], str], question: str) -> str:
             return f"{titled}: {snippet(content, terms_of(question), SNIPPET_CHARACTERS)}"
         if not memory.truncated:
             return text
+        if is_file:  # Its imports and authors make no sentence.
+            return memory.name
         fits = snippet(prose(element.attributes), terms_of(question), SNIPPET_CHARACTERS)
         return f"{memory.name}: {fits}" if fits else text
     subject, predicate, object_ = element.subject, element.predicate, element.object
