@@ -26,6 +26,7 @@ from typing import Final
 from mycel.errors import InvalidSyntax
 from mycel.model.limits import CAPSULE_BYTES_MAX
 from mycel.syntax import tokens
+from mycel.syntax.repetition import repeated
 from mycel.syntax.tokens import TextRules, checked_text
 
 _RULES: Final = TextRules(
@@ -45,14 +46,17 @@ _CAPSULE_RULES: Final = _RULES._replace(
 # that `foo-bar` or `9x` is one wrong name and not several right ones. A string that is not
 # closed goes as far as it could; giving it back would make a text of quotes take quadratic time.
 _SPACE = r"[ \t\r\n]*+"
-_SKIPPED = rf"({_SPACE}(?>(?://[^\n]*+{_SPACE})*))"
-_TOKENS = r"""
-      [{}()\[\],:]
+_COMMENTS = repeated(rf"//[^\n]*+{_SPACE}")
+_ESCAPES = repeated(r'\\[^\x00-\x1f][^"\\\x00-\x1f]*+')
+_DIGITS = repeated(r"[eE][-+]|[\w.$]")
+_SKIPPED = rf"({_SPACE}{_COMMENTS})"
+_TOKENS = rf"""
+      [{{}}()\[\],:]
     | "[^"\\\x00-\x1f]*+"
     | [?A-Za-z_][\w.$-]*+
-    | [-+]?\.?[0-9](?>(?:[eE][-+]|[\w.$])*)
+    | [-+]?\.?[0-9]{_DIGITS}
     | && | \|\| | [=!<>]=?
-    | "[^"\\\x00-\x1f]*+(?>(?:\\[^\x00-\x1f][^"\\\x00-\x1f]*+)*)"?
+    | "[^"\\\x00-\x1f]*+{_ESCAPES}"?
     | [^\W\d][\w.$-]*+
     | [^ \t\r\n]
     | \Z
@@ -60,8 +64,9 @@ _TOKENS = r"""
 _TOKEN = re.compile(f"{_SKIPPED}({_TOKENS})", re.VERBOSE)
 # A brace or the end, with the strings, comments and other text before it.
 _BRACE = re.compile(
-    r"""[^"/{}]*+(?>(?:"[^"\\\x00-\x1f]*+(?>(?:\\[^\x00-\x1f][^"\\\x00-\x1f]*+)*)"?"""
-    r"""|//[^\n]*+|/)[^"/{}]*+)*([{}]?)"""
+    r'[^"/{}]*+'
+    + repeated(rf"""(?:"[^"\\\x00-\x1f]*+{_ESCAPES}"?|//[^\n]*+|/)[^"/{{}}]*+""")
+    + "([{}]?)"
 )
 
 WINDOW_CHARACTERS: Final = 1 << 17
@@ -88,7 +93,7 @@ def _folding() -> re.Pattern[str]:
     return re.compile(
         rf"""{_SKIPPED}(
           {attributes}{_list_of(member)}\}}
-        | {propositions}{_SPACE}(?>(?:{entry}{_SPACE})*)\}}
+        | {propositions}{_SPACE}{repeated(entry + _SPACE)}\}}
         | {_TOKENS}
         )""",
         re.VERBOSE,
@@ -98,7 +103,7 @@ def _folding() -> re.Pattern[str]:
 def _list_of(item: str) -> str:
     """Any number of items with commas between them, not after them."""
     comma_or_end = rf"(?:,{_SPACE}(?=[^\]}}])|(?=[\]}}]))"
-    return rf"{_SPACE}(?>(?:{item}{_SPACE}{comma_or_end})*)"
+    return _SPACE + repeated(item + _SPACE + comma_or_end)
 
 
 class KipTokens(tokens.Tokens):

@@ -34,6 +34,8 @@ _OUTSIDE = frozenset(
     ("WHERE", "ORDER", "LIMIT", "CURSOR", "FILTER", "NOT", "OPTIONAL", "UNION", "SET", "WITH")
 )
 """Keywords that are never inside parentheses or values."""
+_COMPARED_CHARACTERS_MAX = 40
+"""Characters of a word that are compared with keywords; none is half as long."""
 
 
 def fail(
@@ -170,7 +172,7 @@ def _about_spelling(token: str, expected: tuple[str, ...]) -> str | None:
         return None
     if token.upper() in keywords:
         return f"Keywords are upper case: write {token.upper()}."
-    close = get_close_matches(token.upper(), keywords, n=1, cutoff=0.7)
+    close = get_close_matches(token[:_COMPARED_CHARACTERS_MAX].upper(), keywords, n=1, cutoff=0.7)
     return f"Did you mean {close[0]}?" if close else None
 
 
@@ -191,7 +193,9 @@ def _about_word(tokens: KipTokens, token: str, expected: tuple[str, ...]) -> str
         return None
     if token.upper() in KEYWORDS:
         return f"Keywords are upper case: write {token.upper()}."
-    close = get_close_matches(token.upper(), sorted(KEYWORDS), n=1, cutoff=0.75)
+    close = get_close_matches(
+        token[:_COMPARED_CHARACTERS_MAX].upper(), sorted(KEYWORDS), n=1, cutoff=0.75
+    )
     if close:
         return f"Did you mean {close[0]}?"
     return f"KIP has no function {shorten(token, 40)}." if is_called else None

@@ -63,7 +63,7 @@ def _part(tokens: KipTokens, read: Callable[[KipTokens], T]) -> T:
             if not tokens.is_cut:
                 return part
         except MycelError:
-            if tokens.end == len(tokens.text):
+            if not tokens.is_cut:
                 raise
         tokens.refill(first)
 

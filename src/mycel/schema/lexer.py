@@ -20,6 +20,7 @@ from typing import Final
 from mycel.errors import SchemaError
 from mycel.model.limits import SCHEMA_BYTES_MAX
 from mycel.syntax import tokens
+from mycel.syntax.repetition import repeated
 from mycel.syntax.tokens import TextRules, checked_text
 
 BYTE_ORDER_MARK: Final = "\ufeff"
@@ -37,15 +38,19 @@ _RULES: Final = TextRules(
 # takes the rest: looking for its end again and again would take quadratic time. A group that is
 # repeated is atomic, `(?>(...)*)`, not possessive: before Python 3.11.5, `(...)*+` keeps what the
 # last try took although it failed.
+_STARRED = repeated(r"[^/*][^*]*+\*++")
+_SKIPPED = repeated(rf"[ \t\r\n]++|//[^\n]*+|/\*[^*]*+\*++{_STARRED}/")
+_WORD = repeated(r"[\w$]++|-(?!>)|\+(?=[0-9.])|\.(?=\w)", once=True)
+_ESCAPES = repeated(r'\\[^\x00-\x1f][^"\\\x00-\x1f]*+')
 _TOKEN = re.compile(
-    r"""
-    ((?>(?: [ \t\r\n]++ | //[^\n]*+ | /\*[^*]*+\*++(?>(?:[^/*][^*]*+\*++)*)/ )*))
+    rf"""
+    ({_SKIPPED})
     (
-      [{}()\[\],:?@*]
+      [{{}}()\[\],:?@*]
     | "[^"\\\x00-\x1f]*+"
-    | (?>(?: [\w$]++ | -(?!>) | \+(?=[0-9.]) | \.(?=\w) )+)
+    | {_WORD}
     | \.\. | ->
-    | "[^"\\\x00-\x1f]*+(?>(?:\\[^\x00-\x1f][^"\\\x00-\x1f]*+)*)"?
+    | "[^"\\\x00-\x1f]*+{_ESCAPES}"?
     | /\*(?s:.)*+
     | [^ \t\r\n]
     | \Z

@@ -7,10 +7,12 @@ import re
 from typing import Final
 
 from mycel.syntax.diagnostics import Error, locate
+from mycel.syntax.repetition import repeated
 from mycel.syntax.source import Span
 from mycel.syntax.tokens import Tokens
 
-_WHOLE: Final = re.compile(r'"[^"\\]*+(?>(?:\\.[^"\\]*+)*)"')
+_PAIRS: Final = repeated(r'\\.[^"\\]*+')
+_WHOLE: Final = re.compile(rf'"[^"\\]*+{_PAIRS}"')
 _ESCAPE: Final = re.compile(r'\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}|(u[0-9a-fA-F]*|.?))')
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 

@@ -10,8 +10,10 @@ import pytest
 
 from mycel.errors import MycelError
 from mycel.kip import lexer, parse
+from mycel.kip.long_capsule import read_capsule
 from mycel.model.limits import CAPSULE_BYTES_MAX
 from mycel.syntax.nodes import SyntaxNode
+from tests.cases import cases
 
 BYTES_PER_CHARACTER_MAX = 18
 
@@ -32,6 +34,37 @@ def test_a_capsule_of_links_takes_a_bounded_multiple_of_its_text() -> None:
         tracemalloc.stop()
     assert len(tree.upserts[0].blocks) == 2 * blocks  # type: ignore[union-attr]
     assert peak / len(text) < BYTES_PER_CHARACTER_MAX
+
+
+def _read_all(text: str) -> None:
+    for statement in read_capsule(text).upserts:  # type: ignore[union-attr]
+        list(statement.blocks)
+
+
+SET = 'UPSERT { CONCEPT ?a { {type: "A", name: "b"} SET ATTRIBUTES { x: '
+
+
+@cases(
+    ("text", "bytes_per_character_max"),
+    [
+        ('"' + '\\"' * 1_000_000, 4),
+        ("//\n" * 700_000, 4),
+        ("UPSERT { " + "1" * 2_000_000, 6),
+        ("UPSERT { " + "a" * 2_000_000, 6),
+        ("UPSERT { " + "/ " * 1_000_000, 4),
+        (SET + "[" * 2_000_000, 8),
+        (SET + "x: {" * 500_000, 8),
+    ],
+)
+def test_a_wrong_capsule_takes_little_memory(text: str, bytes_per_character_max: int) -> None:
+    tracemalloc.start()
+    try:
+        with pytest.raises(MycelError):
+            _read_all(text)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak / len(text) < bytes_per_character_max
 
 
 def spans_of(tree: Any) -> list[tuple[int, int]]:

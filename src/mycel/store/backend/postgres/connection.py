@@ -581,17 +581,20 @@ _CLASSES: Final[tuple[tuple[type[psycopg.Error], Callable[[str], MycelError]], .
 )
 
 
+_NO_DATABASE: Final = re.compile(r'database "[^"]*+" does not exist')
+_NO_ENTRY: Final = re.compile(r'password|authentication|role "[^"]*+" does not exist|pg_hba')
+_NO_PLACE: Final = re.compile(r"too many|reserved for")
 _NEXT_STEPS: Final = (
     (
-        r'database ".*" does not exist',
+        _NO_DATABASE,
         "Create it with `createdb`, or correct its name in the URL.",
     ),
     (
-        r"password|authentication|role .* does not exist|pg_hba",
+        _NO_ENTRY,
         "Check the user in the URL. PGPASSWORD, ~/.pgpass or a service file has the password.",
     ),
     (
-        r"too many|reserved for",
+        _NO_PLACE,
         "Close other programs, or let the server take more (`max_connections`).",
     ),
 )
@@ -608,7 +611,7 @@ def _refusal_of(error: psycopg.Error) -> Failure:
                 hint="Beside `workspace` and `branch`, only libpq's parameters may be in it.",
             )
         )
-    advice = (advice for pattern, advice in _NEXT_STEPS if re.search(pattern, text))
+    advice = (advice for pattern, advice in _NEXT_STEPS if pattern.search(text))
     default = "Check host, port and database in the URL, and look if the server runs."
     return Failure(
         DatabaseError(f"The server cannot be used ({text}).", hint=next(advice, default))
