@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 
 from mycel.engine.missing_concepts import MISSING
 from mycel.model import times
+from mycel.model.directions import Way
 from mycel.model.elements import Concept, Proposition
 from mycel.model.evidence import belief
 from mycel.model.names import count, first_few
@@ -22,7 +23,7 @@ from mycel.store.query.reader import Reader
 from mycel.text.kinds import STAMP
 from mycel.upkeep.contradictions import contested_links, contradictions
 from mycel.upkeep.due import label, link_text
-from mycel.upkeep.tasks import CONSOLIDATED_TO, TASK, is_open_task, task_elements
+from mycel.upkeep.tasks import CONSOLIDATED_TO, DERIVED_FROM, TASK, is_open_task, task_elements
 
 OPPOSITE: Final = "opposite"
 """The attribute of a predicate with the name of another one that says the opposite."""
@@ -168,7 +169,6 @@ def ask_about_events(reader: Reader, now_us: int) -> Iterator[UpkeepQuestion]:
         if task.attributes.get("requested_action") == "consolidate_to_semantic":
             waiting.update(element.number for element in task_elements(reader, task))
             tasks += 1
-    predicate = reader.find_predicate(CONSOLIDATED_TO)
     events: list[Concept] = []
     room = (DISTIL_TASKS_MAX - tasks) * EVENTS_TOGETHER
     for number in retention.instances(reader, EVENT):
@@ -179,11 +179,8 @@ def ask_about_events(reader: Reader, now_us: int) -> Iterator[UpkeepQuestion]:
             continue
         if event.attributes.get("event_class") == TURN:
             continue  # What a conversation has taught is asked about the whole of it.
-        is_distilled = predicate is not None and any(
-            True for _ in reader.neighbours((number,), ("out",), (predicate,))
-        )
         status = event.attributes.get("consolidation_status", "pending")
-        if status == "pending" and not is_distilled:
+        if status == "pending" and not _is_distilled(reader, number):
             events.append(event)
     for day in _days(events):
         first, *others = day
@@ -194,6 +191,17 @@ def ask_about_events(reader: Reader, now_us: int) -> Iterator[UpkeepQuestion]:
             " something that lasts.",
             tuple(map(_task_name, others)),
         )
+
+
+def _is_distilled(reader: Reader, event: int) -> bool:
+    """True if something was drawn from an event: it leads there, or is derived from it."""
+    ways: tuple[tuple[str, Way], ...] = ((CONSOLIDATED_TO, "out"), (DERIVED_FROM, "in"))
+    return any(
+        True
+        for name, way in ways
+        if (predicate := reader.find_predicate(name)) is not None
+        for _ in reader.neighbours((event,), (way,), (predicate,))
+    )
 
 
 def _days(events: list[Concept]) -> Iterator[list[Concept]]:

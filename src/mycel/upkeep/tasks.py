@@ -18,6 +18,7 @@ TASK: Final = "SleepTask"
 ASSIGNED_TO: Final = "assigned_to"
 CONTRADICTION: Final = "resolve_contradiction"
 CONSOLIDATED_TO: Final = "consolidated_to"
+DERIVED_FROM: Final = "derived_from"
 PENDING: Final = "pending"
 NOT_BEFORE: Final = "not_before"
 """The attribute of a task that waits: the time from which on it is shown again."""
@@ -97,6 +98,14 @@ def task_elements(reader: Reader, task: Concept) -> list[Element]:
         if element is not None and element.metadata.get(ARCHIVED_AT) is None:
             elements[element.number] = element
     return list(elements.values())
+
+
+def count_named(task: Concept) -> int:
+    """The number of elements that a task was made about."""
+    others = task.attributes.get("others")
+    number = len(others) if isinstance(others, list) else 0
+    is_between = number and task.attributes.get("requested_action") == CONTRADICTION
+    return number + (0 if is_between else 1)
 
 
 def _find_element(reader: Reader, name: str) -> Element | None:

@@ -37,8 +37,10 @@ from mycel.store.write.transaction import Transaction
 from mycel.upkeep.due import label, link_text
 from mycel.upkeep.tasks import (
     CONSOLIDATED_TO,
+    DERIVED_FROM,
     NOT_BEFORE,
     TASK,
+    count_named,
     is_moot,
     is_open_task,
     priority_of,
@@ -46,7 +48,6 @@ from mycel.upkeep.tasks import (
 )
 
 EVENT: Final = "Event"
-DERIVED_FROM: Final = "derived_from"
 PAUSE_US: Final = 86_400_000_000
 """The time for which a task waits that is decided later."""
 TOKENS_DEFAULT: Final = 2_000
@@ -127,6 +128,8 @@ def _open_task(
     decisions = _FITTING.get(action, tuple(name for name in DECISIONS if name != "merge"))
     reason = _text_of(task, "reason")
     head = f"{task.id}: {action}. {reason}"
+    if (missing := count_named(task) - len(elements)) > 0:
+        head += f" {missing} of them {'is' if missing == 1 else 'are'} gone or archived."
     budget = max(tokens * TOKEN_CHARACTERS - len(head), 200)
     share = budget // len(elements)
     lines = [head[: tokens * TOKEN_CHARACTERS]]

@@ -286,3 +286,24 @@ def test_contradictions_come_first_and_then_the_likeliest_pairs(db: mycel.Graph)
     assert priorities == sorted(priorities, reverse=True)
     assert priorities[0] == 1
     assert priorities[-1] < 1
+
+
+def test_events_that_something_is_derived_from_are_not_asked_about(
+    db: mycel.Graph, clock: Clock
+) -> None:
+    values = {"event_class": "Conversation", "content_summary": "Tea at five."}
+    with db.transaction() as tx:
+        for name in ("taught", "plain", "other"):
+            tx.put_concept("Event", name, values)
+        tx.put_concept("Note", "tea is at five")
+        tx.put_proposition(("Note", "tea is at five"), "derived_from", ("Event", "taught"))
+    clock.turn(2)
+    db.sleep()
+    task = db.tasks.next()
+    assert task is not None
+    assert [element.name for element in task.elements] == ["plain", "other"]
+    db.upkeep.archive(("Event", "other"))
+    task = db.tasks.next()
+    assert task is not None
+    assert "2 events of" in task.text
+    assert "1 of them is gone or archived." in task.text
