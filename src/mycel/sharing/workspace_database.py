@@ -64,6 +64,10 @@ class WorkspaceDatabase(WorkspaceFolder):
             raise unknown_workspace(name)
         return workspaces.url_of(self._database, name)
 
+    def key_place(self, name: str) -> Path:
+        """A name in the folder of the server's records: the database holds no keys."""
+        return self.path / f"{name}.db"
+
     def create(self, name: str, create_graph: Callable[[str], object]) -> str:
         """Make a new workspace. It is there when it is complete.
 

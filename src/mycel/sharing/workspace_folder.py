@@ -88,6 +88,10 @@ class WorkspaceFolder:
                     return path
         raise unknown_workspace(name)
 
+    def key_place(self, name: str) -> Path | str:
+        """The graph beside which the key of a workspace is."""
+        return self.find(name)
+
     def create(self, name: str, create_graph: Callable[[str], object]) -> Path | str:
         """Make a new workspace. Its file gets its name only when it is complete.
 

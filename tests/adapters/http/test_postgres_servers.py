@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,6 +14,7 @@ import mycel
 from mycel.errors import HistoryRewritten, MycelError
 from mycel.remote.copying import clone, pull, push
 from mycel.remote.registry import RemoteEntry, RemoteRegistry
+from mycel.remote.signing import create_key, key_file
 from mycel.remote.sources import open_source
 from mycel.remote.witness import Witness
 from mycel.store.backend.postgres.workspaces import url_of
@@ -161,3 +163,20 @@ def test_a_workspace_is_a_remote_without_a_server_too(database: str, tmp_path: P
         RemoteRegistry(tmp_path / "registry.toml").add(
             RemoteEntry("x", "postgresql://ada:secret@db/team?workspace=shop")
         )
+
+
+def test_servers_of_one_database_sign_with_the_key_of_their_folders(
+    teams: tuple[Team, Team], tmp_path: Path
+) -> None:
+    one, other = teams
+    signer = create_key(key_file(one.folder / "shop.db"))
+    shutil.copy2(key_file(one.folder / "shop.db"), other.folder)
+    assert one.ask("POST", "/ws", json={"name": "shop"}).status_code == 201
+    assert other.ask("POST", "/ws", json={"name": "shop"}).status_code == 409
+    witness = Witness(tmp_path / "seen.jsonl", "shop")
+    for team in teams:
+        assert team.server is not None
+        entry = RemoteEntry("shop", f"{team.server.url}/ws/shop", key=signer.key)
+        with open_source(entry) as source:
+            assert witness.look(source, 0).key == signer.key
+        assert team.kip("", "shop", DEFINE).status_code == 200

@@ -209,7 +209,7 @@ class TeamServer:
                 workspace=name,
                 root=None,
                 workers=workers,
-                signer=signer_of(self._folder.find(name)),
+                signer=signer_of(self._folder.key_place(name)),
             )
 
         return build_team_app(

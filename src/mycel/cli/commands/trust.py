@@ -34,7 +34,10 @@ def _key_file(session: Invocation) -> Path:
 
     place = session.place()
     if place.url is not None:
-        raise Unsupported("A graph in PostgreSQL has no key.", hint="Its heads are not signed.")
+        raise Unsupported(
+            "The database of a graph holds no key.",
+            hint="A server has it in its folder: `mycel key create --db DIR/NAME.db`.",
+        )
     return key_file(place.path)
 
 
