@@ -48,7 +48,13 @@ def test_proposals_are_seen_commented_accepted_and_rejected(
     second.get_by_label("Comment, or reason").fill("Passkeys it is")
     second.get_by_role("button", name="Reject").click()
     expect(second).to_have_count(0)
-    page.get_by_label("Show those that have ended").check()
+    ended = page.get_by_label("Show those that have ended")
+    box, title = ended.bounding_box(), page.locator("h1").bounding_box()
+    assert box
+    assert title
+    assert box["width"] < 30
+    assert box["x"] - title["x"] < 30
+    ended.check()
     expect(second).to_contain_text("rejected by")
     expect(second).to_contain_text("Passkeys it is")
     assert next(shop.db.history.log(limit=1)).actor == "eve"
