@@ -21,6 +21,7 @@ from mycel.errors import (
     ConstraintViolation,
     DatabaseCorrupt,
     DuplicateExists,
+    HistoryRewritten,
     RemoteFailed,
     Unsupported,
     VersionConflict,
@@ -142,7 +143,7 @@ def pull(
             check_consistency(proof, position, here, head)
             head = db.follow_in(lambda store: _follow(store, source, head, progress))
             return Pulled("forward", head, head.entries - position)
-    return _merge_apart(db, source, head, name, progress)
+    return _merge_apart(db, source, head, name, progress, is_pinned=pinned is not None)
 
 
 def push(
@@ -268,9 +269,19 @@ def tracking_branch(name: str) -> str:
 
 
 def _merge_apart(
-    db: Graph, source: RemoteSource, head: RemoteHead, name: str, progress: Progress | None
+    db: Graph,
+    source: RemoteSource,
+    head: RemoteHead,
+    name: str,
+    progress: Progress | None,
+    *,
+    is_pinned: bool,
 ) -> Pulled:
-    """Copy the remote to a branch of its own, and merge that."""
+    """Copy the remote to a branch of its own, and merge that.
+
+    The branch is made again if a backup was restored there: then `push` sends what that lacks. If
+    others have gone on from the backup, the user has to trust the remote anew, without a pin.
+    """
     if db.branch != branch_files.MAIN:
         raise ConstraintViolation(
             "This branch and the remote have commits of their own.",
@@ -278,20 +289,30 @@ def _merge_apart(
         )
     tracking = tracking_branch(name)
     path = branch_files.file_of(Path(db.path).resolve(), tracking)
-    before, is_known = 0, False
+    before, is_outdated = 0, False
     if path.exists():
         with closing(Store(path, create=False)) as store:
             with store.reading() as reader:
                 before = reader.position
                 here = reader.head().snapshot().journal_root
                 is_known = _root_at(reader, head.entries) == head.journal_root
+            is_outdated = is_known and head.entries < before
             if not is_known:
-                check_continues(source, head, before, here)
-                head = _follow(store, source, head, progress)
-    if is_known and head.entries < before:
-        db.branches.delete(tracking)  # A backup was restored there: `push` sends what it lacks.
+                try:
+                    check_continues(source, head, before, here)
+                except HistoryRewritten:
+                    if is_pinned:
+                        raise
+                    is_outdated = True
+                else:
+                    head = _follow(store, source, head, progress)
+    if is_outdated:
+        db.branches.delete(tracking)
     if not path.exists():
         head = clone(source, path, progress=progress)
+    if is_outdated and not db.branches.get(tracking).parting.commit:
+        db.branches.delete(tracking, unmerged=True)
+        raise HistoryRewritten("The remote shares no commit with this graph.")
     merge = db.merge(tracking, message=f"merge {name}")
     status: Literal["merged", "conflicts", "up_to_date"] = "merged"
     if merge.status != "merged":

@@ -201,11 +201,30 @@ def test_what_a_restored_backup_lacks_is_pushed_again(tmp_path: Path) -> None:
         assert mycel.Knowledge(db, workspace="shop").get("c").content == "here"
         assert pull(copy, source).status == "merged"
         assert push(copy, source).status == "unchanged"
+        db.backup(tmp_path / "second.db")
+        mycel.Knowledge(copy, workspace="shop").add("d", content="lost there")
+        assert push(copy, source).status == "committed"
+        assert pull(copy, source).status == "merged"
+        head = source.head()
+    write(tmp_path / "second.db", "e", "written after the second backup")
+    with mycel.open(mine) as copy, mycel.open(tmp_path / "second.db") as db:
+        source = FileSource(db, "shop")
+        with pytest.raises(HistoryRewritten):
+            pull(copy, source, pinned=(head.entries, head.journal_root))
+        assert pull(copy, source).status == "merged"
+        assert push(copy, source).status == "committed"
+        assert pull(copy, source).status == "merged"
+        here, there = (mycel.Knowledge(graph, workspace="shop") for graph in (copy, db))
+        assert [here.get(name).content for name in "abcde"] == [
+            there.get(name).content for name in "abcde"
+        ]
+        assert copy.verify().ok
     write(tmp_path / "other.db", "z", "another history")
     with mycel.open(mine) as copy, mycel.open(tmp_path / "other.db") as db:
-        with pytest.raises(HistoryRewritten):
+        before = copy.snapshot()
+        with pytest.raises(HistoryRewritten, match="no commit"):
             pull(copy, FileSource(db, "shop"))
-        assert copy.verify().ok
+        assert copy.snapshot() == before
 
 
 def test_a_file_is_a_remote_without_a_server(tmp_path: Path) -> None:
