@@ -58,6 +58,12 @@ ON_POSTGRES := \
 	tests/concurrency/test_processes.py \
 	tests/properties/test_engine_against_reference.py \
 	tests/properties/test_history.py \
+	tests/unit/graph/test_edges.py \
+	tests/unit/graph/test_records.py \
+	tests/unit/knowledge/test_active_context.py \
+	tests/unit/knowledge/test_moments.py \
+	tests/unit/knowledge/test_references.py \
+	tests/unit/knowledge/test_uris.py \
 	tests/unit/search/test_notes_about.py \
 	tests/unit/search/test_search_as_of.py \
 	tests/properties/test_search_filters.py \
