@@ -271,7 +271,7 @@ class CapsuleContent:
         return list(elements.values())
 
     def _spanned(self, number: int) -> Iterator[int]:
-        """Links at an element whose other end is included, and that no page before has."""
+        """Links of an element whose other end is exported too, without those of earlier pages."""
         for link, other in summary.touching(self._reader, number):
             if self._included.holds(other) and not self._before.holds(link):
                 yield link

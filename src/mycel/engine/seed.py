@@ -3,7 +3,7 @@
 A missing concept or link is created. An existing concept gets only the attributes that it lacks,
 and new values of those that are as an earlier version of the capsule made them (`capsules.former`):
 later versions of a capsule arrive and changes of the user stay; `upsert` would set attributes back.
-Metadata is given to what is created here, and to definitions that were bare. Applying the capsules
+Metadata is given to what is created here, and to definitions that had none. Applying the capsules
 again changes nothing and journals nothing.
 """
 

@@ -74,7 +74,7 @@ def node(scene: Scene, id_: str) -> JsonObject:
 
 
 def _caveats(scene: Scene, element: Element) -> list[str]:
-    """Reasons for care with a node that is part of the state; what a bootstrap wrote has none."""
+    """Warnings to show with a node of this state; none for what a bootstrap wrote."""
     if element.tombstoned or element.metadata == AUTHOR:
         return []
     values = {element.number: ElementValues(element.metadata, element.attributes)}

@@ -54,7 +54,7 @@ class Neighbours(Protocol):
         """The links at an element that the route follows, cheapest first."""
 
 
-# In the tables.
+# Neighbours that are read from the tables.
 
 
 class StoredNeighbours:

@@ -302,7 +302,7 @@ class Proposals:
 
 
 def _outside(ended: dict[str, Any] | None) -> dict[str, Any] | None:
-    """The end of a proposal without the entry of its commit, which is one of the whole graph."""
+    """The end of a proposal without `seq`, a position in the journal of the whole graph."""
     return ended and {key: value for key, value in ended.items() if key != "seq"}
 
 

@@ -41,7 +41,7 @@ HEADING: Final = (
 
 
 class _Record(NamedTuple):
-    """A concept that the brief shows, and its origin; empty for the user's own."""
+    """A concept that the brief shows; its origin is empty for what the user wrote."""
 
     name: str
     attributes: dict[str, Any]

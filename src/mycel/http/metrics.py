@@ -17,23 +17,14 @@ from mycel.store.write.transaction import Transaction
 
 BOUNDS_S: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
-_DOORS: Final = frozenset(
+DOORS: Final = frozenset(
     (
-        *("kip", "mcp", "api", "ui", "branches", "merges", "queries", "openapi.json", "healthz"),
-        *(
-            "refs",
-            "commits",
-            "diff",
-            "journal",
-            "purges",
-            "consistency",
-            "subgraph",
-            "submit",
-            "proposals",
-        ),
-        *("audit", "metrics", "status", "ws"),
+        *("api", "audit", "branches", "commits", "consistency", "diff", "healthz", "journal"),
+        *("kip", "mcp", "merges", "metrics", "openapi.json", "proposals", "purges", "queries"),
+        *("refs", "status", "subgraph", "submit", "ui", "ws"),
     )
 )
+"""The first parts of paths under which requests are counted; others count as one."""
 
 _REFUSALS: Final = frozenset((401, 403, 409, 412, 429))
 """Rights, conflicts, and limits."""
@@ -74,7 +65,7 @@ class RequestMetrics:
 
     def count(self, door: str, method: str, status: int, took_s: float) -> None:
         """Count one request that has ended."""
-        door = door if door in _DOORS else "other"
+        door = door if door in DOORS else "other"
         method = method if method in ("GET", "POST", "DELETE", "HEAD") else "other"
         with self._lock:
             self._requests[door, method, status] += 1

@@ -301,7 +301,7 @@ class _Sorter:
                 self._put("mention", file.uri, texts, number)
 
     def sort_renamed(self, read: Callable[[str], str | None]) -> None:
-        """Find the lines of certain users in files that have the symbol under another name."""
+        """Find the lines of users, by relations that are `CERTAIN`, in files that rename it."""
         users: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)
         for target in self._targets:
             for user, relation in self._users[target.uri].items():

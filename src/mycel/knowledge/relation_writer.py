@@ -347,7 +347,7 @@ def broken_page(reader: Reader, limit: int, cursor: str | None) -> Page[Relation
 
 
 def broken_counts(reader: Reader, numbers: Collection[int]) -> dict[int, int]:
-    """The number of links to missing concepts of each of these nodes that has one."""
+    """The number of links to missing concepts that each node has; without those of none."""
     beginnings = _placeholders(reader) if numbers else {}
     return lookup.links_to_named(reader, numbers, beginnings) if beginnings else {}
 

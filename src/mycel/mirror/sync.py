@@ -201,7 +201,7 @@ class Upkeep(Inspection):
         return Heading(self.author(group[-1].actor), self.committer, time_us, text)
 
     def _title(self, onto: str) -> str:
-        """The message of a commit that only brings others together."""
+        """The title of a merge commit: of the remote branch, or of imported edits."""
         branch = self.upstream_ref.removeprefix("refs/remotes/")
         return f"Merge {branch}" if onto else "Import edits"
 

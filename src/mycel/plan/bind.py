@@ -586,7 +586,7 @@ def _pattern(operand: ir.Operand, node: ast.Operand) -> ir.Operand:
 
 
 def _concept_ends(facts: Sequence[PredicateFacts]) -> ir.ConceptEnds:
-    """The ends that are concepts with each of these predicates; a symmetric one runs both ways."""
+    """The ends that are concepts by any of these predicates; a symmetric one is read both ways."""
     from_links = any(fact.leads_from_links for fact in facts)
     to_links = any(fact.leads_to_links for fact in facts)
     if any(fact.is_symmetric for fact in facts):

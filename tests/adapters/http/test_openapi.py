@@ -7,6 +7,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 import mycel
+from mycel.http import metrics
 from mycel.http.app import build_app
 from mycel.http.policy import Policy, Token
 from tests.adapters.http.conftest import Server
@@ -61,6 +62,11 @@ def test_its_paths_are_the_routes(document: dict[str, Any]) -> None:
         described = {method.upper() for method in document["paths"][route.path]}
         assert described == route.methods - {"HEAD"}
     assert {route.path for route in routes} <= set(document["paths"])
+
+
+def test_requests_of_every_path_are_counted_under_its_name(document: dict[str, Any]) -> None:
+    doors = {path.split("/")[1] for path in document["paths"]} - {""}
+    assert doors <= metrics.DOORS
 
 
 @pytest.mark.parametrize("path", ["/", "/healthz", "/openapi.json"])

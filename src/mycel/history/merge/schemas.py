@@ -114,7 +114,7 @@ def _merged(
 def _same_properties(ours: SchemaType, theirs: SchemaType) -> Mapping[int, int]:
     """The ids in the target of properties that have the same name and type, and another id there.
 
-    A property that took the place of one of another type has got an id of its own there.
+    A side that replaced a property by one of another type gave the new one an id of its own.
     """
     mine = {prop.prop_id for prop in ours.properties}
     others = {prop.prop_id for prop in theirs.properties}

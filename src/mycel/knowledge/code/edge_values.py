@@ -71,7 +71,7 @@ class FileEdges:
 
 
 def outline(facts: FileFacts) -> tuple[object, ...]:
-    """The facts that other files can see. Edges elsewhere depend on nothing else in a file."""
+    """The facts that other files can see. Edges of other files depend on these alone."""
     symbols = tuple((s.qualified, s.kind, s.bases, s.exported, s.returns) for s in facts.symbols)
     imports = tuple(
         (i.module, i.names, i.level, i.alias, i.form) for i in facts.imports if not i.scope

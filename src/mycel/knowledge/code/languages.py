@@ -1,5 +1,7 @@
 """Detection of the language of a file, from its name and its first bytes.
 
+`source_languages` lists the languages whose symbols are read.
+
 Manifests that map names of a project to places (go.mod, Cargo.toml, tsconfig.json) are languages of
 their own here, because `file_analysis` reads them.
 """

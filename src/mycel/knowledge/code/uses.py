@@ -42,7 +42,7 @@ _NO_SYMBOLS: Final = _OWN | _ROOTS
 
 @cache
 def _name_pattern(prose: re.Pattern[bytes]) -> re.Pattern[bytes]:
-    """Finds the names in a source, and its comments and strings, which it passes over."""
+    """A pattern of names. It matches comments and strings too, so names in them are skipped."""
     return re.compile(prose.pattern + _NAME, re.DOTALL)
 
 

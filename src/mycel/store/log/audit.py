@@ -62,11 +62,11 @@ class Auditor:
         self._connection = connection
         self._registry = registry
         self._keys: dict[int, bytes] = {}
-        """Of concepts that had only one."""
+        """The key of each concept that had only one."""
         self._several: dict[int, list[tuple[int, bytes]]] = {}
-        """Of the others, each with the entry it began with."""
+        """The keys of the other concepts, each with the entry it began with."""
         self._link_keys: dict[int, bytes] = {}
-        """Of versions of links, by the entries that wrote them."""
+        """The keys of versions of links, by the entries that wrote them."""
 
     def concepts(self, numbers: Collection[int] | None = None) -> Iterator[VersionRow]:
         """Every version of every concept, or of some, by id and then by age."""

@@ -57,6 +57,7 @@ SENTENCE_WORDS: Final = 12
 """The usual number of words of a link, read as a sentence."""
 
 _ORDERING: Final = 1e-3
+"""The part of BM25 that only orders candidates of equal rarity; it is no weight of a score."""
 
 
 class Term(NamedTuple):

@@ -116,7 +116,7 @@ def keys_of(ledger: Ledger, numbers: Iterable[int]) -> dict[int, Keys]:
 
 
 def _keys_ever(ledger: Ledger, auditor: Auditor, number: int) -> list[tuple[int, bytes]]:
-    """Every key that an element had, each with the entry it began with; nothing if only one.
+    """Every key that an element had, each with its first entry; empty if the key never changed.
 
     Keys of versions that were purged before are in the record of that purge.
     """
