@@ -258,6 +258,7 @@ def test_what_changed_is_brought_up_to_date(
     assert shop.get("concept://shop/src/shop/main.py/sell").version == untouched
 
 
+@pytest.mark.sqlite_file("removes the file beside the graph")
 @pytest.mark.parametrize("how", ["with facts", "without facts", "by one object"])
 def test_many_changes_one_by_one_end_where_a_single_run_does(
     tmp_path: Path, shop: mycel.Knowledge, project: Path, write: Write, how: str
@@ -602,6 +603,7 @@ def test_a_language_that_could_not_be_read_is_read_when_its_extra_is_there(
     assert "note" not in shop.get("file://shop/src/shop/cart.py").properties
 
 
+@pytest.mark.sqlite_file("opens the file in other processes")
 def test_two_processes_at_once_leave_one_whole_graph(
     tmp_path: Path, shop: mycel.Knowledge, project: Path, write: Write
 ) -> None:
