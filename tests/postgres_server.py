@@ -35,14 +35,13 @@ from mycel.store.backend.postgres import branches, layout, location
 from mycel.store.backend.postgres.address import parse_address
 from mycel.store.backend.postgres.connection import PostgresConnection, use_lock
 from mycel.store.file.workspace_databases import is_address
+from tests.adapters.warm import FOLDER
 
 PROGRAMS = (
     "/usr/lib/postgresql/15/bin",
     "/usr/lib/postgresql/16/bin",
     "/usr/lib/postgresql/17/bin",
 )
-FOLDER = "FOLDER_OF_POSTGRES"
-"""The environment variable by which processes find the server of the tests."""
 PREPARED = "prepared"
 COUNT_ON = "".join(
     f"SELECT setval(pg_get_serial_sequence('{table}', '{column}'), coalesce(max({column}), 0) + 1,"

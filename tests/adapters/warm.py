@@ -36,8 +36,8 @@ from multiprocessing.connection import wait
 from pathlib import Path
 from typing import Any
 
-from tests.postgres_server import FOLDER, redirect_process
-
+FOLDER = "FOLDER_OF_POSTGRES"
+"""The environment variable by which processes find the PostgreSQL server of the tests."""
 LOADED = (
     "mycel.cli.app",
     "mycel.cli.commands.mcp",
@@ -142,6 +142,8 @@ def _become(asked: dict[str, Any], streams: list[int]) -> None:
     os.environ.clear()
     os.environ.update(asked["environment"])
     if FOLDER in os.environ:
+        from tests.postgres_server import redirect_process
+
         redirect_process(os.environ[FOLDER])
     module, *arguments = asked["arguments"]
     sys.argv = [module, *arguments]

@@ -71,6 +71,8 @@ _BRACE = re.compile(
 
 WINDOW_CHARACTERS: Final = 1 << 17
 """Characters of a capsule that are tokens at a time."""
+AHEAD_CHARACTERS: Final = 1 << 12
+"""Characters that are tokens beyond a block that is longer than the window."""
 FOLDED_CHARACTERS_MIN: Final = 4096
 """In shorter commands folding saves nothing."""
 
@@ -126,6 +128,11 @@ class KipTokens(tokens.Tokens):
         self.names.clear()
         self.strings.clear()
         super().refill(at)
+
+    def _larger(self, start: int, size: int) -> int:
+        # As a whole it may be folded, and it is split once.
+        end = closing_brace(self.text, start)
+        return max(2 * size, end - start + AHEAD_CHARACTERS)
 
 
 def closing_brace(text: str, start: int) -> int:

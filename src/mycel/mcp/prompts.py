@@ -53,7 +53,7 @@ concepts are reported; write these concepts when you can. describe_graph shows t
 types and the query language.
 """
 _READONLY: Final = """
-Nothing is written here directly. If you may propose, record what took effort to learn with \
+This server is read-only. If you may propose, record what took effort to learn with \
 manage_history, action submit: it waits for a review, and action proposals with its id as name \
 says what became of it. describe_graph shows types, relation types and the query language.
 """

@@ -67,7 +67,7 @@ class Tokens:
         self._ahead = ahead
         self._window = len(text) if window is None else window
         self._before = start
-        self._split(start)
+        self._split(start, self._window)
 
     @property
     def is_cut(self) -> bool:
@@ -79,13 +79,18 @@ class Tokens:
         start = self.starts[at]
         if at:
             self._before = self.ends[at - 1]
-        if start + self._window <= self.end:
-            self._window *= 2  # One part is longer than the window.
-        self._split(start)
+        size = self._window
+        if start + size <= self.end:
+            size = self._larger(start, self.end - start)
+        self._split(start, size)
 
-    def _split(self, start: int) -> None:
+    def _larger(self, start: int, size: int) -> int:
+        """The characters to split for a part that starts there and is longer than `size`."""
+        return 2 * size
+
+    def _split(self, start: int, size: int) -> None:
         text = self.text
-        self.end = min(start + self._window, len(text))
+        self.end = min(start + size, len(text))
         is_whole = self.end - start == len(text)
         # An empty piece, what is skipped, and the token, over and over.
         pieces = self._pattern.split(text if is_whole else text[start : self.end])

@@ -67,6 +67,17 @@ def test_a_wrong_capsule_takes_little_memory(text: str, bytes_per_character_max:
     assert peak / len(text) < bytes_per_character_max
 
 
+def test_a_long_list_in_one_block_is_split_once() -> None:
+    text = SET + "[" + "1," * 1_000_000 + "1] } } }"
+    tracemalloc.start()
+    try:
+        _read_all(text)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak / len(text) < 24
+
+
 def spans_of(tree: Any) -> list[tuple[int, int]]:
     """The places of all nodes below a node, in their order."""
     if isinstance(tree, tuple):
