@@ -101,18 +101,18 @@ class StateTables:
 
     def shown_tests(self, number: str, *ends: str) -> list[str]:
         """The conditions under which patterns find an element, or a link with these ends."""
-        then = f"x.to_seq = {INTEGER_MAX}"
+        then = f"stored.to_seq = {INTEGER_MAX}"
         if self.moment is not None:
-            then = f"x.from_seq <= {self.moment} AND x.to_seq > {self.moment}"
+            then = f"stored.from_seq <= {self.moment} AND stored.to_seq > {self.moment}"
         tests = []
         if self.hides:
-            row = f"x.element = {number} AND {then}"
-            tests.append(f"NOT EXISTS (SELECT 1 FROM hidden x WHERE {row})")
+            row = f"stored.element = {number} AND {then}"
+            tests.append(f"NOT EXISTS (SELECT 1 FROM hidden stored WHERE {row})")
         if self.valid_at is not None:
-            time = f"(x.valid_from > {self.valid_at} OR x.valid_until <= {self.valid_at})"
+            time = f"(stored.valid_from > {self.valid_at} OR stored.valid_until <= {self.valid_at})"
             tests += [
-                "NOT EXISTS (SELECT 1 FROM lifetime x"
-                f" WHERE x.element = {element} AND {then} AND {time})"
+                "NOT EXISTS (SELECT 1 FROM lifetime stored"
+                f" WHERE stored.element = {element} AND {then} AND {time})"
                 for element in (number, *ends)
             ]
         return tests

@@ -290,9 +290,11 @@ class PostgresConnection:
             return self.cursor()
         self._version = None
         if statements.startswith("ROLLBACK"):
-            was_sent = not any(text.startswith("SAVEPOINT") for text, _ in self._held)
-            self._held.clear()
-            if not was_sent and statements.startswith("ROLLBACK TO"):
+            marks = [at for at, (text, _) in enumerate(self._held) if text.startswith("SAVEPOINT")]
+            is_partial = bool(marks) and statements.startswith("ROLLBACK TO")
+            # What was held back before the savepoint stays.
+            del self._held[marks[-1] if is_partial else 0 :]
+            if is_partial:
                 return self.cursor()
         else:
             self._forget_unprepared()
