@@ -21,7 +21,7 @@ from mycel.knowledge.knowledge import Knowledge
 from mycel.knowledge.name_resolution import resolve_all
 from mycel.knowledge.uris import Uri, UriKind, parse
 from mycel.model.values import JsonObject
-from mycel.store.file.workspace_databases import HOME_FOLDER, is_address, workspace_in
+from mycel.store.file.workspace_databases import HOME_FOLDER, PREFIX, is_address, workspace_in
 from mycel.store.query import lookup
 from mycel.store.query.reader import Reader
 
@@ -50,7 +50,7 @@ def graph_name(db: Graph) -> str | None:
     if is_address(db.path):
         return workspace_in(db.path)
     path = Path(db.path)
-    prefix = "knowledge_" if path.parent.name == HOME_FOLDER else ""
+    prefix = PREFIX if path.parent.name == HOME_FOLDER else ""
     return path.stem.removeprefix(prefix).removesuffix(f"@{db.branch}")
 
 

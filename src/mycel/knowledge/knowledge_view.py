@@ -65,10 +65,9 @@ from mycel.knowledge.recalled_nodes import Recalled
 from mycel.knowledge.relation_pages import bad_cursor, is_number, relations_page
 from mycel.knowledge.stale_notes import with_marks
 from mycel.knowledge.uris import Uri, UriKind, build, check_workspace, parse
-from mycel.knowledge.vocabulary import SLEEP_TASK
 from mycel.model import ids
 from mycel.model.directions import Direction
-from mycel.model.names import kind_of, shorten
+from mycel.model.names import SLEEP_TASK, kind_of, shorten
 from mycel.search.modes import HYBRID, SearchMode
 from mycel.search.notes_about import ABOUT
 from mycel.search.question import Question

@@ -13,10 +13,9 @@ from mycel.knowledge.node_traversal import ReachedNode
 from mycel.knowledge.node_values import Hit, Node, Relation
 from mycel.knowledge.relation_writer import broken_counts
 from mycel.knowledge.stale_notes import with_marks
-from mycel.knowledge.vocabulary import SLEEP_TASK
 from mycel.model import ids
 from mycel.model.elements import Concept, Element
-from mycel.model.names import count
+from mycel.model.names import SLEEP_TASK, count
 from mycel.model.values import JsonObject
 from mycel.search.index.passages import prose
 from mycel.search.question import Question

@@ -27,7 +27,6 @@ from mycel.text import kinds
 CONCEPT: Final = "Concept"
 RESOURCE: Final = "Resource"
 SYMBOL: Final = "Symbol"
-SLEEP_TASK: Final = "SleepTask"
 CONTENT: Final = "content"
 """The attribute with the text of a concept."""
 OBSERVATIONS_KEY: Final = "observations"

@@ -13,6 +13,8 @@ META_TYPES = (CONCEPT_TYPE, PROPOSITION_TYPE)
 """The types of definitions."""
 SELF_ACTOR = "$self"
 SYSTEM_ACTOR = "$system"
+SLEEP_TASK = "SleepTask"
+"""The type of questions that upkeep leaves to a model or a person."""
 CORE_MESSAGE = "add the core capsules"
 """The message of the transaction that writes the core capsules; exports leave out its elements."""
 

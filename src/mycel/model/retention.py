@@ -113,8 +113,10 @@ def stored_retention(rule: object) -> object:
     Raises:
         ConstraintViolation: it is no rule.
     """
+    if isinstance(rule, str):
+        return retention_from_words(rule)
     parse_retention(rule)
-    return retention_from_words(rule) if isinstance(rule, str) else rule
+    return rule
 
 
 def retention_in_words(value: object) -> str:

@@ -25,7 +25,7 @@ import stat
 import tempfile
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import KW_ONLY, asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -57,6 +57,7 @@ class RemoteEntry:
     url: str
     token_env: str = ""
     token_file: str = ""
+    _: KW_ONLY
     graph: str = ""
     """The path of its clone on this machine."""
     branch: str = ""

@@ -23,6 +23,7 @@ from mycel.api.open_branches import OpenBranches
 from mycel.api.opening import open_graph
 from mycel.errors import AccessDenied, InternalError, MycelError, ResourceExhausted
 from mycel.model.allowance import using
+from mycel.model.names import SLEEP_TASK
 from mycel.model.permission import permitted
 from mycel.sharing.copy_follower import CopyFollower, CopyOutdatedError
 from mycel.sharing.element_filter import ElementFilter
@@ -127,7 +128,7 @@ class ScopedCopy:
     def _make(self) -> None:
         with self._source.reading() as reader:
             first = list(commits.transactions(reader))[-1]
-            is_bare = reader.find_type("SleepTask") is None
+            is_bare = reader.find_type(SLEEP_TASK) is None
         open_graph(
             self._path,
             core_capsules=not is_bare,

@@ -20,7 +20,7 @@ from mycel.errors import DatabaseBusy, MycelError
 from mycel.model import times
 from mycel.model.elements import Element
 from mycel.model.limits import INTEGER_MAX
-from mycel.model.names import SYSTEM_ACTOR
+from mycel.model.names import SLEEP_TASK, SYSTEM_ACTOR
 from mycel.model.values import JsonObject
 from mycel.store.database import Store
 from mycel.store.query import retention
@@ -268,7 +268,7 @@ class Cycle:
         with self._store.reading() as reader:
             moot = [
                 number
-                for number in retention.instances(reader, tasks.TASK)
+                for number in retention.instances(reader, SLEEP_TASK)
                 if (task := reader.concept(number)) is not None
                 and tasks.is_open_task(task)
                 and tasks.is_moot(reader, task)
@@ -301,7 +301,7 @@ class Cycle:
                         name = tasks.task_name(
                             element, question.action, question.others, question.mark
                         )
-                        report.asked += reader.find_concept(tasks.TASK, name) is None
+                        report.asked += reader.find_concept(SLEEP_TASK, name) is None
                     report.note(question.reason)
             return
 

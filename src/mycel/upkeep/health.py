@@ -12,12 +12,12 @@ from typing import Any, Final, Literal, NamedTuple, get_args
 
 from mycel.engine.missing_concepts import MISSING
 from mycel.model.elements import Concept
-from mycel.model.names import SYSTEM_ACTOR
+from mycel.model.names import SLEEP_TASK, SYSTEM_ACTOR
 from mycel.store.file.use_counts import Use
 from mycel.store.query import retention
 from mycel.store.query.reader import Reader
 from mycel.upkeep.due import due_elements, label
-from mycel.upkeep.tasks import TASK, is_open_task, priority_of, task_elements
+from mycel.upkeep.tasks import is_open_task, priority_of, task_elements
 
 Section = Literal["stale", "contested", "duplicate", "orphaned", "events"]
 SECTIONS: Final[tuple[Section, ...]] = get_args(Section)
@@ -102,7 +102,7 @@ def read_health(
     What was asked about comes first, the most urgent before the others.
     """
     findings: dict[Section, list[HealthFinding]] = {name: [] for name in SECTIONS}
-    tasks = (reader.concept(number) for number in retention.instances(reader, TASK))
+    tasks = (reader.concept(number) for number in retention.instances(reader, SLEEP_TASK))
     waiting = [task for task in tasks if task is not None and is_open_task(task)]
     for task in sorted(waiting, key=lambda task: -priority_of(task)):
         section = ACTIONS.get(str(task.attributes.get("requested_action")))

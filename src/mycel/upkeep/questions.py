@@ -14,7 +14,7 @@ from mycel.model import times
 from mycel.model.directions import Way
 from mycel.model.elements import Concept, Proposition
 from mycel.model.evidence import belief
-from mycel.model.names import count, first_few
+from mycel.model.names import SLEEP_TASK, count, first_few
 from mycel.search.changed_citations import find_changed_citations
 from mycel.search.index.passages import prose
 from mycel.search.similar_texts import SimilarTexts
@@ -23,7 +23,7 @@ from mycel.store.query.reader import Reader
 from mycel.text.kinds import STAMP
 from mycel.upkeep.contradictions import contested_links, contradictions
 from mycel.upkeep.due import label, link_text
-from mycel.upkeep.tasks import CONSOLIDATED_TO, DERIVED_FROM, TASK, is_open_task, task_elements
+from mycel.upkeep.tasks import CONSOLIDATED_TO, DERIVED_FROM, is_open_task, task_elements
 
 OPPOSITE: Final = "opposite"
 """The attribute of a predicate with the name of another one that says the opposite."""
@@ -44,7 +44,7 @@ FOUND_MAX: Final = 1_000
 COMPARED_MAX: Final = 3_000
 """Texts that are compared in a cycle."""
 BOOTSTRAP_METADATA: Final = '{"author":"bootstrap"}'
-_NOT_COMPARED: Final = frozenset(("Resource", "Section", "Symbol", EVENT, TASK, MISSING))
+_NOT_COMPARED: Final = frozenset(("Resource", "Section", "Symbol", EVENT, SLEEP_TASK, MISSING))
 
 
 class UpkeepQuestion(NamedTuple):
@@ -162,7 +162,7 @@ def ask_about_events(reader: Reader, now_us: int) -> Iterator[UpkeepQuestion]:
     """Questions about events from which lasting knowledge is still to be drawn, several in one."""
     waiting: set[int] = set()
     tasks = 0
-    for number in retention.instances(reader, TASK):
+    for number in retention.instances(reader, SLEEP_TASK):
         task = reader.concept(number)
         if task is None or not is_open_task(task):
             continue

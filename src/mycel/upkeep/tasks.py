@@ -8,13 +8,12 @@ from typing import Final
 from mycel.errors import InvalidId
 from mycel.model import ids
 from mycel.model.elements import Concept, Element
-from mycel.model.names import SYSTEM_ACTOR, shorten
+from mycel.model.names import SLEEP_TASK, SYSTEM_ACTOR, shorten
 from mycel.model.values import JsonObject
 from mycel.store.index.lifetimes import ARCHIVED_AT
 from mycel.store.query.reader import Reader
 from mycel.store.write.transaction import Transaction
 
-TASK: Final = "SleepTask"
 ASSIGNED_TO: Final = "assigned_to"
 CONTRADICTION: Final = "resolve_contradiction"
 CONSOLIDATED_TO: Final = "consolidated_to"
@@ -27,7 +26,7 @@ NAME_CHARACTERS: Final = 200
 
 def is_open_task(element: Element) -> bool:
     """True for a task that nobody has decided: it is never forgotten."""
-    if not isinstance(element, Concept) or element.type != TASK:
+    if not isinstance(element, Concept) or element.type != SLEEP_TASK:
         return False
     return element.attributes.get("status", PENDING) not in ("completed", "failed")
 
@@ -53,7 +52,7 @@ def make_task(
     A task that was decided stays: what was decided once is not asked again, but with another mark.
     """
     name = task_name(element, action, others, mark)
-    if tx.get_concept(TASK, name) is not None:
+    if tx.get_concept(SLEEP_TASK, name) is not None:
         return False
     target_type, target_name = _target(element)
     attributes: JsonObject = {
@@ -67,7 +66,7 @@ def make_task(
         attributes["others"] = list(others)
     if priority:
         attributes["priority"] = priority
-    task = tx.put_concept(TASK, name, attributes)
+    task = tx.put_concept(SLEEP_TASK, name, attributes)
     tx.put_proposition(task, ASSIGNED_TO, ("Person", SYSTEM_ACTOR))
     return True
 

@@ -28,7 +28,7 @@ from mycel.model import times
 from mycel.model.decisions import DECISIONS, Decision
 from mycel.model.elements import Concept, Element
 from mycel.model.limits import REASON_BYTES_MAX
-from mycel.model.names import check_text, count, quote_value, shorten
+from mycel.model.names import SLEEP_TASK, check_text, count, quote_value, shorten
 from mycel.model.values import JsonObject
 from mycel.search.validity import value_caveats
 from mycel.store.query import retention
@@ -39,7 +39,6 @@ from mycel.upkeep.tasks import (
     CONSOLIDATED_TO,
     DERIVED_FROM,
     NOT_BEFORE,
-    TASK,
     count_named,
     is_moot,
     is_open_task,
@@ -104,7 +103,7 @@ def next_task(reader: Reader, tokens: int = TOKENS_DEFAULT) -> OpenTask | None:
     """The most urgent task that waits, with its context within a budget of tokens."""
     now_us = reader.now_us()
     waiting: list[tuple[float, int, Concept]] = []
-    for number in retention.instances(reader, TASK):
+    for number in retention.instances(reader, SLEEP_TASK):
         task = reader.concept(number)
         if task is not None and is_open_task(task) and not _is_postponed(task, now_us):
             waiting.append((-priority_of(task), number, task))
@@ -198,7 +197,7 @@ def decide_task(
         )
     check_text(reason, "reason", REASON_BYTES_MAX)
     task = tx.get(task_ref)
-    if not isinstance(task, Concept) or task.type != TASK:
+    if not isinstance(task, Concept) or task.type != SLEEP_TASK:
         raise NotFound(f"{shorten(task_ref)} is no SleepTask.", hint="Pass the id of a task.")
     if not is_open_task(task):
         raise ConstraintViolation(

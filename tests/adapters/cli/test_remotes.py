@@ -176,3 +176,34 @@ def test_proposals_in_a_file_are_reviewed_too(run: Run, share: Path, tmp_path: P
     assert run(*mine, "proposal", "accept", pushed["proposal"], "--remote", "shop").status == 0
     with mycel.open(share) as db:
         assert mycel.Knowledge(db, workspace="shop").has("here")
+
+
+def test_a_branch_and_a_part_are_cloned(
+    run: Run, team: Team, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.chdir(tmp_path)
+    with mycel.open(team.folder / "shop.db") as db:
+        mycel.Knowledge(db, workspace="shop").add("auth", content="one")
+        db.branches.create("draft")
+    with mycel.open(team.folder / "shop.db", branch="draft") as db:
+        mycel.Knowledge(db, workspace="shop").add("idea", content="a draft")
+    monkeypatch.setenv("T", team.token("ada", "read:/**"))
+    team.serve()
+    assert team.server is not None
+    url = f"{team.server.url}/ws/shop"
+    for name, options in (("draft", ("--branch", "draft")), ("part", ("--path", "auth"))):
+        clone = run("clone", url, f"{name}.db", "--as", name, "--token-env", "T", *options)
+        assert clone.status == 0, clone.stderr
+    with mycel.open(tmp_path / "draft.db") as draft, mycel.open(tmp_path / "part.db") as part:
+        assert mycel.Knowledge(draft, workspace="shop").has("idea")
+        assert mycel.Knowledge(part, workspace="shop").has("auth")
+        assert not mycel.Knowledge(part, workspace="shop").has("idea")
+    entries = [
+        (entry["name"], entry["branch"], entry["path"], entry["graph"])
+        for entry in run("remote", "list", "--json").objects
+    ]
+    assert entries == [
+        ("draft", "draft", "", str(tmp_path / "draft.db")),
+        ("part", "", "/auth/**", str(tmp_path / "part.db")),
+    ]

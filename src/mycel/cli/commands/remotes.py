@@ -48,8 +48,7 @@ def add(
     """
     from mycel.remote.registry import RemoteEntry, RemoteRegistry
 
-    path = _absolute(token_file) if token_file else ""
-    entry = RemoteEntry(name, _address(url), token_env, path, key=key)
+    entry = RemoteEntry(name, _address(url), token_env, _absolute(token_file), key=key)
     RemoteRegistry().add(entry)
     session.out.say(f"Registered {name}: {visible(entry.url)}", {"name": name, "url": entry.url})
 
@@ -96,8 +95,7 @@ def _list_server(session: Invocation, url: str, token_env: str, token_file: str)
     from mycel.remote.http_client import HttpClient
     from mycel.remote.registry import RemoteEntry, check_entry
 
-    path = _absolute(token_file) if token_file else ""
-    entry = RemoteEntry("server", url, token_env, path)
+    entry = RemoteEntry("server", url, token_env, _absolute(token_file))
     check_entry(entry)
     if not entry.is_http:
         raise click.UsageError("Give the address of a server: https://host.")
@@ -168,9 +166,14 @@ def clone(
     if entry is None:
         url = _address(name)
         called = called or workspace_at(url)
-        path = _absolute(token_file) if token_file else ""
-        branch = session.given.get("branch", "")
-        entry = RemoteEntry(called, url, token_env, path, branch, _pattern(part))
+        entry = RemoteEntry(
+            called,
+            url,
+            token_env,
+            _absolute(token_file),
+            branch=session.given.get("branch", ""),
+            path=_pattern(part),
+        )
         registry.check_new(entry)
     elif part or "branch" in session.given:
         raise click.UsageError(
@@ -300,7 +303,9 @@ def _address(url: str) -> str:
 
 
 def _absolute(path: str) -> str:
-    """A path from the root, without `..`; symbolic links stay."""
+    """A path from the root, without `..`; symbolic links stay, and nothing stays nothing."""
+    if not path:
+        return ""
     return os.path.abspath(Path(path).expanduser())  # noqa: PTH100 - pathlib keeps `..`
 
 

@@ -14,6 +14,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
+from mycel.model.names import SLEEP_TASK
 from mycel.text.kinds import is_section
 from mycel.text.names import called, key, with_parts
 
@@ -21,7 +22,6 @@ TEXT_CHARACTERS_MAX: Final = 4_000
 """The rest of a longer text is left to the search by words: a mean over more says little."""
 
 EVENT: Final = "Event"
-TASK: Final = "SleepTask"
 _OF_TASKS: Final = "a task of upkeep"
 _IN_TITLES: Final = frozenset(("name", "aliases"))
 _NOT_SAID: Final = frozenset(("event_class", "participants", "context", "start_time", "end_time"))
@@ -55,7 +55,7 @@ def passage_of(type_name: str, name: str, attributes: Mapping[str, Any]) -> Pass
     Tasks of upkeep repeat what they are about. Their passages mention nothing, so that nothing is
     found by way of them.
     """
-    if type_name == TASK:
+    if type_name == SLEEP_TASK:
         return Passage((), _OF_TASKS)
     if type_name == EVENT and not _OF_TURNS.isdisjoint(attributes):
         return _turn(name, attributes)

@@ -17,21 +17,21 @@ SERVER_SCHEMES: Final = ("postgresql://", "postgres://")
 HOME_FOLDER: Final = ".knowledge_engine"
 SERVERS_FOLDER: Final = "servers"
 """The folder below that for files about graphs on servers."""
-_PREFIX: Final = "knowledge_"
-_SUFFIX: Final = ".db"
+PREFIX: Final = "knowledge_"
+SUFFIX: Final = ".db"
 _SHOWN: Final = 20
 
 
 def database_of(home: Path, workspace: str) -> Path:
     """The path of the database of a workspace."""
-    return home / HOME_FOLDER / f"{_PREFIX}{workspace}{_SUFFIX}"
+    return home / HOME_FOLDER / f"{PREFIX}{workspace}{SUFFIX}"
 
 
 def workspaces_of(home: Path) -> list[str]:
     """The names of the workspaces that have a database; branches are none of their own."""
-    generator = (home / HOME_FOLDER).glob(f"{_PREFIX}*{_SUFFIX}")
+    generator = (home / HOME_FOLDER).glob(f"{PREFIX}*{SUFFIX}")
     return sorted(
-        path.name.removeprefix(_PREFIX).removesuffix(_SUFFIX)
+        path.name.removeprefix(PREFIX).removesuffix(SUFFIX)
         for path in generator
         if "@" not in path.name
     )

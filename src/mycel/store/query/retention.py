@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 from mycel.model.evidence import EVIDENCE
 from mycel.model.limits import INTEGER_MAX
-from mycel.model.names import CONCEPT_TYPE
+from mycel.model.names import CONCEPT_TYPE, SLEEP_TASK
 from mycel.model.retention import RETENTION
 from mycel.store.file.layout import (
     CONCEPT_TYPE_NUMBER,
@@ -87,7 +87,7 @@ def count_open_tasks(reader: Reader) -> int:
         "SELECT count(*) FROM concept c WHERE c.type = ?1"
         " AND coalesce(c.attributes ->> '$.status', 'pending') NOT IN ('completed', 'failed')"
         f" AND NOT {_IS_HIDDEN.format(row='c')}",
-        (reader.find_type("SleepTask") or 0,),
+        (reader.find_type(SLEEP_TASK) or 0,),
     )
 
 
