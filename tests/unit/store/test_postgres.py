@@ -31,6 +31,7 @@ from mycel.store.backend.failures import translated
 from mycel.store.backend.postgres import layout, library
 from mycel.store.backend.postgres.address import parse_address
 from mycel.store.backend.postgres.connection import PostgresCursor
+from mycel.store.backend.postgres.location import PostgresLocation
 from mycel.store.backend.postgres.markers import number_markers, values_of
 from tests.postgres_server import PostgresServer
 
@@ -164,6 +165,25 @@ def test_a_reader_sees_one_moment_while_others_write(postgres_server: PostgresSe
                 tx.put_concept("Drug", "Aspirin")
             assert reader.head().seq == before
         assert names(db) == ["Aspirin"]  # The plan of the other connection is told of it.
+
+
+def test_what_is_undone_to_a_savepoint_leaves_what_was_written_before_it(
+    postgres_server: PostgresServer,
+) -> None:
+    url = postgres_server.url()
+    mycel.open(url).close()
+    with closing(PostgresLocation(parse_address(url)).connect(writable=True)) as connection:
+        connection.execute("CREATE TEMP TABLE given (n int)")
+        for sends_before in (False, True):
+            connection.begin_writing()
+            connection.execute("INSERT INTO given VALUES (?1)", (1,))
+            if sends_before:
+                connection.execute("SELECT count(*) FROM given")
+            connection.execute("SAVEPOINT member")
+            connection.execute("INSERT INTO given VALUES (?1)", (2,))
+            connection.execute("ROLLBACK TO member; RELEASE member")
+            connection.execute("COMMIT")
+        assert connection.execute("SELECT n FROM given").fetchall() == [(1,), (1,)]
 
 
 def test_a_statement_ends_when_its_limits_are_over(postgres_server: PostgresServer) -> None:
