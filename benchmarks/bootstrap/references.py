@@ -27,8 +27,8 @@ from typing import Final, NamedTuple
 import mycel
 from benchmarks.bootstrap.language_servers import LanguageServer, rust_options
 from mycel.knowledge.bootstrap import bootstrap
-from mycel.knowledge.code.languages import detect
-from mycel.knowledge.code.source_languages import blank_prose
+from mycel.knowledge.code.file_kinds import detect
+from mycel.knowledge.code.languages import blank_prose
 from mycel.mcp.read_tools import RELATIONS_SHOWN
 from mycel.mcp.results import TextPage
 from mycel.mcp.source_lines import add_references

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import pytest
 
 import mycel
-from mycel.knowledge.code.source_languages import SYNTAXES
+from mycel.knowledge.code.languages import SYNTAXES
 from tests.attacks.backtracking import STEPS_MAX, HostileTexts, Steps
 from tests.cases import each_case
 

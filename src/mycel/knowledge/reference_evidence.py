@@ -12,7 +12,7 @@ import re
 from collections.abc import Collection, Sequence
 from typing import Final, Literal, NamedTuple
 
-from mycel.knowledge.code.source_languages import SYNTAXES
+from mycel.knowledge.code.languages import SYNTAXES
 from mycel.knowledge.name_mentions import find_words
 
 Verdict = Literal["this", "other", "unlikely", "open"]

@@ -21,8 +21,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Final, Literal, NamedTuple
 
 from mycel.errors import MycelError
-from mycel.knowledge.code.languages import detect
-from mycel.knowledge.code.source_languages import blank_prose
+from mycel.knowledge.code.file_kinds import detect
+from mycel.knowledge.code.languages import blank_prose
 from mycel.knowledge.knowledge_view import KnowledgeView
 from mycel.knowledge.name_mentions import (
     FILE_BYTES_MAX,

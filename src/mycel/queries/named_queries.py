@@ -9,14 +9,14 @@ run.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, assert_never
 
 from mycel.engine.engine import Engine
 from mycel.engine.result import Result
 from mycel.engine.write_defaults import WriteDefaults
 from mycel.errors import ConstraintViolation, MycelError, NotFound, did_you_mean
 from mycel.model.names import shorten
-from mycel.queries.declaration import NO_DEFAULT, NamedQuery, QueryParameter
+from mycel.queries.declaration import NO_DEFAULT, NamedQuery, ParameterType, QueryParameter
 from mycel.queries.descriptor import descriptor, query_facts
 from mycel.queries.gq_parser import parse_queries
 from mycel.queries.query_arguments import checked_arguments
@@ -41,16 +41,6 @@ _ALL: Final = (
     "FIND(?q.name, ?q.attributes.text) WHERE { ?q {type: :type} } ORDER BY ?q.name LIMIT :limit"
 )
 _ONE: Final = "FIND(?q.attributes.text) WHERE { ?q {type: :type, name: :name} }"
-
-_EXAMPLES: Final[dict[str, Any]] = {
-    "String": "x",
-    "Bool": True,
-    "F32": 1.0,
-    "F64": 1.0,
-    "Date": "2026-01-01",
-    "DateTime": "2026-01-01T00:00:00Z",
-    "Json": "x",
-}
 
 
 class QueryProblem(NamedTuple):
@@ -257,8 +247,26 @@ class NamedQueries:
 def _example(parameter: QueryParameter) -> Any:
     if parameter.default is not NO_DEFAULT and parameter.default is not None:
         return parameter.default
-    value = _EXAMPLES.get(parameter.type, 1)
+    value = _value(parameter.type)
     return [value] if parameter.is_list else value
+
+
+def _value(of_type: ParameterType) -> Any:
+    match of_type:
+        case "String" | "Json":
+            return "x"
+        case "Bool":
+            return True
+        case "I32" | "I64" | "U32" | "U64":
+            return 1
+        case "F32" | "F64":
+            return 1.0
+        case "Date":
+            return "2026-01-01"
+        case "DateTime":
+            return "2026-01-01T00:00:00Z"
+        case _:
+            assert_never(of_type)
 
 
 def _attributes(query: NamedQuery) -> dict[str, Any]:

@@ -15,12 +15,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, assert_never
 
 from mycel.model.retention import retention_from_words
 from mycel.schema import model
 from mycel.schema.property_values import parse_default
-from mycel.schema.scalars import FLOATS, INTEGERS
+from mycel.schema.scalars import Scalar
 
 PG: Final = "pg"
 """The attribute that holds a declaration."""
@@ -101,7 +101,7 @@ def _entry(declared: model.Property) -> dict[str, Any]:
     """The entry of a property in `instance_schema`."""
     type_ = declared.type
     is_array = type_.is_list or type_.scalar == "Vector"
-    item_type = "number" if type_.scalar == "Vector" else _scalar_type(type_.scalar)
+    item_type = _json_type(type_.scalar)
     entry: dict[str, Any] = {
         "type": "array" if is_array else item_type,
         "is_required": declared.is_required,
@@ -119,12 +119,19 @@ def _entry(declared: model.Property) -> dict[str, Any]:
     return entry
 
 
-def _scalar_type(scalar: str) -> str:
-    if scalar in INTEGERS:
-        return "integer"
-    if scalar in FLOATS:
-        return "number"
-    return "boolean" if scalar == "Bool" else "string"
+def _json_type(scalar: Scalar) -> str:
+    """The type of a value in JSON; of a Vector, that of its items."""
+    match scalar:
+        case "I32" | "I64" | "U32" | "U64":
+            return "integer"
+        case "F32" | "F64" | "Vector":
+            return "number"
+        case "Bool":
+            return "boolean"
+        case "String" | "Blob" | "Date" | "DateTime":
+            return "string"
+        case _:
+            assert_never(scalar)
 
 
 def encode(declared: model.SchemaType) -> dict[str, Any]:

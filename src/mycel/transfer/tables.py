@@ -15,7 +15,7 @@ from base64 import b64decode
 from collections.abc import Callable, Iterator
 from datetime import UTC, date, datetime
 from operator import attrgetter
-from typing import Any, Final
+from typing import Any, Final, assert_never
 
 import orjson
 
@@ -23,6 +23,7 @@ from mycel.model.values import JsonObject
 from mycel.schema.arrow import pyarrow
 from mycel.schema.catalog import Catalog
 from mycel.schema.model import ENDS
+from mycel.schema.scalars import Scalar
 from mycel.transfer.graph_rows import EdgeRecord, GraphRows, Name, NodeRecord
 from mycel.transfer.jsonl import ATTRIBUTES, END_TYPES
 from mycel.transfer.load_targets import EdgeTarget, NodeTarget, Target
@@ -137,7 +138,7 @@ def table(graph_rows: GraphRows, catalog: Catalog, target: Target) -> Any:
 def _maker(target: Target, column: str) -> Callable[[Any], Any]:
     """A function from a row to its value in a column, as pyarrow takes it."""
     get, type_ = getter(target, column), target.properties.get(column)
-    one = None if type_ is None else _SCALARS.get(type_.scalar)
+    one = None if type_ is None else _converter(type_.scalar)
     if one is None or type_ is None:
         return get
     if type_.is_list:
@@ -163,11 +164,19 @@ def _milliseconds(text: str) -> int:
     return round((moment - _EPOCH).total_seconds() * 1000)
 
 
-_SCALARS: Final[dict[str, Callable[[Any], Any]]] = {
-    "Blob": b64decode,
-    "Date": date.fromisoformat,
-    "DateTime": _milliseconds,
-}
+def _converter(scalar: Scalar) -> Callable[[Any], Any] | None:
+    """A function from a value as it is stored to what pyarrow takes; None if it takes it."""
+    match scalar:
+        case "Blob":
+            return b64decode
+        case "Date":
+            return date.fromisoformat
+        case "DateTime":
+            return _milliseconds
+        case "String" | "Bool" | "I32" | "I64" | "U32" | "U64" | "F32" | "F64" | "Vector":
+            return None
+        case _:
+            assert_never(scalar)
 
 
 def _array(pa: Any, type_: Any, values: list[Any]) -> Any:

@@ -83,7 +83,7 @@ def bootstrap(
 ) -> None:
     """Bring a folder into the graph: files, folders, symbols, sections, and their relations.
 
-    Symbols, imports and calls come from Python, JavaScript, TypeScript, Go, Rust, Java, C and C++,
+    Symbols, imports and calls come from sources in the languages that docs/bootstrap.md lists,
     sections and links from documents. What .gitignore leaves out is left out. Run it again whenever
     you like: only what changed is read and written, what is gone is removed, and what others wrote
     stays. The database is created if it does not exist.

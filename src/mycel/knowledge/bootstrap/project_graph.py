@@ -23,7 +23,7 @@ from mycel.errors import MycelError
 from mycel.knowledge import vocabulary as words
 from mycel.knowledge.bootstrap.limits import EXTERNAL_MAX
 from mycel.knowledge.code.edge_values import FileEdges
-from mycel.knowledge.code.languages import detect
+from mycel.knowledge.code.file_kinds import detect
 from mycel.knowledge.code.module_paths import outward
 from mycel.knowledge.code.source_facts import FileFacts, Section, Symbol
 from mycel.knowledge.source_files.file_facts import FileRead, is_readme

@@ -33,7 +33,7 @@ from mycel.knowledge.bootstrap.run_summary import (
 )
 from mycel.knowledge.code.edge_values import FileEdges, affected
 from mycel.knowledge.code.file_analysis import LANGUAGES, missing_extra
-from mycel.knowledge.code.languages import detect
+from mycel.knowledge.code.file_kinds import detect
 from mycel.knowledge.code.module_paths import outward
 from mycel.knowledge.code.project_edges import Project
 from mycel.knowledge.code.source_facts import FORMAT, FileFacts

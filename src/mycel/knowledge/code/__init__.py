@@ -2,9 +2,9 @@
 
 Modules, in the order in which a file passes through them:
 
-- `languages`           detects the language of a file
+- `file_kinds`          detects the language of a file
 - `file_analysis`       from bytes to facts; loads tree-sitter for the first source
-- `source_languages`    the list of the languages whose symbols are read
+- `languages`           the list of the languages whose symbols are read
 - `language_rules`      the description of a language, a base class
 - `python`, `javascript`, `go`, `rust`, `java`, `c_family`  the languages
 - `javascript_modules`  imports and exports of JavaScript

@@ -19,10 +19,10 @@ from functools import cache
 from typing import Final
 
 from mycel.knowledge.code.fact_extraction import extract
-from mycel.knowledge.code.languages import is_binary
+from mycel.knowledge.code.file_kinds import is_binary
+from mycel.knowledge.code.languages import SYNTAXES
 from mycel.knowledge.code.manifests import MANIFESTS
 from mycel.knowledge.code.source_facts import FileFacts
-from mycel.knowledge.code.source_languages import SYNTAXES
 from mycel.knowledge.documents.document_reading import (
     DOCUMENTS,
     LARGE_BYTES_MAX,

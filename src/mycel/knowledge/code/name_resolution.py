@@ -15,10 +15,10 @@ from itertools import dropwhile, islice
 from typing import Final, NamedTuple
 
 from mycel.knowledge.code.edge_values import CodeLocation, family
+from mycel.knowledge.code.languages import SYNTAXES
 from mycel.knowledge.code.module_paths import Files, Home, Locator, Unit, outward
 from mycel.knowledge.code.scopes import CLASS_KINDS
 from mycel.knowledge.code.source_facts import FileFacts, Import, Symbol
-from mycel.knowledge.code.source_languages import SYNTAXES
 
 STEPS_MAX: Final = 24
 """Steps of one name through re-exports and base classes."""

@@ -20,13 +20,13 @@ from mycel.knowledge.code.edge_values import (
     TextTarget,
     family,
 )
+from mycel.knowledge.code.languages import SYNTAXES
 from mycel.knowledge.code.manifests import ECOSYSTEMS
 from mycel.knowledge.code.module_paths import Unit
 from mycel.knowledge.code.name_resolution import SymbolNames
 from mycel.knowledge.code.receivers import CallTargets, Receivers
 from mycel.knowledge.code.rust import RustLocator
 from mycel.knowledge.code.source_facts import RESULT, FileFacts, Import
-from mycel.knowledge.code.source_languages import SYNTAXES
 from mycel.knowledge.documents.document_edges import DocumentEdges
 
 PACKAGE_FILES_MAX: Final = 100

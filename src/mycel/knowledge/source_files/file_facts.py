@@ -10,7 +10,7 @@ from typing import Final
 import orjson
 
 from mycel.knowledge.code.file_analysis import LANGUAGES, analyse, bytes_max_of, missing_extra
-from mycel.knowledge.code.languages import detect, is_binary
+from mycel.knowledge.code.file_kinds import detect, is_binary
 from mycel.knowledge.code.source_facts import FileFacts, decode, encode
 from mycel.knowledge.documents.document_reading import PDF
 from mycel.store.file.plain_files import PlainFile, read_plain, reason_of

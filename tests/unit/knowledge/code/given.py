@@ -9,7 +9,7 @@ from typing import Any
 
 from mycel.knowledge.code.edge_values import FileEdges, SymbolEdge
 from mycel.knowledge.code.file_analysis import analyse
-from mycel.knowledge.code.languages import detect
+from mycel.knowledge.code.file_kinds import detect
 from mycel.knowledge.code.project_edges import Project
 from mycel.knowledge.code.source_facts import FileFacts
 

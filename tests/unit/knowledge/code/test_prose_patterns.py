@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mycel.knowledge.code.source_languages import blank_prose
+from mycel.knowledge.code.languages import blank_prose
 from tests.cases import each_case
 
 # In each source, `code` is code and `prose` is text.

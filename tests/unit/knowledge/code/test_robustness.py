@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mycel.knowledge.code.file_analysis import LANGUAGES, SOURCE_BYTES_MAX, analyse
-from mycel.knowledge.code.languages import detect
+from mycel.knowledge.code.file_kinds import detect
 from mycel.knowledge.code.source_facts import FileFacts, decode, encode
 from mycel.knowledge.documents.markdown_links import LINKS_MAX
 from tests.cases import cases

@@ -6,9 +6,9 @@ import json
 import pytest
 
 from mycel.knowledge.code.file_analysis import analyse
-from mycel.knowledge.code.languages import detect
+from mycel.knowledge.code.file_kinds import detect
+from mycel.knowledge.code.languages import SYNTAXES
 from mycel.knowledge.code.source_facts import FileFacts
-from mycel.knowledge.code.source_languages import SYNTAXES
 from mycel.knowledge.documents.module_docs import read_module_doc
 from tests.cases import cases
 

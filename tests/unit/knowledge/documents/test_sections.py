@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mycel.knowledge.code.file_analysis import analyse
-from mycel.knowledge.code.languages import detect
+from mycel.knowledge.code.file_kinds import detect
 from mycel.knowledge.code.source_facts import FileFacts, decode, encode
 from mycel.knowledge.documents.front_matter import read_front_matter
 from mycel.knowledge.documents.sections import SECTION_CHARACTERS_MAX

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from mycel.knowledge.code.languages import detect, is_binary
-from mycel.knowledge.code.source_languages import SOURCE_LANGUAGES, SYNTAXES, blank_prose
+from mycel.knowledge.code.file_kinds import detect, is_binary
+from mycel.knowledge.code.languages import SOURCE_LANGUAGES, SYNTAXES, blank_prose
 from mycel.text.names import is_test_path
 from tests.cases import cases
 
