@@ -191,7 +191,7 @@ class PostgresServer:
 
     def rename_recycled(self, schema: str) -> bool:
         """Give a workspace that is empty this name; False if there is none."""
-        if not self._recycled or self._rows("SELECT FROM pg_namespace WHERE nspname = %s", schema):
+        if not self._recycled or self.rows("SELECT FROM pg_namespace WHERE nspname = %s", schema):
             return False
         self.query(f'ALTER SCHEMA "{self._recycled.pop()}" RENAME TO "{schema}"')
         return True
@@ -200,23 +200,23 @@ class PostgresServer:
         """The schemas of all workspaces but the prepared ones."""
         if "folder" not in self.__dict__:
             return set()
-        names = self._rows("SELECT nspname FROM pg_namespace WHERE nspname ~ '^mycel_'")
+        names = self.rows("SELECT nspname FROM pg_namespace WHERE nspname ~ '^mycel_'")
         return {name for (name,) in names if not name.startswith(f"mycel_{PREPARED}")}
 
     def recycle(self, schemas: set[str]) -> None:
         """Empty workspaces that nobody has open, for later."""
         for schema in schemas:
             lock = use_lock(schema)
-            ((is_free,),) = self._rows("SELECT pg_try_advisory_lock(%s)", lock)
+            ((is_free,),) = self.rows("SELECT pg_try_advisory_lock(%s)", lock)
             if is_free and self._is_whole(schema):
                 name = f"recycled_{next(self._numbers)}"
                 self.query(f'SET search_path = "{schema}"; {EMPTY}')
                 self.query(f'ALTER SCHEMA "{schema}" RENAME TO {name}')
                 self._recycled.append(name)
-            self._rows("SELECT pg_advisory_unlock(%s)", lock)
+            self.rows("SELECT pg_advisory_unlock(%s)", lock)
 
     def _is_whole(self, schema: str) -> bool:
-        ((count,),) = self._rows(
+        ((count,),) = self.rows(
             "SELECT count(*) FROM pg_tables WHERE schemaname = %s AND tablename = ANY(%s)",
             schema,
             list(layout.NAMES),
@@ -231,7 +231,8 @@ class PostgresServer:
             f"host={self.folder} user=mycel dbname=postgres application_name=tests", autocommit=True
         )
 
-    def _rows(self, query: str, *values: Any) -> list[Any]:
+    def rows(self, query: str, *values: Any) -> list[Any]:
+        """All rows of a query, as the owner."""
         rows: list[Any] = self._owner.execute(query, values).fetchall()
         return rows
 

@@ -11,7 +11,7 @@ from typing import Any
 import mycel
 from mycel.api.graph import Graph
 from mycel.explorer import feed, limits
-from mycel.http.live_stream import Watcher
+from mycel.http.live_stream import Notices, Watcher
 from tests.adapters.http.conftest import NAMES, SILENCE_S, Server, Start, plant
 from tests.attacks.conftest import ask, resident_kib
 
@@ -26,7 +26,7 @@ class CountedWork:
         self.most_at_once = 0
 
     async def __call__(self, work: Callable[[Graph], Any]) -> Any:
-        if work is feed.position:
+        if work is feed.position or isinstance(getattr(work, "__self__", None), Notices):
             return work(self._db)
         self.readings += 1
         self._running += 1

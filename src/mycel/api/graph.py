@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from mycel.queries.named_queries import NamedQueries
     from mycel.search.hits import ElementHit
     from mycel.search.index.embeddings import Embeddings
+    from mycel.store.backend.interface import Listening
     from mycel.store.check.verify import Report
     from mycel.transfer.formats import Format
     from mycel.transfer.load import Loaded, Progress
@@ -313,6 +314,10 @@ class Graph(GraphView):
         with self._store.reading() as reader:
             yield reader
         self._search_index.save()
+
+    def listen(self, wake: Callable[[], None]) -> Listening | None:
+        """Call `wake` in a thread at each commit, for the layers above (`Backend.listen`)."""
+        return self._store.location.listen(wake)
 
     # Writing.
 

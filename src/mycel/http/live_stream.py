@@ -1,6 +1,7 @@
 """Streams of commits for any number of readers: one watcher looks at the journal for all.
 
-The journal is looked at in intervals, because other processes write to the file too. The newest
+Other processes write to the graph too. A database that tells of commits wakes the watcher at each;
+otherwise, and while that is interrupted, it looks at the journal in short intervals. The newest
 events are kept, so that a commit is read once for all streams. A stream that begins further back
 gets the commits before these in pages. One page is read at a time, for all streams that are there,
 and none for a stream whose client has gone.
@@ -11,6 +12,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import suppress
 from functools import partial
 from typing import Any, Final
 
@@ -18,9 +20,14 @@ from mycel.api.graph import Graph
 from mycel.errors import MycelError
 from mycel.explorer import feed, limits
 from mycel.explorer.feed import Event, format_event
+from mycel.store.backend.interface import Listening
 
 INTERVAL_S: Final = 0.25
-"""The time between two looks at the journal."""
+"""The time between two looks at the journal, where nobody tells of commits."""
+TOLD_INTERVAL_S: Final = 5.0
+"""The same where commits are told: a process that died after a commit has told nobody."""
+TOGETHER_S: Final = 0.02
+"""Commits that are told within this time after a look are read together."""
 KEEP_ALIVE_S: Final = 15.0
 """The time after which a stream without events gets a comment."""
 
@@ -92,10 +99,19 @@ class Watcher:
                 self._task = asyncio.create_task(self._watch())
 
     async def _watch(self) -> None:
+        notices = Notices()
+        try:
+            await self._follow(notices)
+        finally:
+            notices.close()
+
+    async def _follow(self, notices: Notices) -> None:
         while True:
-            await asyncio.sleep(INTERVAL_S)
             try:
+                if not notices.has_begun:
+                    await self._run(notices.begin)
                 if await self._run(feed.position) == self._position:
+                    await notices.wait()
                     continue
                 events = await self._run(partial(_newest, self._position))
                 if (
@@ -104,6 +120,7 @@ class Watcher:
                     self._position = self._since = await self._run(feed.position)
                     self._kept.clear()
             except MycelError:
+                await asyncio.sleep(INTERVAL_S)
                 continue  # The graph is busy or gone: look again.
             for event in events or ():
                 if event.purges:
@@ -116,6 +133,7 @@ class Watcher:
             self._past.forget()
             changed, self._changed = self._changed, asyncio.Event()
             changed.set()
+            await notices.wait()
 
     async def _after(self, position: int) -> list[Event]:
         """The events after a position that a stream has reached."""
@@ -133,6 +151,43 @@ class Watcher:
         except MycelError:
             return []
         return events
+
+
+class Notices:
+    """Notices of commits of a graph, if its database gives them."""
+
+    def __init__(self) -> None:
+        self._loop: Final = asyncio.get_running_loop()
+        self._told: Final = asyncio.Event()
+        self._listening: Listening | None = None
+        self.has_begun = False
+        self._is_closed = False
+
+    def begin(self, db: Graph) -> None:
+        """Listen to the commits of a graph, in any thread."""
+        self._listening = db.listen(self._wake)
+        self.has_begun = True
+        if self._is_closed:
+            self.close()
+
+    def _wake(self) -> None:
+        self._loop.call_soon_threadsafe(self._told.set)
+
+    def close(self) -> None:
+        """Listen no longer. Closing twice does no harm."""
+        self._is_closed = True
+        if self._listening is not None:
+            self._listening.close()
+
+    async def wait(self) -> None:
+        """Wait until it is time to look at the journal again."""
+        is_told = self._listening is not None and self._listening.is_told
+        if is_told:
+            await asyncio.sleep(TOGETHER_S)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(TOLD_INTERVAL_S if is_told else INTERVAL_S):
+                await self._told.wait()
+        self._told.clear()
 
 
 class _Past:

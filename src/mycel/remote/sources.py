@@ -6,7 +6,7 @@ believed because of where it came from.
 
 from __future__ import annotations
 
-import time
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import pairwise
@@ -29,6 +29,8 @@ from mycel.store.write.journal_copy import CopiedPage
 
 FILE_LOOK_S: Final = 0.5
 """The time between two looks at a graph in a file, for those who follow it."""
+TOLD_LOOK_S: Final = 5.0
+"""The same where a database tells of commits."""
 
 
 class RemoteHead(NamedTuple):
@@ -212,10 +214,18 @@ class FileSource:
         return 200, outcome.to_dict()
 
     def positions(self, after: int) -> Iterator[int]:
-        while True:
-            with self.db.reading() as reader:
-                yield reader.position
-            time.sleep(FILE_LOOK_S)
+        news = threading.Event()
+        listening = self.db.listen(news.set)
+        try:
+            while True:
+                news.clear()
+                with self.db.reading() as reader:
+                    yield reader.position
+                is_told = listening is not None and listening.is_told
+                news.wait(TOLD_LOOK_S if is_told else FILE_LOOK_S)
+        finally:
+            if listening is not None:
+                listening.close()
 
 
 @contextmanager

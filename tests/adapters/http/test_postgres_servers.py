@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 import os
 import shutil
-from collections.abc import Iterator
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import aclosing
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,6 +17,9 @@ import pytest
 
 import mycel
 from mycel.errors import HistoryRewritten, MycelError
+from mycel.http import live_stream
+from mycel.http.live_stream import Watcher
+from mycel.remote import sources
 from mycel.remote.copying import clone, pull, push
 from mycel.remote.registry import RemoteEntry, RemoteRegistry
 from mycel.remote.signing import create_key, key_file
@@ -180,3 +188,60 @@ def test_servers_of_one_database_sign_with_the_key_of_their_folders(
         with open_source(entry) as source:
             assert witness.look(source, 0).key == signer.key
         assert team.kip("", "shop", DEFINE).status_code == 200
+
+
+@pytest.fixture
+def without_asking(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let nobody look at a journal who was not told of a commit."""
+    for module, name in (
+        (live_stream, "INTERVAL_S"), (live_stream, "TOLD_INTERVAL_S"),
+        (sources, "FILE_LOOK_S"), (sources, "TOLD_LOOK_S"),
+    ):  # fmt: skip
+        monkeypatch.setattr(module, name, 3600)
+
+
+@pytest.mark.usefixtures("without_asking")
+def test_commits_of_other_processes_are_told_also_after_the_connection_was_lost(
+    database: str, postgres_server: PostgresServer
+) -> None:
+    """The watcher never asks: what it sees it was told, or found when it could listen again."""
+    url = url_of(database, "shop")
+    listening = "SELECT pid FROM pg_stat_activity WHERE application_name = 'mycel notices'"
+
+    def plant(name: str) -> None:
+        words = ["-m", "mycel", "--db", url, "kip", PLANT, "--param", f"name={name}"]
+        subprocess.run([sys.executable, *words], check=True, capture_output=True)
+
+    def cut() -> None:
+        postgres_server.query(f"SELECT pg_terminate_backend(pid) FROM ({listening}) l")
+
+    def is_told() -> bool:
+        return bool(postgres_server.rows(listening))
+
+    async def read(db: mycel.Graph) -> list[str]:
+        async def run(work: Callable[[mycel.Graph], Any]) -> Any:
+            return await asyncio.to_thread(work, db)
+
+        added = []
+        async with aclosing(Watcher(run).events(None)) as events:
+            assert b"hello" in await anext(events)
+            await asyncio.to_thread(plant, "Elm")
+            added.append(await anext(events))
+            cut()
+            await asyncio.to_thread(plant, "Oak")
+            added.append(await anext(events))
+            await asyncio.to_thread(plant, "Ash")
+            added.append(await anext(events))
+        return [name for event in added for name in json.loads(event.split(b"data: ")[1])["added"]]
+
+    with mycel.open(url) as db:
+        db.execute(DEFINE)
+        assert asyncio.run(read(db)) == ["kip:Plant/Elm", "kip:Plant/Oak", "kip:Plant/Ash"]
+        while is_told():  # Nobody waits for commits any more.
+            pass
+        with open_source(RemoteEntry("shop", url)) as source:
+            positions = source.positions(0)
+            first = next(positions)
+            plant("Yew")
+            assert next(positions) > first
+            positions.close()

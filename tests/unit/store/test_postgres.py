@@ -28,7 +28,7 @@ from mycel.errors import (
 )
 from mycel.mirror.mirror import Mirror
 from mycel.store.backend.failures import translated
-from mycel.store.backend.postgres import layout, library
+from mycel.store.backend.postgres import layout, library, notices
 from mycel.store.backend.postgres.address import parse_address
 from mycel.store.backend.postgres.connection import PostgresCursor
 from mycel.store.backend.postgres.location import PostgresLocation
@@ -483,7 +483,8 @@ def trips(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     execute = PostgresCursor.execute
 
     def note(cursor: PostgresCursor, query: Any, *rest: Any) -> PostgresCursor:
-        statements.append(query)
+        if query is not notices.SEND:  # It goes with the commit.
+            statements.append(query)
         return execute(cursor, query, *rest)
 
     monkeypatch.setattr(PostgresCursor, "execute", note)

@@ -276,6 +276,17 @@ class BranchPlaces(Protocol):
         """
 
 
+class Listening(Protocol):
+    """One who is told when somebody commits to a graph."""
+
+    @property
+    def is_told(self) -> bool:
+        """True while every commit is told; otherwise it has to be asked for."""
+
+    def close(self) -> None:
+        """Wait no longer."""
+
+
 class Backend(Protocol):
     """One graph in one database, and the settings of its connections."""
 
@@ -324,6 +335,12 @@ class Backend(Protocol):
 
     def close_unsettled(self, connection: Any) -> None:
         """Close a connection whose companions are lost, and change nothing."""
+
+    def listen(self, wake: Callable[[], None]) -> Listening | None:
+        """Call `wake` in a thread at each commit, of any process; None if commits are not told.
+
+        It is also called when telling begins or ends: then something may have been missed.
+        """
 
     def locked(self, name: str) -> AbstractContextManager[None]:
         """Hold a lock of the graph with a name.

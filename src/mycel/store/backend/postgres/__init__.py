@@ -10,6 +10,7 @@
 - `text_search` questions to the words of all elements, and BM25
 - `text_index`  the words of all elements
 - `connection`  a connection, with what a `Connection` offers beside statements
+- `notices`     notices of commits, for those who wait for them
 - `branches`    branches, schemas beside that of the graph
 - `workspaces`  all workspaces of a database
 - `location`    the place of a graph, and the settings of its connections

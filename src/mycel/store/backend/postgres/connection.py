@@ -41,7 +41,7 @@ from mycel.model.limits import INTEGER_MAX, INTEGER_MIN
 from mycel.sql import postgres
 from mycel.sql.dialect import Dialect
 from mycel.store.backend.interface import Failure, TextIndex
-from mycel.store.backend.postgres import library, text_index
+from mycel.store.backend.postgres import library, notices, text_index
 from mycel.store.backend.postgres.markers import number_markers, values_of
 from mycel.store.file.rows import NumberList, TextList, text_array
 
@@ -298,7 +298,9 @@ class PostgresConnection:
                 return self.cursor()
         else:
             self._forget_unprepared()
-        if statements in ("COMMIT", "ROLLBACK"):
+        if statements == "COMMIT" and self._is_writing:
+            return self._commit()
+        if statements == "ROLLBACK":
             self._is_writing = False
         if not self._held:
             cursor = self.cursor().execute(statements, bindings)
@@ -310,6 +312,20 @@ class PostgresConnection:
         self._changed = max(cursor.rowcount, 0)
         if cursor.description is None:
             self._total += self._changed
+        return cursor
+
+    def _commit(self) -> PostgresCursor:
+        """Commit, and tell those who listen, in one round trip."""
+        self._is_writing = False
+        cursor, notice = self.cursor(), self.cursor()
+        try:
+            with self._together():
+                self._send_held()
+                cursor.execute("COMMIT")
+                notice.execute(notices.SEND, (self._schema, self._own_change))
+        except Failure:
+            if cursor.statusmessage != "COMMIT":
+                raise  # Otherwise it is only the notice: those who listen also ask now and then.
         return cursor
 
     def executemany(self, statements: str, rows: Iterable[Any], /) -> None:

@@ -13,7 +13,7 @@ from mycel.errors import (
     NotADatabase,
 )
 from mycel.store.backend.interface import Failure
-from mycel.store.backend.postgres import layout, library, views
+from mycel.store.backend.postgres import layout, library, notices, views
 from mycel.store.backend.postgres.address import Address
 from mycel.store.backend.postgres.branches import SchemaBranches
 from mycel.store.backend.postgres.connection import PostgresConnection
@@ -182,6 +182,10 @@ class PostgresLocation:
 
     def close_unsettled(self, connection: PostgresConnection) -> None:
         connection.close()
+
+    def listen(self, wake: Callable[[], None]) -> notices.Subscription:
+        """Call `wake` in a thread at each commit (`notices`)."""
+        return notices.subscribe(self.address.url, self.address.schema, wake)
 
     @contextmanager
     def locked(self, name: str) -> Iterator[None]:

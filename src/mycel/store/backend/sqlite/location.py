@@ -113,6 +113,9 @@ class DatabaseLocation:
         connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
         connection.close(True)
 
+    def listen(self, wake: Callable[[], None]) -> None:
+        """Tell nothing: a file has to be asked, which takes microseconds."""
+
     def locked(self, name: str) -> AbstractContextManager[None]:
         """Hold the lock of a file beside the database."""
         return locked(Path(self.path + name))
