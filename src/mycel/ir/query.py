@@ -3,8 +3,8 @@
 A variable is a string. One that the command names keeps its name; one for an unnamed endpoint
 starts with `#`, cannot be projected, and does not count when solutions are compared.
 
-A value is `Known` from the command or `Given` with each execution. Both become bind parameters:
-nothing that a caller sends becomes text of a statement.
+A value is a `Constant` of the command or a `Parameter` of each execution. Both become bind
+parameters: nothing that a caller sends becomes text of a statement.
 """
 
 from __future__ import annotations

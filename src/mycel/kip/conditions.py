@@ -56,7 +56,7 @@ def _join(
     part: ast.Condition,
     kind: type[ast.Conjunction] | type[ast.Disjunction],
 ) -> None:
-    """Add a part; one of the same kind, in parentheses, says no more than its own parts."""
+    """Add a part; of a part of the same kind, in parentheses, its own parts are added."""
     if isinstance(part, kind):
         parts.extend(part.conditions)
     else:

@@ -328,7 +328,7 @@ def arithmetic(tokens: KipTokens, first: int) -> str | None:
     left, sign, right = tokens.tokens[first], tokens.tokens[first + 1], _operand(tokens, first + 2)
     is_apart = tokens.ends[first] != tokens.starts[first + 1]
     if left[0] != "?" and not (left[0].isdigit() and is_apart):
-        # Not a number, or the start of a date.
+        # It is no number, or it is the start of a date.
         return None
     if left[0] == "?" and (glued := re.fullmatch(r"(\?[\w.]+)-([0-9]+)", left)):
         left, sign, right = glued[1], "-", glued[2]

@@ -1,4 +1,4 @@
-"""The aggregates of a query: the one list of their names, and what is true of each.
+"""The aggregates of a query: the one list of their names, and the properties of each.
 
 A new aggregate is a name in `AggregateName`. The type checker then asks for its SQL, in both
 dialects (`sql.sqlite`, `sql.postgres`) and in `sql.aggregates`. A function that a database lacks is

@@ -15,10 +15,10 @@ from typing import Final, Protocol
 from mycel.errors import ExecutionTimeout, ResourceExhausted
 
 _PACE_KNOWN_S: Final = 1.0
-"""The time of work that tells how long the rest takes."""
+"""After this time of work, an estimate of the rest is good enough."""
 _PACE_MARGIN: Final = 2.0
 RETRY_AFTER: Final = "retry_after_s"
-"""The key in the data of an error after whose seconds the same may succeed."""
+"""The key in the data of an error: the seconds after which the request may succeed."""
 
 
 class Allowance(Protocol):
@@ -43,20 +43,20 @@ class Allowance(Protocol):
         ...
 
     def wait_s(self) -> float:
-        """The seconds that are left for waiting; none if they are over."""
+        """The seconds that may still be spent on waiting, at least 0."""
         ...
 
     is_brief: bool
-    """True while a transaction may have the turn for a moment only (`outgrew`)."""
+    """True while a transaction may hold the turn only for a short time (see `outgrew`)."""
     outgrew: bool
-    """True if a transaction was stopped because that moment was over."""
+    """True if a transaction was stopped because that short time was over."""
 
     def turn_s(self) -> float:
         """The seconds that are left for a transaction that has the turn, or takes it now."""
         ...
 
     is_set_aside: bool
-    """True while the thread works for others too, who wait for it, without an allowance."""
+    """True while the thread does work that other requests wait for; then no allowance applies."""
 
 
 _current: ContextVar[Allowance | None] = ContextVar("mycel_allowance", default=None)
@@ -126,7 +126,7 @@ def too_little_memory() -> ResourceExhausted:
 
 
 def shortage(error: BaseException) -> ResourceExhausted | None:
-    """Our error for one that says that there is no memory, for objects or for a thread."""
+    """The `MycelError` for an error that says that memory for objects or a thread is missing."""
     lacks_thread = type(error) is RuntimeError and "start new thread" in str(error)
     return too_little_memory() if lacks_thread or isinstance(error, MemoryError) else None
 

@@ -28,7 +28,7 @@ _FLAT_KEYS_MAX = 23
 _KEY_CHARACTERS_MAX = 255
 _SHAPES_REMEMBERED_MAX = 1024
 _SHAPES: dict[tuple[str, ...], tuple[tuple[str, bytes], ...]] = {}
-"""Keys of objects, in the order and encoding of the record: a graph uses the same over and over."""
+"""The keys of objects, ordered and encoded: a graph uses the same keys again and again."""
 _ZEROS = bytes(3)
 _SIMPLE = {False: b"\xf4", True: b"\xf5", None: b"\xf6"}
 
@@ -131,7 +131,7 @@ def flat_object(value: Mapping[str, Any]) -> bytes | None:
             if not isfinite(item):
                 return None
             double = _pack_double(item)
-            if double[5:] != _ZEROS:  # No shorter form is exact.
+            if double[5:] != _ZEROS:  # A shorter float would not be exact.
                 parts += (name, b"\xfb", double)
             else:
                 parts += (name, encode(item))

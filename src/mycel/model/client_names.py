@@ -30,7 +30,7 @@ current = _current.get
 
 @contextmanager
 def working_for(name: str) -> Iterator[None]:
-    """Let what is written in this block be written for a program; an empty name changes nothing."""
+    """Name a program as the one for which this block writes; an empty name changes nothing."""
     token = _current.set(name or _current.get())
     try:
         yield
@@ -40,7 +40,7 @@ def working_for(name: str) -> Iterator[None]:
 
 @contextmanager
 def importing(source: str) -> Iterator[None]:
-    """Let what is written in this block be known as imported from a source."""
+    """Mark what this block writes as imported from a source."""
     token = _source.set(source)
     try:
         yield
@@ -55,7 +55,7 @@ def mark_import(actor: str) -> str:
 
 
 def import_source_of(actor: str) -> str:
-    """The source from which an actor imported; empty for one that writes its own words.
+    """The source in the name of an actor of an import; empty for any other actor.
 
     >>> import_source_of("Ada:import obsidian"), import_source_of("Ada")
     ('obsidian', '')

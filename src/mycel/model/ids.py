@@ -20,7 +20,7 @@ ID_STEP = 2
 
 NO_CONCEPT = 0
 NO_LINK = -1
-"""Numbers that no element ever has: those of well-formed ids that were never given out."""
+"""Numbers that no element ever has. They stand for well-formed ids that were never given out."""
 
 _CONCEPT = re.compile(r"C:([0-9]+)", re.ASCII)
 _PROPOSITION = re.compile(r"P:([0-9]+):\$?[A-Za-z_][A-Za-z0-9_]{0,254}", re.ASCII)
@@ -71,7 +71,7 @@ def parse_id(text: object) -> int:
 
 
 def _number(digits: str) -> int:
-    """The number of these digits, or 0 if the store never writes a number so."""
+    """The number that the digits write; 0 if the store writes that number differently."""
     number = int(digits) if len(digits) < 20 and digits[0] != "0" else 0
     return number if number <= INTEGER_MAX else 0
 

@@ -34,7 +34,7 @@ _STRING: Final = re.compile(rb'"[^"]*+(?:"|\Z)')
 CONTAINERS_MAX: Final = 100_000
 """Lists and objects in the JSON of one request. An empty one takes thirty times its text."""
 VALUES_MAX: Final = 500_000
-"""Values in it."""
+"""Values in the JSON of one request."""
 _ESCAPED_COLON: Final = b"\\u003"
 
 
@@ -84,13 +84,13 @@ def _has_long_integer(text: bytes) -> bool:
     while at >= 0:
         if text[at - 1 : at] != b".":
             return True
-        run = _DIGITS.match(digits, at)  # The digits of a fraction.
+        run = _DIGITS.match(digits, at)  # These are the digits of a fraction.
         at = digits.find(_MANY_DIGITS, at if run is None else run.end())
     return False
 
 
 def _has_all_keys(value: Any, text: bytes) -> bool:
-    """True if no key of a text was lost; False also where that is not sure."""
+    """True if certainly no key of the text was lost."""
     colons = text.count(b":")
     if value.__class__ is dict:
         keys = len(value)
@@ -101,7 +101,7 @@ def _has_all_keys(value: Any, text: bytes) -> bool:
             return True
     try:
         return orjson.dumps(value).count(b":") == colons and _ESCAPED_COLON not in text
-    except orjson.JSONEncodeError:  # It nests deeper than orjson writes.
+    except orjson.JSONEncodeError:  # The value nests deeper than orjson writes.
         return False
 
 

@@ -20,7 +20,7 @@ JSON_DEPTH_MAX = 64
 """Levels of attributes or metadata; the object itself is the first."""
 
 JSON_BYTES_MAX = 1 << 20
-"""Attributes, and metadata, of one element, as JSON text."""
+"""The attributes of one element as JSON text; its metadata has the same bound."""
 
 KEY_BYTES_MAX = 1024
 """One key in an attribute or metadata object."""
@@ -41,10 +41,10 @@ TRAVERSE_NODES_MAX = 100_000
 """The most elements that one traversal gives."""
 
 TRAVERSE_COST_MAX = 1_000_000
-"""The farthest a traversal goes. No way is as long: a link costs at most 1."""
+"""The greatest cost of a traversal. No path costs as much, since a link costs at most 1."""
 
 TRANSACTION_SAVED_ELEMENTS_MAX = 1 << 17
-"""Identities that one transaction remembers to save look-ups."""
+"""The most elements whose identity one transaction remembers, to save look-ups."""
 
 COMMAND_BYTES_MAX = 256 << 10
 """The text of one KIP command, in UTF-8."""
@@ -56,7 +56,7 @@ SCHEMA_BYTES_MAX = 4 << 20
 """The text of a schema, in UTF-8."""
 
 SCHEMA_COMMENTS_MAX = 100_000
-"""Comments of a schema that is formatted; each is put back to its place."""
+"""Comments of a schema that is formatted; each of them is put back in its place."""
 
 LINE_BYTES_MAX = 16 << 20
 """The most bytes of a line of a loaded file, and of one of its cells."""

@@ -51,7 +51,7 @@ def check_identifier(name: object, what: str) -> str:
 
 
 def _identifier_like(text: str) -> str:
-    """The identifier that a text in other letters may mean; empty if there is none.
+    """An identifier close to a text that is none, for a hint; empty if there is none.
 
     >>> _identifier_like("depends-on"), _identifier_like("works at"), _identifier_like("属于")
     ('depends_on', 'works_at', '')
@@ -141,7 +141,7 @@ def shorten(text: str, characters_max: int = 60) -> str:
 
 
 def count(number: int, noun: str) -> str:
-    """A number of things.
+    """A number with its noun in the singular or plural.
 
     >>> count(1, "edge"), count(2, "journal entry")
     ('1 edge', '2 journal entries')
@@ -152,7 +152,7 @@ def count(number: int, noun: str) -> str:
 
 
 def first_few(lines: Sequence[str], most: int) -> list[str]:
-    """The first lines, and one that counts the others.
+    """The first lines, and a last one with the number of the others.
 
     >>> first_few(["a", "b", "c"], 2)
     ['a', 'b', '… and 1 more']

@@ -101,13 +101,13 @@ def permitted(permission: Permission | None) -> Iterator[None]:
 
 
 def sees_branch(name: str) -> bool:
-    """True if the branch may be seen by whom this thread works for."""
+    """True if the caller for whom this thread works may see the branch."""
     permission = _current.get()
     return permission is None or permission.sees_branch(name)
 
 
 def check_reads_all(branch: str, deed: str) -> None:
-    """Check that nothing of a branch is hidden from whom this thread works for.
+    """Check that nothing of a branch is hidden from the caller for whom this thread works.
 
     Raises:
         AccessDenied: something is; the message names the deed that needs all of it.
@@ -121,7 +121,7 @@ def check_reads_all(branch: str, deed: str) -> None:
 
 
 def author_of(actor: str, branch: str) -> str:
-    """The author of a write on a branch: the one that is bound to the caller, or else the given.
+    """The author of a write on a branch: the actor bound to the caller, otherwise the given actor.
 
     Raises:
         AccessDenied: the caller may not write there.

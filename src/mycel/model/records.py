@@ -133,7 +133,7 @@ def with_ends(record: bytes, type_number: int, src: bytes, dst: bytes) -> bytes:
 
 
 class Recorder:
-    """Keys and records of what one transaction creates: what they share is made once.
+    """Keys and records of what one transaction creates; common parts are made once.
 
     `content` is the bytes of attributes and metadata in a record; empty if there are none.
     """
@@ -219,7 +219,7 @@ def record_type(record: bytes) -> str | int:
 
 def is_tombstone(record: bytes) -> bool:
     """True for the record of an element that was removed."""
-    # Most records do not have these bytes anywhere, and need not be decoded.
+    # Most records do not contain these bytes, so they are no tombstones and are not decoded.
     return b"\x07\xf5\x08" in record and 7 in _decode_map(record)
 
 

@@ -1,4 +1,4 @@
-"""Retention: for how long elements live, and what becomes of them then.
+"""Retention: how long elements live, and what happens to them afterwards.
 
 The attribute `retention` of a type's or predicate's definition, and the metadata of that name of
 one element, which goes first, hold a rule:
@@ -24,7 +24,7 @@ RETENTION: Final = "retention"
 """The attribute, or the metadata, that holds a rule."""
 PINNED: Final = "pinned"
 HOLD: Final = "hold"
-"""The metadata of elements that are kept, whatever else says."""
+"""The metadata that keeps an element, whatever any rule says."""
 NEVER: Final = "never"
 """The rule of elements that are kept for good."""
 

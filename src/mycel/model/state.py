@@ -20,11 +20,11 @@ LIVE: Final = State()
 
 
 class Visibility(NamedTuple):
-    """The elements of a state that are looked at: all but what is archived, unless asked for."""
+    """The elements of a state that a reader sees: archived ones only if asked for."""
 
     include_archived: bool = False
     valid_at_us: int | None = None
-    """A time at which they have to hold; None for any."""
+    """The time at which they have to be valid; None for no such condition."""
 
 
 ORDINARY: Final = Visibility()

@@ -15,7 +15,7 @@ _MICROSECOND = timedelta(microseconds=1)
 _FIRST = (datetime.min.replace(tzinfo=UTC) - _EPOCH) // _MICROSECOND
 _LAST = (datetime.max.replace(tzinfo=UTC) - _EPOCH) // _MICROSECOND
 
-# Python takes any character for the T, and so reads fourteen digits in a row as another time.
+# Python accepts any character in place of the T, so it misreads fourteen digits in a row.
 _SHAPE = re.compile(r"[0-9W-]{8,10}([T ][0-9:.,]{2,32}(Z|[+-][0-9:.]{2,16})?)?", re.ASCII)
 
 
@@ -29,7 +29,7 @@ def to_datetime(microseconds: int) -> datetime:
 
 
 def _clamp(microseconds: int) -> int:
-    """A time within the years 1 to 9999; a clock or a file may have any."""
+    """The nearest time within the years 1 to 9999: a clock or a file may give any number."""
     return min(max(microseconds, _FIRST), _LAST)
 
 
@@ -81,7 +81,7 @@ def is_time(value: object) -> bool:
 
 
 def is_past(value: object, now_us: int) -> bool:
-    """True for an ISO 8601 text of a time that has come by `now_us`."""
+    """True for an ISO 8601 text of a time that is not after `now_us`."""
     return is_time(value) and from_text(value) <= now_us
 
 

@@ -65,7 +65,7 @@ def object_text(value: Mapping[str, Any], what: str) -> str:
 
 
 def unwritable(value: JsonObject, what: str, error: Exception) -> InvalidValueType:
-    """The error for what only the writer sees: halves of characters, usually."""
+    """The error for a value that only orjson's writer refuses: usually a lone surrogate."""
     if "surrogate" not in str(error):
         return InvalidValueType(f"The {what} cannot be written as JSON: {error}.")
     for key, item in value.items():
@@ -138,7 +138,7 @@ def with_times_as_text(value: Any, known: dict[int, Any] | None = None, depth: i
         except OverflowError:
             raise InvalidValueType(f"{value} is not within the years 1 to 9999 in UTC.") from None
     if kind not in _CONTAINERS or depth > JSON_DEPTH_MAX:
-        return value  # What is too deep is refused later.
+        return value  # A value that nests too deep is refused later.
     known = {} if known is None else known
     if id(value) not in known:
         inner = value.values() if kind is dict else value

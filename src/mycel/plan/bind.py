@@ -68,7 +68,7 @@ _AFTER_UNION: Final = (
 
 
 class BoundQuery(NamedTuple):
-    """A command's WHERE and what is made of it, ready to be planned."""
+    """The WHERE of a command with the outputs of its solutions, ready to be planned."""
 
     query: ir.Query
     roles: frozenset[tuple[str, Role]]

@@ -56,7 +56,7 @@ class _Spelling:
     # What is known.
 
     def _of_block(self, block: ir.Block) -> Known:
-        """The times of what a block binds."""
+        """The properties that are times, of the variables that a block binds."""
         known, bound = self._of_atoms(block), _bound(block)
         for attempt in block.attempts:
             known |= self._of_attempt(attempt, bound)

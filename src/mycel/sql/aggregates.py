@@ -43,7 +43,7 @@ def _function(dialect: Dialect, function: AggregateName, *, exact: bool) -> str:
 
 
 def _certain(dialect: Dialect, extreme: str) -> str:
-    """The least or greatest value, if SQLite can know which it is."""
+    """MIN or MAX; it ends the statement where SQLite may have chosen the wrong value."""
     return (
         f"CASE WHEN {dialect.is_float(extreme)} AND {extreme} >= {portable.LARGE}"
         f" THEN {dialect.INEXACT} ELSE {extreme} END"
@@ -99,7 +99,7 @@ def in_two_steps(
     *,
     exact: bool = False,
 ) -> tuple[list[str], str]:
-    """The columns of the first grouping, and how the second one makes the whole of them."""
+    """The columns of the first grouping, and the expression of the second one over them."""
     match node.function:
         case "AVG":
             argument = _argument(dialect, node, access)
@@ -122,7 +122,7 @@ _TWINS: Final = (
     " (SELECT count(DISTINCT name) FROM concept)) any_twin{in_order}concept c"
     " WHERE c.name IN (SELECT name FROM concept GROUP BY name HAVING count(*) > 1)"
 )
-"""Concepts that share their name with another; usually none, which a single scan finds out."""
+"""Concepts that share their name with another one. Usually there is none; one scan shows it."""
 
 
 def first_groups(
@@ -138,7 +138,7 @@ def first_groups(
     tables, alone, twin_test = f"counted AS {portable.KEPT} ({groups})", "", ""
     if share_names:
         tables += f", twin AS {portable.KEPT} ({_TWINS.format(in_order=portable.JOIN_IN_ORDER)})"
-        some = "EXISTS (SELECT 1 FROM twin)"  # To ask this first spares a look for each element.
+        some = "EXISTS (SELECT 1 FROM twin)"  # If the scan finds none, no element has to be tested.
         alone, twin_test = (
             f" WHERE NOT {some} OR k0 NOT IN (SELECT id FROM twin)",
             (f" OR {some} AND k0 IN (SELECT id FROM twin)"),

@@ -26,7 +26,7 @@ from mycel.syntax.nodes import node
 LIMIT: Final = ir.Parameter("#limit", "number")
 OFFSET: Final = ir.Parameter("#offset", "number")
 MOMENT: Final = ir.Parameter("#moment", "number")
-"""Names of values that the engine binds; no parameter of a command can have one."""
+"""Names of values that the engine binds; no parameter of a command can have such a name."""
 
 UNITED_MAX: Final = 200
 
@@ -44,7 +44,7 @@ class Statement:
     bindings: tuple[ir.Value, ...]
     json_columns: tuple[bool, ...]
     texts: tuple[int, ...]
-    """The columns that may hold texts: all that do not count or add up."""
+    """The columns that may hold texts: all but counts, sums and averages."""
     ties: tuple[ir.Variable, ...] = ()
     """The variables that break ties, in this order."""
 
@@ -77,7 +77,7 @@ def compile_numbers(
     names = [output.variable for output in query.outputs if isinstance(output, ir.Field)]
     columns = ", ".join(f"{select.scope[n].number} AS n{at}" for at, n in enumerate(names))
     order = ", ".join(f"{at + 1}{dialect.NULLS_FIRST}" for at in range(len(names)))
-    # Apart from each other: to do both at once, SQLite would keep every row until it has sorted.
+    # Two steps: if SQLite made solutions distinct and sorted them at once, it would keep every row.
     rows = f"({select.text(columns, distinct=True)}{dialect.APART}) u"
     text = f"SELECT * FROM {rows} ORDER BY {order}"
     if limited:
@@ -148,7 +148,7 @@ class _Compiler:
             for select in selects
         ]
         if past:
-            # SQLite takes the halves of a past state apart only where nothing else is asked for.
+            # SQLite splits the two halves of a past state only in a query that has no other clause.
             texts = [f"SELECT DISTINCT * FROM ({text}{self.dialect.APART}) u" for text in texts]
         rows = _united(texts)
         scope = {
@@ -181,7 +181,7 @@ class _Compiler:
         scope = {name: _outer_cell(select.scope[name], f"s.k{at}") for at, name in enumerate(used)}
         outer = Select(self.dialect, scope, [f" FROM ({text}) s"])
         outputs = [self._output(outer, field) for field in self._plain()]
-        # The limit keeps SQLite from merging the two, and so from assembling before it sorts.
+        # The limit keeps SQLite from merging the two queries and assembling rows before it sorts.
         return outer.text(_columns(outputs)) + self.dialect.APART, outputs
 
     def _ordered(self, select: Select, columns: str) -> str:
@@ -191,7 +191,7 @@ class _Compiler:
             if isinstance(key.output, ir.Field)
             for order in sort_terms(self.dialect, self._key(select, key.output), key.descending)
         ]
-        if self.limited or keys:  # Ties come in the order of pages, also where all is asked for.
+        if self.limited or keys:  # Pages or not, ties have one order.
             self.ties = self.ties or tuple(
                 name for name in select.scope if name in self.query.variables
             )
@@ -362,7 +362,7 @@ class _Compiler:
 
 
 def _outer_cell(cell: Cell, number: str) -> Cell:
-    """A cell as an expression of the outer statement, where its number is a column."""
+    """A cell in the outer statement, where the number of the element is a column."""
     return Cell(number, cell.kind, is_present=cell.is_present)
 
 

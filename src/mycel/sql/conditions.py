@@ -48,7 +48,7 @@ def any_of(tests: Sequence[str]) -> str:
 
 
 def _balanced(tests: Sequence[str], word: str) -> str:
-    """Joined in halves: SQLite reads a long chain as a deep tree, and deep trees have a bound."""
+    """Tests joined pair by pair: SQLite limits the depth of an expression, and a chain is deep."""
     if len(tests) <= _CHAIN_MAX:
         return word.join(tests)
     half = len(tests) // 2
@@ -78,7 +78,7 @@ def equal(dialect: Dialect, left: Access, right: Access) -> str:
         return _equals_constant(dialect, left, right)
     if left.kind == right.kind and left.kind in ("text", "number", "element"):
         return f"{left.value} IS NOT DISTINCT FROM {right.value}"
-    if "json" not in (left.kind, right.kind):  # Of two kinds, only nulls are equal.
+    if "json" not in (left.kind, right.kind):  # Two kinds: equal if both are null.
         return f"({left.value} IS NULL AND {right.value} IS NULL)"
     letter = left.letter(dialect)
     test = f"{left.beside(right.kind)} = {right.beside(left.kind)}"
@@ -93,7 +93,7 @@ def equal(dialect: Dialect, left: Access, right: Access) -> str:
 
 
 def _exactly(dialect: Dialect, left: Access, right: Access) -> str:
-    """The further test of equal values, which only large numbers can fail."""
+    """A second test of values that SQLite finds equal; only large numbers can fail it."""
     if dialect.IS_EXACT:
         return ""
     return (
@@ -244,7 +244,7 @@ def _json(dialect: Dialect, access: Access) -> str:
             return f"CASE WHEN {access.value} IS NULL THEN NULL ELSE {text} END"
         case "true" | "false":
             return f"'{access.kind}'"
-        case "element":  # It equals no JSON value, and the empty text is none.
+        case "element":  # The empty text equals no JSON value.
             return f"CASE WHEN {access.value} IS NULL THEN NULL ELSE '' END"
         case "null":
             return "NULL"

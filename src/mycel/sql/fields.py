@@ -19,8 +19,8 @@ from mycel.syntax.nodes import node
 AccessKind = Literal[
     "text", "number", "large", "json", "element", "true", "false", "null", "document"
 ]
-"""The kind of a value that is not null. `json`: known only from the stored document; `large`: a
-number from 2^63 on, as its JSON text."""
+"""The kind of a value that is not null. `json`: only the stored document tells it; `large`: a
+number from 2^63 on, as JSON text."""
 
 CLASS: Final = (
     "CASE {type} WHEN 'integer' THEN 'n' WHEN 'real' THEN 'n' WHEN 'text' THEN 's'"
@@ -37,7 +37,7 @@ _BELIEF: Final = (
     "CASE WHEN {row}.metadata LIKE '%%\"evidence\"%%'"
     " OR {row}.metadata LIKE '%%\"confidence\"%%' THEN %s ELSE 'accepted' END"
 )
-"""The status of a link; most have neither evidence nor a confidence."""
+"""The status of a link. Most links have neither evidence nor a confidence; that is tested first."""
 _METADATA: Final = (
     '\'{{"_version":\' || {row}.version || \',"_updated_at":"\' || %s'
     " || '\"' || CASE {row}.metadata WHEN '{{}}' THEN '}}'"
@@ -65,7 +65,7 @@ class Access:
     """True if it is never null."""
 
     def beside(self, kind: str) -> str:
-        """The value as it is compared with one of a kind."""
+        """The value in the form in which it is compared with a value of this kind."""
         if self.kind == "json" and kind in ("number", "text"):
             return self.number if kind == "number" else self.string
         return self.value
@@ -198,7 +198,7 @@ class Fields:
             f" WHERE y.id = {number}) ELSE 'C:' || {number} END"
         )
 
-    # Three ways to reach a column: the joined row, its concept half, or a look-up by number.
+    # A column comes from the joined row, from its concept half, or from a look-up by number.
 
     def _of_concept(self, cell: Cell, template: str) -> str:
         if cell.kind == "link":

@@ -40,7 +40,7 @@ class Fan(NamedTuple):
 
 
 def fans_of(atom: ir.LinkAtom, subject: Cell | None, object_: Cell | None) -> tuple[Fan, ...]:
-    """The fan that a pattern runs through; none, if it is narrowed by more than one end."""
+    """The fan whose links a pattern reads; none if more than one end narrows the pattern."""
     match atom.predicates, subject, object_:
         case (int() as predicate,), Cell(ground=str() as ground), None:
             return (Fan("subject", ground, predicate),)
@@ -51,7 +51,7 @@ def fans_of(atom: ir.LinkAtom, subject: Cell | None, object_: Cell | None) -> tu
 
 
 def gathered(block: ir.Block, scope: Scope, fans: set[Fan]) -> tuple[Fan, Cell] | None:
-    """The links that a NOT may be asked of as a set, and the element that it asks about."""
+    """The links against which a NOT can be tested as a set, and the element that is tested."""
     match block:
         case ir.Block(atoms=(ir.LinkAtom(mirrored=(), predicate_variable=None) as atom,)) if not (
             block.attempts or block.conditions or block.independent or atom.link in scope

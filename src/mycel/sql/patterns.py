@@ -264,7 +264,7 @@ class Patterns:
                 select.fans.update(
                     negation.fans_of(atom, scope.get(atom.subject), scope.get(atom.object))
                 )
-            # The object first: that is the order in which the index by predicate gives new ones.
+            # The object first: the index by predicate gives new variables in this order.
             for variable, column, kind in (
                 (atom.object, "object", _kind(atom.concepts.object)),
                 (atom.subject, "subject", _kind(atom.concepts.subject)),
@@ -286,7 +286,7 @@ class Patterns:
         return tests
 
     def _mirrored_ends(self, select: Select, atom: ir.LinkAtom, row: str) -> str:
-        """Either way round. Each way has its own test, so that each can use its own index."""
+        """The ends in either order. Each order has its own test, which can use its own index."""
         scope, kind = select.scope, _kind(atom.concepts.subject and atom.concepts.object)
         straight = self._among(row, atom.predicates)
         subject, object_ = scope.get(atom.subject), scope.get(atom.object)
@@ -349,11 +349,11 @@ class Patterns:
             start, end, forward = subject, object_, True
         if start is None:
             raise InternalError("A walk begins at an element that is not bound.")
-        if atom.minimum == 0:  # Of a longer one, the links are tested.
+        if atom.minimum == 0:  # Of a walk of several hops, the links are tested.
             select.where += self.sources.shown_tests(start.number)
         walk = walks.Walk(self.sources, atom, self._number(atom.predicate), forward)
         if atom.link is not None:
-            # Walks that begin at the subject give the last link; few of them lead to the object.
+            # From the subject, the walks give the last link, but few of them lead to the object.
             if object_ is not None:
                 self._walk(select, replace(atom, link=None))
             self._walk_with_link(select, atom)
@@ -363,7 +363,7 @@ class Patterns:
             name, row = self.names.fresh("w"), self.names.fresh("j")
             is_concept = start.kind == "concept"
             reached = walk.reached(name, start.ground or start.number, is_concept=is_concept)
-            if start.ground is not None:  # It need not be gathered for every row.
+            if start.ground is not None:  # Then the walk is not gathered for every row.
                 select.join(f"({reached}) {row}")
                 number = f"{row}.n"
             else:
@@ -386,7 +386,7 @@ class Patterns:
 
     def _joined_by(self, walk: walks.Walk, start: Cell, end: Cell) -> str:
         """The condition that a walk joins two known elements."""
-        if start.ground is not None:  # It begins at one place: SQLite collects its ends once.
+        if start.ground is not None:  # From one element: SQLite collects the ends once.
             name, is_concept = self.names.fresh("w"), start.kind == "concept"
             reached = walk.reached(name, start.ground, is_concept=is_concept)
             return f"{end.number} IN ({reached})"
@@ -561,7 +561,7 @@ class Patterns:
         raise InternalError("A list is compared where a single value is expected.")
 
     def at_hand(self, select: Select, cell: Cell, path: tuple[str, ...]) -> Cell:
-        """The cell with a row to read columns from, joined if there is none.
+        """The cell with a row to read columns from; the row is joined if there is none.
 
         A past state is read by number: SQLite would copy all of it to join it on the left.
         """
@@ -591,7 +591,7 @@ def _as_float(value: ir.Value) -> ir.Value:
 
 
 def _is_fewer(one: Cell, other: Cell) -> bool:
-    """True if a cell has fewer values than another, as far as its pattern tells."""
+    """True if the patterns show that a cell has fewer values than another."""
     if (one.ground is None) != (other.ground is None):
         return one.ground is not None
     return one.is_named and not other.is_named

@@ -12,10 +12,11 @@ JOIN_IN_ORDER: Final = " CROSS JOIN "
 
 KEPT: Final = "MATERIALIZED"
 INLINE: Final = "NOT MATERIALIZED"
-"""Ways to treat a common table expression."""
+"""Hints for a common table expression: whether it is merged into the query."""
 
 LARGE: Final = "9223372036854775808.0"
-"""From here on SQLite reads integers in a document as floats: what it finds equal may differ."""
+"""From this integer on SQLite reads integers in a document as floats, so two that differ may
+seem equal."""
 
 
 def walks(*arguments: object) -> str:

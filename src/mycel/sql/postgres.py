@@ -28,7 +28,7 @@ def stored(table: str) -> str:
 
 
 def by_index(name: str) -> str:
-    """Nothing: the planner finds the index by its condition."""
+    """An empty hint: the planner chooses the index from the condition."""
     return ""
 
 
@@ -194,7 +194,7 @@ def time_text(microseconds: str) -> str:
 
 
 def digits(number: str) -> str:
-    """A number from 2^63 on, which is a number like others here."""
+    """A number from 2^63 on; here it is a number like all others."""
     return f"({number})::numeric"
 
 
@@ -252,7 +252,7 @@ def group_parts(type_: str, value: str, number: str, string: str) -> tuple[str, 
 
 
 def bare(value: str) -> str:
-    """A value that is the same in all rows of a group."""
+    """The value of a group, for an expression that is the same in all of its rows."""
     return f"(array_agg({value}))[1]" if value else ""
 
 

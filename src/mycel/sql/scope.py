@@ -25,11 +25,11 @@ class Cell:
     kind: CellKind = "element"
     row: str | None = None
     ground: str | None = None
-    """The number as an expression that depends on nothing else, if constants determine it."""
+    """The number as an expression without variables, if constants determine it."""
     is_present: bool = False
     """True if it is always bound, and so never null."""
     is_named: bool = False
-    """True if it was found by a name, which few concepts share."""
+    """True if a name determines it; few concepts share a name."""
 
 
 Scope = dict[ir.Variable, Cell]
@@ -44,7 +44,7 @@ class Bindings:
 
     def add(self, value: ir.Value) -> str:
         """The placeholder of a value; the same value gets the same one."""
-        # 1, 1.0 and True are equal in Python, and not here.
+        # 1, 1.0 and True are equal in Python, but are three values here.
         key = (value, type(value.value) if isinstance(value, ir.Constant) else None)
         if key not in self._places:
             self.values.append(value)
@@ -68,7 +68,7 @@ _PLACEHOLDER: Final = re.compile(r"\?([0-9]+)")
 
 @dataclass(slots=True)
 class Aliases:
-    """Aliases that are used once."""
+    """A generator of aliases: each is used for one table only."""
 
     used: int = 0
 

@@ -20,12 +20,12 @@ class Select:
     scope: Scope
     tables: list[str] = field(default_factory=list)
     outer: Scope = field(default_factory=dict)
-    """The variables outside; unchanged ones are not carried along."""
+    """The variables of the query around it; unchanged ones are not selected here."""
     where: list[str] = field(default_factory=list)
     halves: dict[str, str] = field(default_factory=dict)
     """Concept rows that were joined to read columns of a variable that might be a link."""
     fans: set[negation.Fan] = field(default_factory=set)
-    """All links of these are run through, so to run through them twice costs little more."""
+    """Fans whose links are all read: to read them a second time costs little more."""
     folds: int = 0
 
     def join(self, table: str) -> None:

@@ -19,7 +19,7 @@ APART: Final = " LIMIT -1"
 """The end of a subquery that is not to be merged into the query around it."""
 
 NOTHING: Final = "NULL"
-"""A number that is not there."""
+"""A missing number."""
 
 NULLS_FIRST: Final = ""
 """The place of nulls in an order of numbers."""
@@ -93,7 +93,7 @@ def is_float(value: str) -> str:
 
 
 def is_no_float(value: str) -> str:
-    """The condition that a value is none."""
+    """The condition that a value is no float."""
     return f"typeof({value}) <> 'real'"
 
 
@@ -106,7 +106,7 @@ def in_list(value: str, array: str) -> str:
 
 
 in_numbers = in_texts = in_entries = in_list
-"""The same for numbers, texts, and entries of the index of properties."""
+"""The condition that a number, a text or an entry of the index is in such an array."""
 
 
 def gathered(columns: Sequence[str], rows: str) -> str:
@@ -219,7 +219,7 @@ def exact_total_function(function: AggregateName) -> str:
 
 
 INEXACT: Final = "mycel_inexact()"
-"""Ends the statement: it has to be compiled with exact aggregates."""
+"""An error of this text ends the statement: it has to be compiled with exact aggregates."""
 
 
 def finite(total: str) -> str:
@@ -233,7 +233,7 @@ def group_parts(type_: str, value: str, number: str, string: str) -> tuple[str, 
 
 
 def bare(value: str) -> str:
-    """A value that is the same in all rows of a group."""
+    """The value of a group, for an expression that is the same in all of its rows."""
     return value
 
 

@@ -57,7 +57,7 @@ class StateTables:
 
     @classmethod
     def of(cls, state: State, dialect: Dialect = sqlite) -> Self:
-        """The tables of a state that is known, with its position in the text."""
+        """The tables of a state whose position is written into the statement."""
         return cls(None if state.is_live else str(state.seq), dialect)
 
     @property
@@ -66,7 +66,7 @@ class StateTables:
 
     @property
     def is_filtered(self) -> bool:
-        """True if patterns find less than the tables have."""
+        """True if patterns skip some rows of the tables."""
         return self.hides or self.valid_at is not None
 
     def link_halves(self) -> list[tuple[str, str]]:

@@ -26,10 +26,10 @@ COPIES_MAX: Final = 32
 a search takes to run; from 1024 copies, fewer inside OPTIONALs, it refuses them."""
 
 ANY_TIME: Final = INTEGER_MAX
-"""Stands for no time of validity."""
+"""The value that means: no time of validity is asked for."""
 
 RUN: Final = ir.Parameter("#run", "number")
-"""A number that is another one each time a statement runs."""
+"""A number that differs for each run of a statement."""
 
 
 @node
@@ -127,7 +127,7 @@ class Walk:
         return sources.moment or -1, int(sources.hides), sources.valid_at or ANY_TIME
 
     def _steps(self) -> list[tuple[str, str, str, str]]:
-        """The ends between which a step may lead, each with a table and what counts in it."""
+        """The two ends of a step, each with its table and the condition for its rows."""
         out, back = ("subject", "object"), ("object", "subject")
         ways = [out, back] if self.atom.mirrored else [out if self.forward else back]
         return [(*way, *half) for way in ways for half in self.sources.link_halves()]
@@ -146,7 +146,7 @@ class Walk:
         )
 
     def _levels(self, name: str, start: str, last: int, *, is_concept: bool) -> str:
-        """Levels that later ones read are materialised; the first and the last need not be."""
+        """A level that later levels read is materialised; the first and the last level are not."""
         counts = f"{start} IS NOT NULL" if is_concept else _even(start)
         levels = {0: f"SELECT {start} AS n WHERE {counts}"}
         tables = []
@@ -167,7 +167,7 @@ class Walk:
                 continue
             storage = portable.KEPT
             if len(steps) == 1 and level == 1:
-                # From one element, each is reached once anyway, and an index holds just these.
+                # From one element each end is reached once, and an index has these columns.
                 storage = portable.INLINE
             elif len(steps) == 1:
                 union = f"SELECT DISTINCT{union[6:]}"

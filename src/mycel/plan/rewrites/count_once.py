@@ -32,7 +32,7 @@ def count_once(query: ir.Query, _: Statistics) -> ir.Query:
         or block.attempts
         or any(
             not isinstance(condition, ir.Earlier) for condition in block.conditions
-        )  # Its own may stay.
+        )  # This rewrite adds these.
     ):
         return query
     circle = _circle(block.atoms)
@@ -49,7 +49,7 @@ def count_once(query: ir.Query, _: Statistics) -> ir.Query:
 
 
 def _circle(atoms: tuple[ir.Atom, ...]) -> tuple[ir.LinkAtom, ...]:
-    """The links of a circle, each from where the one before it ends; none, if it is no circle."""
+    """The links of a circle, each beginning where the last one ends; none if there is no circle."""
     links = [atom for atom in atoms if isinstance(atom, ir.LinkAtom)]
     leaving = {link.subject: link for link in links}
     names = {link.link for link in links} | leaving.keys()

@@ -20,7 +20,7 @@ from mycel.plan.catalog import Statistics
 _ID, _NAME, _TYPE = ("id",), ("name",), ("type",)
 
 SHARE_MIN: Final = 0.25
-"""The share of all concepts from which on reading all names pays."""
+"""From this share of all concepts on, reading all names pays."""
 
 
 def cut_early(query: ir.Query, statistics: Statistics) -> ir.Query:

@@ -31,7 +31,7 @@ _REACH_MAX: Final = 1e6
 
 
 class _Step(NamedTuple):
-    """The effect of joining an atom to one row: the rows that come out, and the rows looked at."""
+    """The effect of joining an atom to one row: rows in the result, and rows that are read."""
 
     rows: float
     looked_at: float
@@ -233,7 +233,7 @@ def _selectivity(condition: ir.Condition, probes: Probes, estimate: _Estimate) -
 
 
 class _Estimate:
-    """Turns statistics into what one join does."""
+    """Estimates from statistics what one join does."""
 
     def __init__(self, statistics: Statistics) -> None:
         self.statistics: Final = statistics
@@ -268,11 +268,11 @@ class _Estimate:
             if atom.number is not None or atom.name is not None:
                 return _Step(1.0 / of_type, 1.0)
             share = min(of_type / self.statistics.concepts(None), 1.0)
-            return _Step(max(share, 1e-6) ** 0.5, 1.0)  # What a link reaches is of few types.
+            return _Step(max(share, 1e-6) ** 0.5, 1.0)  # Ends of links have few types.
         if atom.number is not None or (atom.name is not None and atom.type is not None):
             return _Step(1.0, 1.0)
         if atom.probe is not None:
-            # How many pass the conditions is counted with the conditions.
+            # The share that passes the conditions is counted with the conditions.
             return _Step(of_type, count_entries(atom.probe, self.statistics))
         return _Step(2.0, 2.0) if atom.name is not None else _Step(of_type, of_type)
 

@@ -16,7 +16,7 @@ from mycel.plan.rewrites.blocks import each_block
 
 
 def semijoin(query: ir.Query, _: Statistics) -> ir.Query:
-    """Turn groups of atoms that hang together by unnamed variables into tests of existence."""
+    """Turn groups of atoms that share unnamed variables into tests of existence."""
     return each_block(query, _tested)
 
 

@@ -16,7 +16,7 @@ from mycel.plan.rewrites.blocks import each_block
 
 
 def trim(query: ir.Query, _: Statistics) -> ir.Query:
-    """Drop every OPTIONAL all of whose variables are bound before it; flatten nested negations."""
+    """Drop OPTIONALs whose variables are all bound before them; flatten nested negations."""
     return each_block(query, _trimmed)
 
 
@@ -43,7 +43,7 @@ def _plain(condition: ir.Condition) -> ir.Condition:
 
 
 def _looked_at(block: ir.Block) -> ir.Block:
-    """A block of which only the existence of solutions counts, without idle OPTIONALs."""
+    """A block that is only tested for a solution, without OPTIONALs that change nothing."""
     if block.independent:
         return block  # Its variables are compared with those of the block around it.
     used = frozenset().union(*map(condition_variables, block.conditions))
