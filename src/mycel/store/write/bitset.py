@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 
 class NumberSet:
-    """A set of numbers of elements of one kind, which takes little room however many they are."""
+    """A set of numbers of elements of one kind; it stays small however many they are."""
 
     def __init__(self) -> None:
         self._bits = bytearray()
 
     def add(self, number: int) -> None:
-        # Concepts are even and links odd, and each kind has a set of its own.
+        # Concepts have even numbers and links odd ones, so each kind has a set of its own.
         at, bit = divmod(number >> 1, 8)
         if at >= len(self._bits):
             self._bits.extend(bytes(at + 1 - len(self._bits) + len(self._bits) // 4))
@@ -26,7 +26,7 @@ class NumberSet:
 
 
 class LinkSet(NumberSet):
-    """A set of numbers of links, which can be gone through, the oldest first."""
+    """A set of numbers of links that is iterated from the oldest link on."""
 
     def __iter__(self) -> Iterator[int]:
         for at, bits in enumerate(self._bits):

@@ -1,10 +1,10 @@
 """The primitives of `transaction` for many rows at once.
 
 New rows, nearly all rows of a load, go through `executemany` in batches. A batch with a row that is
-not new (it exists, or has a tombstone) is undone and put row by row. So is each row that defines a
-type or predicate, or that a guard without `in_bulk` checks. Other guards check each row of a batch
-before the batch is written. The result is the same in all cases, down to the order of the journal.
-`data["row"]` of an error is the index of the row.
+not new (the element exists, or has a tombstone) is undone and put row by row. A row that defines a
+type or predicate, or that a guard without `in_bulk` checks, is always put alone. Other guards check
+each row of a batch before the batch is written. The result is the same in all cases, down to the
+order of the journal. `data["row"]` of an error is the index of the row.
 """
 
 from __future__ import annotations
@@ -35,17 +35,17 @@ from mycel.text.analysis import AnalysedText, concept_document, link_document
 
 BATCH_ROWS: Final = 2000
 TOGETHER_ROWS_MIN: Final = 4
-"""The least number of rows that are prepared together; fewer are put one by one."""
+"""The least number of rows that are written as a batch; fewer are put one by one."""
 LOAD_ROWS: Final = 20_000
-"""The number of rows from which on a transaction is a load, and gets a larger page cache."""
+"""The number of rows that make a transaction a load, which gets a larger page cache."""
 LOAD_CACHE_KIB: Final = 262_144
 _WATCH_EVERY: Final = 16
-"""The number of rows between two looks at the memory limit; a row has up to a few megabytes."""
+"""The number of rows between two checks of the allowance; a row has up to a few megabytes."""
 
 INSERT_CONCEPT: Final = "INSERT INTO concept VALUES (?, ?, ?, ?, ?, 1, ?, ?, ?, ?)"
 INSERT_PROPOSITION: Final = "INSERT INTO proposition VALUES (?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?, ?)"
 
-# CROSS JOIN holds SQLite to this order: for each row of the list a look into the index.
+# CROSS JOIN keeps SQLite to this order: for each row of the list, one look-up in the index.
 _ANY_TOMBSTONE: Final = f"SELECT 1 FROM {{table}}_past WHERE to_seq = {OPEN_END} LIMIT 1"
 _BURIED_CONCEPT: Final = (
     "SELECT 1 FROM json_each(?1) j CROSS JOIN concept_past p"
@@ -90,7 +90,7 @@ T = TypeVar("T")
 def put_concepts(
     tx: Writing, rows: Iterable[ConceptRow], put_one: Callable[[ConceptRow], str]
 ) -> list[str]:
-    """Put many concepts and return their ids in order; `put_one` puts those that go alone."""
+    """Put many concepts and return their ids in order. `put_one` puts a row that goes alone."""
     element_ids: list[str] = []
     for at, run, alone in _runs(tx, rows, ConceptRow, itemgetter(0)):
         batch = _Batch(tx, "concepts", at)
@@ -126,10 +126,11 @@ def _one_by_one(run: list[AnyRow], at: int, put_one: Callable[[AnyRow], str]) ->
 def _runs(
     tx: Writing, rows: Iterable[AnyRow], kind: type[AnyRow], name_of: Callable[[AnyRow], Any]
 ) -> Iterator[tuple[int, list[AnyRow], bool]]:
-    """All rows in their order, parted into runs, each with the number of its first row.
+    """Split rows into runs, in their order. Yields the first row's number, the run, and a mark.
 
-    A run is rows that are written together, or rows that go alone (True). Each row is asked about
-    when those before it are written: a definition among them may change the answer.
+    The mark is True if the rows of the run go alone, and False if they are written together. A row
+    is asked about after the rows before it are written: a definition among them may change the
+    answer.
     """
     link = kind is PropositionRow
 
@@ -140,7 +141,7 @@ def _runs(
     for batch in _batches(rows, kind):
         try:
             names = set(map(name_of, batch))
-        except TypeError:  # A name that is not even hashable: putting it alone says what is wrong.
+        except TypeError:  # The name is not hashable: putting the row alone raises the error.
             yield at, batch, True
         else:
             if not any(map(goes_alone, names)):
@@ -154,7 +155,7 @@ def _runs(
 def _parted(
     batch: list[AnyRow], name_of: Callable[[AnyRow], Any], goes_alone: Callable[[str], bool]
 ) -> Iterator[tuple[int, list[AnyRow], bool]]:
-    """A batch in its order, parted into rows that go together and rows that go alone."""
+    """Split a batch into runs of rows that go together and rows that go alone, in their order."""
     start = 0
     while start < len(batch):
         end = start
@@ -183,7 +184,7 @@ def _batches(rows: Iterable[AnyRow], kind: type[AnyRow]) -> Iterator[list[AnyRow
 
 
 def _object(given: Mapping[str, Any] | None, what: str) -> JsonObject:
-    """An object that is parsed when a guard reads it."""
+    """The attributes or metadata of a row as an object that guards may read."""
     if given is None:
         return {}
     if given.__class__ is dict:
@@ -206,10 +207,10 @@ class _Batch:
         self._texts: list[tuple[int, str | None, Mapping[str, Any]]] = []
         self._indexed: dict[Slots, list[NewElement]] = {}
         self._on_links: set[tuple[int, int, int]] = set()
-        """Predicates with links at their ends, and the ends that are links."""
+        """Predicate, subject and object of new links that have a link at an end."""
 
     def add_concepts(self, rows: list[ConceptRow]) -> bool:
-        """Write new concepts. False, and nothing written, if one of them is not new."""
+        """Write new concepts. Returns False, and writes nothing, if one of them is not new."""
         with self._named_row():
             self._prepare_concepts(rows)
         if not self._insert("concept", INSERT_CONCEPT, _BURIED_CONCEPT, slice(1, 3)):
@@ -223,7 +224,7 @@ class _Batch:
 
     @contextmanager
     def _named_row(self) -> Iterator[None]:
-        """Let an error say at which row it was found."""
+        """Add the index of the current row to an error that is raised in this block."""
         try:
             yield
         except MycelError as error:
@@ -237,7 +238,7 @@ class _Batch:
         attributes: Mapping[str, Any] | None,
         metadata: Mapping[str, Any] | None,
     ) -> Mapping[str, Any] | None:
-        """The attributes of a row as the guards want them."""
+        """The attributes of a row, after the guards have had a chance to replace them."""
         objects = _object(attributes, "attributes"), _object(metadata, "metadata")
         shaped = shape(self._tx, concerned, Change("create", None, *becomes, *objects, None))
         return attributes if shaped is None else shaped
@@ -250,7 +251,8 @@ class _Batch:
         slots_of = ledger.properties.of_types.get
         ask = self._tx.guards.concerned
         guards = {name: ask(self._tx, name, link=False) for name in {row[0] for row in rows}}
-        # Often all rows of a load share one object of metadata, or a command one of attributes.
+        # Often all rows of a load share one metadata object, or those of a command one of
+        # attributes.
         last_metadata, packed = None, NO_CONTENT
         same_attributes, packed_attributes = None, NO_CONTENT
         for type_name, name, given, metadata in rows:
@@ -281,7 +283,7 @@ class _Batch:
         self.numbers = range(ledger.head.next_concept, number, ids.ID_STEP)
 
     def add_links(self, rows: list[PropositionRow]) -> bool:
-        """Write new links. False, and nothing written, if one of them is not new."""
+        """Write new links. Returns False, and writes nothing, if one of them is not new."""
         with self._named_row():
             self._prepare_links(rows)
         if not self._insert("proposition", INSERT_PROPOSITION, _BURIED_LINK, slice(1, 4)):
@@ -299,7 +301,7 @@ class _Batch:
         number, seq = ledger.head.next_proposition, ledger.head.seq
         make, end_of = ledger.recorder.edge, ledger.end
         known_predicates: dict[str, tuple[int, tuple[AnyGuard, ...], Slots | None]] = {}
-        ends = ledger.memory.ends  # Most ends are met again: looked up here, a load saves a second.
+        ends = ledger.memory.ends  # Looked up in place: a load saves a second.
         live, records, keys = self._live, self._records, self._keys
         last_metadata, packed_metadata = None, NO_CONTENT
         for subject, predicate, object_, given, metadata, weight in rows:
@@ -347,9 +349,9 @@ class _Batch:
         self.numbers = range(ledger.head.next_proposition, number, ids.ID_STEP)
 
     def _insert(self, table: str, statement: str, buried: str, identity: slice) -> bool:
-        """Insert the live rows; if one of them is there already, or has a tombstone, none.
+        """Insert the live rows. Returns False, and inserts none, if one exists or has a tombstone.
 
-        Without a savepoint, under which SQLite would copy every page before it changes.
+        It uses no savepoint: under one, SQLite would copy every page before a change.
         """
         connection = self._ledger.connection
         if self._ledger.row(_ANY_TOMBSTONE.format(table=table), ()) is not None:
@@ -365,7 +367,7 @@ class _Batch:
         return complete
 
     def _finish(self, kind: Kind) -> None:
-        """Journal the rows, and note what trees and text index must learn of them."""
+        """Journal the rows, and pass them on to the state trees and the indexes."""
         ledger = self._ledger
         ledger.properties.note_new(self._indexed)
         ledger.lifetimes.note_new(kind, self.numbers, self._records)
@@ -392,7 +394,7 @@ class _Batch:
 
 
 def _paced(rows: Iterable[T]) -> Iterable[T]:
-    """The rows, of which some megabytes are written between two looks at the allowance."""
+    """The rows, with a check of the allowance every few rows."""
     return rows if allowance.current() is None else _watched(rows)
 
 
@@ -406,5 +408,5 @@ def _watched(rows: Iterable[T]) -> Iterator[T]:
 def _document(
     number: int, name: str | None, attributes: Mapping[str, Any]
 ) -> tuple[int, AnalysedText | None]:
-    """The text of a concept, or of a link, which has no name."""
+    """The number of an element and its text for the index; a link has no name."""
     return number, link_document(attributes) if name is None else concept_document(name, attributes)

@@ -1,4 +1,4 @@
-"""The message of a transaction that was given none: a count of what it changed.
+"""Makes the message of a transaction that was given none: a count of its changes.
 
 It names types and predicates only. A message stands in the journal for good, so the name of an
 element in it would outlive a purge.
@@ -28,7 +28,7 @@ _VERBS: Final = {
 }
 
 _REKEYS: Final = frozenset({"move", "retype"})
-"""Changes of a name or type, which change the keys of the links on an element."""
+"""Verbs for a new name or type, which gives the links on the element new keys."""
 
 Entry = tuple[int, int, int, bytes | None, bytes]
 """The number, kind and element of an entry, and the records before and after it."""
@@ -47,7 +47,7 @@ def summary(connection: Connection, registry: Registry, entries: Iterable[Entry]
         if verb == "move" and before is not None and record_type(before) != type_name:
             verb = "retype"
         counts[verb, type_name] += 1
-    if any(verb in _REKEYS for verb, _ in counts):  # Links on what moves follow it.
+    if any(verb in _REKEYS for verb, _ in counts):  # Links on it are not counted.
         counts = Counter({key: count for key, count in counts.items() if key[0] != "re-point"})
     groups: dict[str, list[str]] = {}
     for (verb, type_name), count in counts.most_common(GROUPS_SHOWN):
@@ -66,5 +66,5 @@ def is_summary(message: str) -> bool:
 
 
 def _is_new(before: bytes | None) -> bool:
-    """True for an element that was not there, or was a tombstone."""
+    """True if an entry creates an element, or revives a removed one."""
     return before is None or is_tombstone(before)

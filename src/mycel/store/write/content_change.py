@@ -1,4 +1,4 @@
-"""Changing what an element says: its attributes, metadata and weight."""
+"""Changes the content of an element: its attributes, metadata and weight."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def change_content(
     metadata_text: str,
     weight: float | None = None,
 ) -> bool:
-    """Write other attributes or metadata of an element, or another weight of a link.
+    """Write new attributes or metadata of an element, or a new weight of a link.
 
     Returns False, and writes nothing, if all of them are the same.
     """

@@ -1,4 +1,4 @@
-"""Writes of a transaction to the tables of a filtered copy (`store.log.copied`)."""
+"""Writes to the tables of a filtered copy inside a transaction (`store.log.copied`)."""
 
 from __future__ import annotations
 
@@ -15,5 +15,5 @@ def keep_copy_head(tx: Transaction, head: CopyHead) -> None:
 
 
 def keep_pairs(tx: Transaction, numbers: Mapping[int, int]) -> None:
-    """Note the numbers in the copy of elements of the source; 0 forgets one."""
+    """Note the number in the copy of each element of the source; 0 removes the note."""
     copied.keep_numbers(tx.ledger.connection, numbers)

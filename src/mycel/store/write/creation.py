@@ -1,6 +1,6 @@
-"""New elements: from the values of a caller to journal and live row.
+"""Creates elements: turns the values of a caller into a journal entry and a live row.
 
-An element that was removed before is revived as if it were new, under the id that it had.
+An element that was removed before is revived under its old id, with new content only.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def create_concept(
     *,
     tombstone: ElementRow | None = None,
 ) -> str:
-    """Create a concept, or revive one as new. Returns the id."""
+    """Create a concept, or revive a removed one under its old id. Returns the id."""
     ledger = tx.ledger
     attributes_text, attributes_part = content(attributes, "attributes")
     metadata_text, metadata_part = content(metadata, "metadata")
@@ -69,7 +69,7 @@ def create_concept(
     if type_name in META_TYPES:
         tx.guards.forget()
     concept_id = ids.concept_id(number)
-    ledger.memory.ends[concept_id] = number, key  # Who puts a concept links it next.
+    ledger.memory.ends[concept_id] = number, key  # A new concept is usually linked next.
     return concept_id
 
 
@@ -83,7 +83,7 @@ def create_link(
     *,
     tombstone: ElementRow | None = None,
 ) -> str:
-    """Create a link, or revive one as new. Returns the id."""
+    """Create a link, or revive a removed one under its old id. Returns the id."""
     ledger = tx.ledger
     subject, predicate_number, object_, subject_key, object_key = triple
     attributes_text, attributes_part = content(attributes, "attributes")
@@ -123,5 +123,5 @@ def create_link(
 
 
 def _number(tombstone: ElementRow | None) -> int | None:
-    """The number of an element that is revived."""
+    """The number of the removed element that is revived; None for a new one."""
     return None if tombstone is None else tombstone.number

@@ -20,11 +20,11 @@ NO_CONTENT: Final = (EMPTY_OBJECT, b"")
 """The content of an object without keys."""
 
 _FLAT_BYTES_MAX: Final = JSON_BYTES_MAX // 8
-"""Flat objects up to here cannot be too large as JSON, whatever has to be escaped."""
+"""Flat objects up to this size stay below the limit of JSON, even if every character is escaped."""
 
 
 def expect(expected: int | None, actual: int, what: str) -> None:
-    """Refuse to go on unless the version is the expected one; 0 means that there is no element."""
+    """Refuse to write unless the version is the expected one; 0 means that there is no element."""
     if expected is not None and expected != actual:
         raise VersionConflict(
             f"Expected version {expected} of {what}, but it is {actual or 'not there'}.",
@@ -33,10 +33,10 @@ def expect(expected: int | None, actual: int, what: str) -> None:
 
 
 def merged(old_text: str, given: Mapping[str, Any] | None, drop: Iterable[str], what: str) -> str:
-    """The object after a shallow merge (KIP §2.10) and the removal of keys."""
+    """The JSON text of an object after a shallow merge (KIP §2.10) and the removal of keys."""
     dropped = {drop} if isinstance(drop, str) else set(drop)
     new = {} if given is None else given
-    if new.__class__ is not dict or dropped:  # Otherwise all of it is checked below.
+    if new.__class__ is not dict or dropped:  # Otherwise `object_text` checks all of it below.
         new = parse_object(checked_metadata(new) if what == "metadata" else object_text(new, what))
     elif what == "metadata":
         check_metadata_keys(new)
@@ -47,7 +47,7 @@ def merged(old_text: str, given: Mapping[str, Any] | None, drop: Iterable[str], 
 
 
 def with_reserved(metadata_text: str, reserved: Mapping[str, Any]) -> str:
-    """Metadata with keys that only the engine writes.
+    """Metadata with added keys that only the engine writes.
 
     Raises:
         InternalError: a key is not reserved, or is computed and never stored.
@@ -59,7 +59,7 @@ def with_reserved(metadata_text: str, reserved: Mapping[str, Any]) -> str:
 
 
 def has_text(attributes_text: str) -> bool:
-    """True if a link has text to index: a string in its attributes."""
+    """True if the attributes of a link have a string, which is text to index."""
     return '":"' in attributes_text or '["' in attributes_text or ',"' in attributes_text
 
 
@@ -73,7 +73,7 @@ def checked_metadata(metadata: Mapping[str, Any]) -> str:
 
 
 def content(given: Mapping[str, Any] | None, what: str) -> tuple[str, bytes]:
-    """An object that a caller sent: its stored form, and its form in a record.
+    """The stored form of an object that a caller sent, and its form in a record.
 
     An empty object is left out of the record.
 

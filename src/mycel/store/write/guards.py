@@ -1,9 +1,10 @@
 """Guards: rules on every write, through every door.
 
-Schemas, protected elements and constraints are outside of the store, but must hold for every
-change. So a transaction calls its guards before it writes. Most guards apply to few types, and a
-bulk load cannot afford a call for each of a million rows: a guard first says, once for a type or
-predicate, whether it *concerns* this guard. Other changes cost one look-up in a dictionary.
+Schemas, protected elements and constraints are rules from outside of the store that must hold for
+every change. So a transaction calls its guards before it writes. Most guards apply to few types,
+and a bulk load cannot afford a call for each of a million rows: a guard first says, once for a type
+or predicate, whether it *concerns* this guard. A change that concerns no guard costs one look-up in
+a dictionary.
 
 A guard may also change what is written: the attributes that it returns are written instead, and the
 next guard checks those.
@@ -20,7 +21,7 @@ from mycel.store.index.write_cache import WriteCache
 from mycel.store.write.ledger import Ledger
 
 FREE_NAMES_MAX: Final = 4096
-"""The number of types and predicates that are remembered to have no guard."""
+"""The most names of types and predicates that are remembered because they concern no guard."""
 
 ChangeKind = Literal["create", "update", "retire"]
 Identity = tuple[str, str | tuple[str, str]]
@@ -30,10 +31,9 @@ Identity = tuple[str, str | tuple[str, str]]
 class Change(NamedTuple):
     """A change that a primitive is about to write, for guards to check.
 
-    `attributes` and `metadata` are those after the change. A link that is pointed elsewhere is an
-    `update` whose `name_or_ends` differs from the ends of `before`; an element that moves is one
-    whose type, name or predicate differs. Guards whom its type before the change concerns are asked
-    too, and those whom the new one concerns.
+    `attributes` and `metadata` are those after the change. A relink is an `update` whose
+    `name_or_ends` differs from the ends of `before`. A move is an `update` whose type, name or
+    predicate differs. The guards of the old type are asked, and those of the new one.
     """
 
     kind: ChangeKind
@@ -43,7 +43,7 @@ class Change(NamedTuple):
     attributes: JsonObject
     metadata: JsonObject
     number: int | None
-    """The element's number; None for one that has none yet."""
+    """The number of the element; None for a new one."""
 
 
 def identity_of(element: Element) -> Identity:
@@ -54,7 +54,7 @@ def identity_of(element: Element) -> Identity:
 
 
 class AnyGuard(Protocol):
-    """A guard as `Guards` asks it; `transaction.Guard` says what each method means."""
+    """A guard as the store calls it; `transaction.Guard` says what each method means."""
 
     def concerns(self, tx: Any, type_or_predicate: str, *, link: bool) -> bool: ...
 
@@ -64,7 +64,7 @@ class AnyGuard(Protocol):
 
 
 class Writing(Protocol):
-    """A transaction, as far as the steps that create, change and remove elements need it."""
+    """The part of a transaction that creating, changing and removing elements needs."""
 
     @property
     def ledger(self) -> Ledger: ...
@@ -74,7 +74,7 @@ class Writing(Protocol):
 
 
 class Guards:
-    """The guards of one transaction, and which of them each type and predicate concerns."""
+    """The guards of one transaction, with the types and predicates that concern each."""
 
     def __init__(self, guards: Sequence[AnyGuard], memory: WriteCache) -> None:
         self._all: Final = guards
@@ -83,7 +83,7 @@ class Guards:
         self._of_predicate: Final[dict[str, tuple[AnyGuard, ...]]] = {}
 
     def concerned(self, tx: Writing, name: str, *, link: bool) -> tuple[AnyGuard, ...]:
-        """The guards that elements of this type, or links with this predicate, concern."""
+        """The guards that a type, or with `link` a predicate, concerns."""
         free = self._memory.free_predicates if link else self._memory.free_types
         if not self._all or name in free:
             return ()
@@ -98,7 +98,7 @@ class Guards:
         return any_guards
 
     def goes_alone(self, tx: Writing, name: str, *, link: bool) -> bool:
-        """True if a guard has to check each element after those before it are written."""
+        """True if a guard checks each element only after the elements before it are written."""
         concerned = self.concerned(tx, name, link=link)
         return not all(getattr(guard, "in_bulk", False) for guard in concerned)
 
@@ -111,10 +111,10 @@ class Guards:
         texts: tuple[str, str],
         number: int | None = None,
     ) -> JsonObject | None:
-        """Ask all whom a change concerns. Returns the attributes to write, if it is others.
+        """Ask every guard that a change concerns. Returns new attributes to write, or None.
 
-        If an element moves, those whom it concerned before are asked too. `texts` are the
-        attributes and metadata as they are stored.
+        If an element moves, the guards of its old type are asked too. `texts` are the attributes
+        and metadata as they are stored.
         """
         name, to = becomes
         link = to.__class__ is not str
@@ -129,24 +129,24 @@ class Guards:
         return shape(tx, concerned, Change(kind, before, name, to, attributes, metadata, number))
 
     def check_removal(self, tx: Writing, element: Element) -> None:
-        """Ask all whom an element concerns whether it may be removed."""
+        """Ask every guard that an element concerns whether it may be removed."""
         texts = element.attributes_json, element.metadata_json
         self.ask(tx, "retire", element, identity_of(element), texts, element.number)
 
     def forget(self) -> None:
-        """A definition has changed: what concerns whom has to be asked again."""
+        """Forget which guards each type and predicate concerns: a definition has changed."""
         self._of_type.clear()
         self._of_predicate.clear()
         self._memory.forget_definitions()
 
     def check_commit(self, tx: Writing) -> None:
-        """Ask all of them about the whole."""
+        """Ask every guard about the whole transaction."""
         for guard in self._all:
             guard.check_commit(tx)
 
 
 def shape(tx: Writing, guards: Sequence[AnyGuard], change: Change) -> JsonObject | None:
-    """Ask guards about a change. Returns the attributes to write, if it is others."""
+    """Ask guards about a change. Returns the attributes to write if a guard replaces them."""
     shaped: JsonObject | None = None
     for guard in guards:
         new_attributes = guard.check(tx, change)

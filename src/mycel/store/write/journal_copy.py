@@ -1,11 +1,11 @@
 """An exact copy of a graph, from the rows of its journal.
 
 Each entry is applied as the transaction that wrote it left it: the same numbers, times, actors and
-records. Trees and log grow from what is applied, so roots that come out equal to those of the
-source prove that the copy has all of it. Indexes are derived here; they do not travel.
+records. Trees and log grow from the applied entries, so equal roots prove that the copy has
+everything that the source has. Indexes are not copied but derived here.
 
-An element is named by its number, and an end of a link too: what comes with the journal about ends
-is checked against the keys in the record.
+Elements and ends of links are named by number. The page lists the ends of links; each is checked
+against the key in the record.
 """
 
 from __future__ import annotations
@@ -62,15 +62,15 @@ class CopiedPage(NamedTuple):
     entries: list[Row]
     transactions: list[tuple[Any, ...]]
     ends: Mapping[int, tuple[int, int]]
-    """The ends of the link that an entry writes, by entry."""
+    """The ends of links, by the entry that writes the link."""
 
     def last_purge(self) -> int:
-        """The last purge that an entry refers to; 0 for none."""
+        """The last purge that an entry of the page refers to; 0 for none."""
         return max((abs(row[-1]) for row in self.entries if row[-1] is not None), default=0)
 
 
 def check_not_here(reader: Reader, purges: KnownPurges) -> None:
-    """Check that a graph has nothing of what another copy has purged.
+    """Check that a graph holds nothing that another copy has purged.
 
     Raises:
         Unsupported: it has.
@@ -104,8 +104,8 @@ def copy_page(
 ) -> Head:
     """Apply whole transactions that follow the last one. Returns the head.
 
-    `purges` are all that come after the head that is here, up to the last one that an entry of the
-    page refers to.
+    `purges` are all purges after the present head, up to the last one that an entry of the page
+    refers to.
 
     Raises:
         DatabaseCorrupt: the rows do not lead to the roots that they name.
@@ -141,18 +141,18 @@ class _Copying:
         self._head = Head.before_genesis() if is_empty else Head.read(connection)
         self._purges = purges
         self._keys: dict[int, bytes] = {}
-        """Present keys of elements."""
+        """The present key of each element, as far as it is known."""
         self._former: dict[int, list[bytes]] = {}
-        """Keys that elements had before, within the transaction."""
+        """The earlier keys of each element within the transaction."""
         self._holders: dict[bytes, int] = {}
-        """The element that came to a key, within the transaction."""
+        """The element that got a key within the transaction."""
         self._concepts: list[Row] = []
         self._links: list[Row] = []
         self._has_definitions = False
         self._ledger: Ledger
 
     def run(self) -> Head:
-        """Apply all transactions."""
+        """Apply all transactions of the page. Returns the head."""
         entries = iter(self._page.entries)
         for row in self._page.transactions:
             seq, first_seq, time_us, actor, message, concepts_root, edges_root = row
@@ -218,7 +218,7 @@ class _Copying:
             self._changes(number).set(fields.key, None)
 
     def _purged_entry(self, row: EntryRow, fields: PurgeFields) -> None:
-        """An entry whose content is gone; its hashes and the key of its element stay."""
+        """Apply an entry whose content is purged: the hashes and the key of its element remain."""
         number = row.element
         if fields.defines and fields.number is not None and fields.name is not None:
             self._know_name(fields.defines, fields.number, fields.name)
@@ -228,7 +228,7 @@ class _Copying:
         self._journal_purged(row)
 
     def _leave_purged_key(self, seq: int, number: int, fields: PurgeFields) -> bytes:
-        """Remove the key that an element had before an entry. Returns its key after the entry."""
+        """Remove the leaf of a key that ends with an entry. Returns the key after the entry."""
         key, key_before = fields.keys_at(seq)
         if key != key_before:
             self._leave(number, key_before)
@@ -332,7 +332,7 @@ class _Copying:
         if purged is None:
             self._count(number)
             return self._ledger.append(kind, number, before, after, namespace, key)
-        # The record before is gone.
+        # The record before the entry was purged.
         row = EntryRow(self._head.seq + 1, int(kind), number, before, after, purged)
         self._changes(number).set(key, record_hash(after))
         self._journal_purged(row)
@@ -348,7 +348,7 @@ class _Copying:
         *,
         is_new: bool,
     ) -> None:
-        """Move the version before to the past, and put this one in its place."""
+        """Move the version before to the table of the past, and write this one in its place."""
         row: Row = (
             number,
             *content,
@@ -380,7 +380,7 @@ class _Copying:
         self._ledger.memory.forget_element(number)
 
     def _flush(self) -> None:
-        """Write the rows of new elements."""
+        """Insert the collected rows of new elements."""
         for table, rows in (("concept", self._concepts), ("proposition", self._links)):
             if rows:
                 marks = ", ".join("?" * len(rows[0]))
@@ -388,14 +388,14 @@ class _Copying:
                 rows.clear()
 
     def _index(self, number: int, before: Any, state: IndexedState | None) -> None:
-        """Note what the index of properties has to change."""
+        """Note the change of an element for the index of properties."""
         properties = self._ledger.properties
         if not (properties.of_types or properties.of_predicates):
             return
         properties.note(number, None if before is None else self._indexed(number), state)
 
     def _indexed(self, number: int) -> IndexedState | None:
-        """The state that the index has of an element: that of its newest version in the past."""
+        """The indexed state of an element before the entry: that of the version that just ended."""
         table = "concept" if ids.is_concept(number) else "proposition"
         owner = "type" if ids.is_concept(number) else "predicate"
         ends = "0, 0" if ids.is_concept(number) else "subject, object"
@@ -430,7 +430,7 @@ class _Copying:
         return self._keys[number]
 
     def _unknown_ends(self, number: int) -> list[int]:
-        """The ends of a link that are links whose keys are not known."""
+        """The ends of a link that are links with unknown keys."""
         row = None if ids.is_concept(number) else self._stored(number)
         ends = () if row is None else (row[0], row[2])
         return [end for end in ends if not ids.is_concept(end) and end not in self._keys]
@@ -447,7 +447,7 @@ class _Copying:
         )
 
     def _stored_key(self, number: int, key_of: Callable[[int], bytes]) -> bytes:
-        """The key of an element by its row; if its content is gone, by the record of the purge."""
+        """The key of an element, from its row; if it was purged, from the record of the purge."""
         row = self._stored(number)
         if row is None:
             fields = self._purges.by_element.get(number)
@@ -461,14 +461,14 @@ class _Copying:
         return link_key(key_of(row[0]), predicate, key_of(row[2]))
 
     def _key_with(self, number: int, prefix: bytes) -> bytes:
-        """The key of an end, which has to begin as the record says."""
+        """The key of an end; it has to begin with the bytes that the record says."""
         key = self._key(number)
         if key[:RECORD_ID_BYTES] != prefix:
             raise DatabaseCorrupt(f"A link does not lead to the element {number}.")
         return key
 
     def _former_link_key(self, number: int) -> bytes:
-        """The key of a link before it is given another one in this transaction."""
+        """The key of a link before this transaction gave it another one."""
         known = self._keys.get(number)
         if known is not None:
             return known
@@ -483,7 +483,7 @@ class _Copying:
         return self._key(number) if ids.is_concept(number) else self._former_link_key(number)
 
     def _leave(self, number: int, key: bytes) -> None:
-        """An element gets another key: its leaf goes, unless another has come there meanwhile."""
+        """Remove the leaf of an element's old key, unless another element has the key now."""
         if number not in self._keys:
             self._keys[number] = key
         if self._holders.get(key, number) == number:
@@ -502,14 +502,14 @@ class _Copying:
         return self._registry.add(self._connection, self._registry.actors, name)
 
     def _count(self, number: int) -> None:
-        """Numbers of elements are given once."""
+        """Keep the next free number above this one: a number is given to one element only."""
         if ids.is_concept(number):
             self._head.next_concept = max(self._head.next_concept, number + ids.ID_STEP)
         else:
             self._head.next_proposition = max(self._head.next_proposition, number + ids.ID_STEP)
 
     def _define_indexes(self) -> None:
-        """Let each declared type have the indexes that its declaration asks for."""
+        """Define the indexes that the declarations of types and predicates ask for."""
         ledger = Ledger(
             self._connection,
             self._registry,

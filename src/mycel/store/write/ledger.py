@@ -48,7 +48,7 @@ _FIND_CONCEPT: Final = (
     " UNION ALL SELECT id, '', '', 0, from_seq FROM concept_past"
     f" WHERE name = ?1 AND type = ?2 AND to_seq = {OPEN_END}"
 )
-"""A query for the live row of a concept, or its tombstone in force and the entry that set it."""
+"""A query for the row of a concept: the live one, or its tombstone in force with its entry."""
 
 _FIND_LINK: Final = (
     "SELECT id, attributes, metadata, version, 0 FROM proposition"
@@ -56,18 +56,18 @@ _FIND_LINK: Final = (
     " UNION ALL SELECT id, '', '', 0, from_seq FROM proposition_past"
     f" WHERE subject = ?1 AND predicate = ?2 AND object = ?3 AND to_seq = {OPEN_END}"
 )
-"""A query for the live row of a link, or its tombstone in force and the entry that set it."""
+"""A query for the row of a link: the live one, or its tombstone in force with its entry."""
 
 
 class ElementRow(NamedTuple):
-    """The row under the key of an element: of its live version, or of a tombstone in force."""
+    """The row of an element found by its key: its live version, or its tombstone in force."""
 
     number: int
     attributes: str
     metadata: str
     version: int
     removal_seq: int
-    """The entry that set the tombstone; 0 of a live version."""
+    """The entry that set the tombstone; 0 for a live version."""
 
     @property
     def is_tombstone(self) -> bool:
@@ -92,7 +92,7 @@ _ENTOMB: Final = {
 
 
 class Ledger:
-    """The bookkeeping of one transaction."""
+    """The bookkeeping of one transaction: its journal entries, past versions and keys."""
 
     def __init__(
         self,
@@ -109,7 +109,7 @@ class Ledger:
         self.connection: Final = connection
         self.registry: Final = registry
         self._actor_number = registry.actors.numbers.get(actor) if actor.__class__ is str else None
-        # Those who are known were checked when they came.
+        # The name of a known actor was checked when the actor was added.
         self.actor: Final = check_actor(actor) if self._actor_number is None else actor
         self._is_new_actor = False
         self.message: Final = (
@@ -118,32 +118,32 @@ class Ledger:
         self.write: Final = connection.execute
         self.write_many: Final = connection.executemany
         self.row: Final = partial(fetch_first, connection)
-        """The first row of a query, or None."""
+        """A function that returns the first row of a query, or None."""
         self._reader: Reader | None = None
         self.head: Final = head
         self.time_us: Final = max(now_us, head.time_us)
         self.first_seq: Final = head.seq + 1
         self._first_new = head.next_concept, head.next_proposition
         self._links_on_new: Final[set[tuple[int, int, int]]] = set()
-        """The links that were put on elements which this transaction has made."""
+        """The links that were put on elements which this transaction created."""
         self.recorder: Final = Recorder(self.time_us, self.actor)
-        """Makes keys and records of what is new."""
+        """Makes the keys and records of new elements and versions."""
         self.changes: Final = {name: TreeChanges() for name in NAMESPACES}
         self.dirty_text: Final[set[int]] = set()
-        """Elements whose text has to be indexed again."""
+        """Elements whose text is to be indexed again."""
         self.is_load = False
         """True if the page cache was enlarged for this transaction."""
         self._trees = trees
         self.memory: Final = WriteCache() if memory is None else memory
-        """Cached live elements of this transaction and those before it."""
+        """A cache of live elements, also of earlier transactions."""
         self._properties: Properties | None = None
         self.lifetimes: Final = Lifetimes(connection, self.memory, self.first_seq)
-        """The times for which elements hold."""
+        """The tables of lifetimes and of hidden elements."""
         self._entries: list[tuple[int, int, int, bytes | None, bytes]] = []
         self._records: dict[int, bytes] = {}
-        """Records that entries left behind, kept if they are likely to be read again."""
+        """Records by the entry that wrote them, read in advance by `foresee`."""
         self._leaves: list[bytes] = []
-        """The leaves of entries that are held back, and at the end that of the transaction."""
+        """The leaves of entries that are not written yet."""
 
     @property
     def properties(self) -> Properties:
@@ -155,7 +155,7 @@ class Ledger:
 
     @property
     def reader(self) -> Reader:
-        """Reads what the transaction has written."""
+        """A reader that sees what the transaction has written."""
         reader = self._reader
         if reader is None:
             reader = self._reader = Reader(self.connection, self.registry)
@@ -165,13 +165,13 @@ class Ledger:
         return reader
 
     def _flush_indexes(self) -> None:
-        """Complete what a query may read beside the elements themselves."""
+        """Write the pending rows of indexes that a query may read."""
         self.properties.flush()
         self.lifetimes.settle()
 
     @property
     def actor_number(self) -> int:
-        """The actor's number; an actor who changes nothing gets none."""
+        """The number of the actor, who is added to the table with the first change."""
         number = self._actor_number
         if number is None:
             actors = self.registry.actors
@@ -180,7 +180,7 @@ class Ledger:
         return number
 
     def forget_actor(self) -> None:
-        """Take back the number of an actor who is new, and in the end changed nothing."""
+        """Remove the row of a new actor whose transaction changed nothing."""
         if self._is_new_actor:
             self.write("DELETE FROM actor WHERE id = ?", (self._actor_number,))
             self.registry.reset()
@@ -212,7 +212,7 @@ class Ledger:
         return names.defined
 
     def define(self, type_number: int, name: str) -> int | None:
-        """Give a type or predicate its number when its definition is about to be appended."""
+        """Give a type or predicate its number, just before the entry of its definition."""
         names = self.registry.defined_by(type_number)
         if names is None:
             return None
@@ -222,14 +222,14 @@ class Ledger:
         return number
 
     def number_defined_by(self, concept: Concept) -> int | None:
-        """The number of the type or predicate that a concept defines, if it defines one."""
+        """The number of the type or predicate that a concept defines; None if it defines none."""
         names = self.registry.defined_by(self.reader.type_number(concept.type))
         return None if names is None else names.number(self.connection, concept.name)
 
     # Natural keys.
 
     def live_key(self, number: int) -> bytes:
-        """The natural key of an element that is live; of a link, with the place.
+        """The natural key of a live element; that of a link ends with its place.
 
         Raises:
             NotFound: it is not.
@@ -271,7 +271,7 @@ class Ledger:
             known = self.memory.keys
             return [e for e in (subject, object_) if not (ids.is_concept(e) or e in known)]
 
-        keys: dict[int, bytes] = {}  # What is remembered may be forgotten on the way.
+        keys: dict[int, bytes] = {}  # The cache may drop keys on the way.
         for link in inside_out(number, needs):
             subject, predicate, object_ = rows[link]
             source, target = (keys.get(end) or self.live_key(end) for end in (subject, object_))
@@ -281,7 +281,7 @@ class Ledger:
         return keys[number]
 
     def end(self, ref: Ref) -> tuple[int, bytes]:
-        """The inner id and the natural key of one end of a link.
+        """The number and the natural key of an element that is to be an end of a link.
 
         Raises:
             InvalidId, NotFound: it is no id, or no element that is live.
@@ -297,26 +297,26 @@ class Ledger:
             known = number, key
             if isinstance(ref, str):
                 if not ids.is_concept(number) and self.reader.outer_id(number) != ref:
-                    raise missing(ref)  # The number of one link with the predicate of another.
+                    raise missing(ref)  # The id has one link's number and another's predicate.
                 self.memory.remember_end(ref, number, key)
         return known
 
     # Links.
 
     def find_concept(self, name: str, type_number: int) -> ElementRow | None:
-        """The concept of this key, live or removed."""
+        """The row of the concept with this type and name, live or removed."""
         row = self.row(_FIND_CONCEPT, (name, type_number))
         return None if row is None else ElementRow(*row)
 
     def find_link(self, place: tuple[int, int, int]) -> ElementRow | None:
-        """The link between these (subject, predicate and object), live or removed."""
+        """The row of the link with this subject, predicate and object, live or removed."""
         if place not in self._links_on_new and self._is_new(place[0], place[2]):
             return None
         row = self.row(_FIND_LINK, place)
         return None if row is None else ElementRow(*row)
 
     def note_ends(self, predicate: int, subject: int, object_: int) -> None:
-        """A link is written between these elements: remember which predicates lead to links."""
+        """Note a new link: its key if an end is new, and its predicate if an end is a link."""
         if self._is_new(subject, object_):
             self._links_on_new.add((subject, predicate, object_))
             if len(self._links_on_new) >= TRANSACTION_SAVED_ELEMENTS_MAX:
@@ -325,11 +325,11 @@ class Ledger:
             link_ends.note(self.connection, self.memory, predicate, subject, object_)
 
     def _is_new(self, *elements: int) -> bool:
-        """True if this transaction has made one of them, so that earlier ones put no link on it."""
+        """True if one of the elements is new in this transaction, so no earlier link is on it."""
         return any(element >= self._first_new[element & 1] for element in elements)
 
     def look_up_links(self) -> None:
-        """Look up the links of new elements too: there are some that are not remembered."""
+        """From now on, look up the links of new elements too: they are too many to remember."""
         self._first_new = INTEGER_MAX, INTEGER_MAX
         self._links_on_new.clear()
 
@@ -366,14 +366,14 @@ class Ledger:
         return seq
 
     def flush_entries(self) -> None:
-        """Write the entries that are still held back: together they cost a third."""
+        """Write the entries that are held back. Written together, they take a third of the time."""
         if self._leaves:
             self.append_leaves(self._leaves)
             self.write_many("INSERT INTO journal VALUES (?, ?, ?, ?, ?, NULL)", self._entries)
             self._leaves.clear()
             self._entries.clear()
         self.memory.bound()
-        allowance.check()  # A long write ends here at its deadline, and is rolled back.
+        allowance.check()  # A long write stops here at its deadline, and is rolled back.
 
     def record_at(self, seq: int) -> bytes | None:
         """The record that the entry `seq` left behind."""
@@ -385,9 +385,9 @@ class Ledger:
         return self.reader.record_at(seq)
 
     def foresee(self, elements: Iterable[Element]) -> None:
-        """Read together what it takes to change these: their records, and the keys of their ends.
+        """Read at once the records of these elements and the keys of their ends, for changing them.
 
-        Each is a look-up of its own otherwise. What is foreseen is forgotten at the next call.
+        Otherwise each is a look-up of its own. The next call drops the records of this one.
         """
         batch = list(elements)
         self._records = self.reader.records_at([element.seq for element in batch])
@@ -401,7 +401,7 @@ class Ledger:
                 self.memory.remember_end(element.id, number, key)
 
     def append_leaves(self, leaves: Sequence[bytes]) -> None:
-        """Let the log grow by these."""
+        """Append leaves to the Merkle log."""
         nodes = self.head.frontier.extend(leaves)
         if nodes:
             self.write_many("INSERT INTO log_node VALUES (?, ?, ?)", nodes)
@@ -409,11 +409,11 @@ class Ledger:
     # The past.
 
     def supersede(self, table: str, number: int, seq: int) -> None:
-        """Copy a live row to the past: it was true up to `seq`."""
+        """Copy a live row to the table of the past; its range ends at the entry `seq`."""
         self.write(_SUPERSEDE[table], (number, seq))
 
     def entomb(self, kind: Kind, element: Element, record: bytes, key: bytes, reason: str) -> None:
-        """Move a live row to the past, and leave a tombstone in force behind it."""
+        """Move a live row to the table of the past, and add a tombstone that is in force."""
         concept = isinstance(element, Concept)
         table = "concept" if concept else "proposition"
         namespace: Namespace = "concepts" if concept else "edges"
@@ -428,9 +428,9 @@ class Ledger:
         self.dirty_text.add(number)
 
     def write_over(self, element: Element, statement: str, values: tuple[Any, ...] = ()) -> None:
-        """Change or delete the row of an element, provided it is still the one that was read.
+        """Change or delete the row of an element, if it is still the version that was read.
 
-        The statement ends with `WHERE id = ? AND seq = ?`; `values` are for those before.
+        The statement ends with `WHERE id = ? AND seq = ?`; `values` are for the marks before that.
 
         Raises:
             VersionConflict: it has changed, or gone.
@@ -444,14 +444,14 @@ class Ledger:
             )
 
     def end_tombstone(self, table: str, number: int, seq: int) -> None:
-        """The tombstone of an element was in force up to `seq`: it is live again."""
+        """End the range of an element's tombstone at the entry `seq`: the element is live again."""
         self.write(
             f"UPDATE {table}_past SET to_seq = ? WHERE id = ? AND to_seq = {OPEN_END}",
             (seq, number),
         )
 
     def state_of(self, element: Element) -> IndexedState:
-        """The values of an element for the index of properties."""
+        """The state of an element as the index of properties takes it."""
         if isinstance(element, Concept):
             owner = self.reader.type_number(element.type)
             return owner, element.attributes_json, NO_ENDS
@@ -460,7 +460,7 @@ class Ledger:
     # Closing.
 
     def close(self) -> None:
-        """Bring trees and text index up to date and close the journal's range with its own row."""
+        """Bring trees and text index up to date, and append the row that closes the transaction."""
         if self._properties is not None:
             self._properties.flush()
         self.lifetimes.settle()
@@ -488,12 +488,12 @@ class Ledger:
         head.append(self.connection, transaction, changes, texts)
 
     def _summary(self) -> str:
-        """The message of a transaction that was given none."""
+        """A message for a transaction that was given none: a count of its changes."""
         count = self.head.seq - self.first_seq
         if count > _ENTRIES_HELD_MAX:
             return f"{count} changes"
         entries = self._entries
-        if count > len(entries):  # A bulk put has written them.
+        if count > len(entries):  # A bulk put has written some of them.
             self.flush_entries()
             query = (
                 "SELECT seq, kind, element, before, after FROM journal"

@@ -19,7 +19,7 @@ _NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9._/-]*")
 
 
 def set_tag(tx: Transaction, name: str, state: State) -> str:
-    """Set a tag on a commit; a tag of this name moves from its old commit. Returns the commit's id.
+    """Set a tag on a commit, or move the tag from its old commit. Returns the commit's id.
 
     Raises:
         InvalidIdentifier: no tag can have this name.
@@ -41,7 +41,7 @@ def set_tag(tx: Transaction, name: str, state: State) -> str:
 
 
 def remove_tag(tx: Transaction, name: str) -> None:
-    """Take a name back.
+    """Remove a tag: append a mark that takes the name back.
 
     Raises:
         NotFound: no tag has it.
@@ -52,6 +52,6 @@ def remove_tag(tx: Transaction, name: str) -> None:
 
 
 def add_mark(tx: Transaction, mark: marks.Mark) -> None:
-    """Append a mark to the journal."""
+    """Append the entry of a mark to the journal."""
     tx.ledger.connection.make(marks.INDEX)
     tx.ledger.append_apart(Kind.MARK, NO_ELEMENT, mark.encode())

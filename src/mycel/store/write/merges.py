@@ -1,4 +1,4 @@
-"""Writes of a transaction to the tables of merges (`store.log.merges`)."""
+"""Writes to the tables of merges inside a transaction (`store.log.merges`)."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def keep_choices(tx: Transaction, seq: int, choices: Sequence[merges.MergeRow]) 
 def keep_origins(
     tx: Transaction, seq: int, origins: Mapping[int, Mapping[str, tuple[int, str]]]
 ) -> None:
-    """Keep the origins of values that the merge takes over: of an element, by place."""
+    """Keep the origins of the values that the merge takes from its source: by element and place."""
     if origins:
         tx.ledger.connection.make(merges.TABLES)
         tx.ledger.write_many(
@@ -54,7 +54,7 @@ def keep_origins(
 
 
 def keep_matches(tx: Transaction, seq: int, matches: Mapping[int, int]) -> None:
-    """Keep the numbers that elements have in the source of the merge, and those they have here."""
+    """Keep the pairs of numbers that elements have in the source of the merge and here."""
     if matches:
         tx.ledger.connection.make(merges.TABLES)
         tx.ledger.write_many(

@@ -3,13 +3,13 @@
 A concept is identified by its type and name, a link by its predicate and ends. An element that
 moves keeps its number, its history and the links on it. Its version increases by one, and its
 natural key changes: the leaf under the old key is removed, one under the new key is added, and the
-links on it get new keys too (`rekey`). An element that is put under the old name later is a new
-one.
+links on it get new keys too (`rekey`). If an element is put under the old name later, it is a new
+element.
 
 The tombstone of another concept may have the new key. It keeps its type and is *set aside*: its
-name becomes its own id, so that no two elements have one key. The two do not exchange names, as
-links and their tombstones do: the name of a concept is content, and would remain in the tombstone
-after the concept is purged.
+name becomes its own id, so that no two elements have one key. Links and their tombstones exchange
+keys instead. Concepts cannot: a name is content, and it would remain in the tombstone after the
+concept is purged.
 
 `relink` gives a link another predicate.
 """
@@ -52,7 +52,7 @@ class NewIdentity(NamedTuple):
 
     identity: Identity
     number: int
-    """The number of the type or predicate."""
+    """The number of its type or predicate."""
 
 
 def target_of(
@@ -62,7 +62,7 @@ def target_of(
     name: str | None,
     predicate: str | None,
 ) -> NewIdentity:
-    """The requested identity of an element.
+    """The identity that the caller asks for, with the present values for what is not given.
 
     Raises:
         InvalidId: it is not the kind of element that has what is to change.
@@ -100,9 +100,9 @@ def target_of(
 class Moves:
     """Moves elements one after the other, and afterwards all links on them together.
 
-    A link between two concepts that move is written once, and not once for each, however many they
-    are: a bit is kept for each link that waits. Whoever moves elements has to `settle` them before
-    the transaction goes on to anything else.
+    A link between two concepts that move is written once only: one bit is kept for each link that
+    waits. A caller that moves elements has to `settle` them before the transaction goes on to other
+    work.
     """
 
     def __init__(self, ledger: Ledger) -> None:
@@ -110,7 +110,7 @@ class Moves:
         self._waiting = LinkSet()
 
     def move(self, element: Element, target: NewIdentity, attributes_text: str) -> None:
-        """Give a live element another identity; perhaps with other attributes.
+        """Give a live element another identity, and perhaps other attributes.
 
         Raises:
             DuplicateExists: there is a live element that has it.
@@ -124,7 +124,7 @@ class Moves:
             relink(self._ledger, element, place, attributes_text)
 
     def settle(self) -> None:
-        """Let the links follow."""
+        """Write the links on the moved elements under their new keys."""
         settle(self._ledger, self._waiting)
         self._waiting = LinkSet()
 
@@ -149,9 +149,9 @@ class Moves:
         _write(ledger, before, after, target.number)
 
     def _make_way(self, moving: Concept, there: Concept | None, type_number: int) -> None:
-        """Free the leaf of a concept that moves, and set a tombstone aside that is there."""
+        """Remove the leaf of a concept that moves, and set aside a tombstone with the new key."""
         numbers = [moving.number] if there is None else [moving.number, there.number]
-        # A link that waits already has left its leaf, and all that hangs on it waits too.
+        # A waiting link and all links on it have left their leaves already.
         hanging = hanging_on(self._ledger, numbers, self._waiting)
         uproot(self._ledger, [*numbers, *hanging])
         for number in hanging:
@@ -160,7 +160,7 @@ class Moves:
             _set_aside(self._ledger, there, type_number)
 
     def rename_tombstone(self, dead: Concept, name: str) -> None:
-        """Give a tombstone the name under which it is to be revived; no live concept has it."""
+        """Rename a tombstone to the name under which it will be revived; no live concept has it."""
         if name == dead.name:
             return
         type_number = self._ledger.defined_number(self._ledger.registry.types, dead.type)
@@ -170,7 +170,7 @@ class Moves:
 
 
 def _write(ledger: Ledger, before: Concept, after: Concept, type_number: int) -> None:
-    """The one place where a concept goes from one type to another."""
+    """Write a concept under its new type and name: the one place that changes a concept's type."""
     number = before.number
     key = concept_key(after.type, after.name)
     seq = _append(ledger, after, key, None)
@@ -185,7 +185,7 @@ def _write(ledger: Ledger, before: Concept, after: Concept, type_number: int) ->
 
 
 def _set_aside(ledger: Ledger, dead: Concept, type_number: int) -> None:
-    """Rename a tombstone to its own id, so that its name is free."""
+    """Rename a tombstone to its own id: its old name is then free."""
     names = (dead.id if n == 0 else f"{dead.id} {n}" for n in count())
     name = next(name for name in names if ledger.row(_IS_TAKEN, (name, type_number)) is None)
     _rename_tombstone(ledger, dead, name)

@@ -1,4 +1,4 @@
-"""Purges: removes the content of an element from the present and from history.
+"""Removes the content of an element from the present and from history.
 
 Retiring leaves a tombstone; purging leaves nothing but hashes. The content of every version of the
 element goes from the live tables, the past, the journal and the text index, together with every
@@ -35,7 +35,7 @@ from mycel.store.write.removal import check_not_in_use
 from mycel.store.write.transaction import Transaction
 
 Keys = tuple[bytes, list[tuple[int, bytes]]]
-"""The key of an element; and every key that it had with the entry it began with, if several."""
+"""The key of an element; and if it had several, each with the entry at which it began."""
 
 
 class Purged(NamedTuple):
@@ -45,11 +45,11 @@ class Purged(NamedTuple):
     propositions: int
     entries: int
     scrubbed: bool = False
-    """True if the bytes are gone from the file too; if not, somebody kept it busy."""
+    """True if the bytes are gone from the file too; False if somebody kept the file busy."""
 
 
 def purge(tx: Transaction, ref: Ref, reason: str) -> Purged:
-    """Purge an element, live or not, and everything that ever referred to it.
+    """Purge an element, live or removed, and every link that ever referred to it.
 
     Raises:
         NotFound: there never was such an element, or it was purged before.
@@ -80,7 +80,7 @@ def check_reason(reason: str) -> None:
 def purge_elements(
     tx: Transaction, doomed: Sequence[int], keys: Mapping[int, Keys], reason: str
 ) -> Purged:
-    """Purge elements and nothing else; links about them have to be among them."""
+    """Purge these elements and no others; every link about one of them has to be among them."""
     ledger = tx.ledger
     elements = [element for element in map(ledger.reader.element, doomed) if element is not None]
     for element in elements:
@@ -99,7 +99,7 @@ def purge_elements(
 
 
 def names_ever(connection: Connection, numbers: Iterable[int]) -> set[str]:
-    """Every name that concepts have or had, as far as their past is kept."""
+    """All present and former names of concepts, as far as their past is kept."""
     query = (
         "SELECT name FROM concept WHERE id = ?1 UNION SELECT name FROM concept_past WHERE id = ?1"
     )
@@ -108,7 +108,7 @@ def names_ever(connection: Connection, numbers: Iterable[int]) -> set[str]:
 
 
 def keys_of(ledger: Ledger, numbers: Iterable[int]) -> dict[int, Keys]:
-    """The keys of elements, which have to be asked for before any of them goes."""
+    """The keys of elements. Call it before any of them is purged."""
     auditor = Auditor(ledger.connection, ledger.registry)
     return {
         number: (auditor.key(number), _keys_ever(ledger, auditor, number)) for number in numbers
@@ -118,7 +118,7 @@ def keys_of(ledger: Ledger, numbers: Iterable[int]) -> dict[int, Keys]:
 def _keys_ever(ledger: Ledger, auditor: Auditor, number: int) -> list[tuple[int, bytes]]:
     """Every key that an element had, each with its first entry; empty if the key never changed.
 
-    Keys of versions that were purged before are in the record of that purge.
+    The keys of versions that an earlier purge removed are in the record of that purge.
     """
     table, connection = table_of(number), ledger.connection
     keys = dict(auditor.keys_ever(number))
@@ -147,7 +147,7 @@ def _purge_one(
     if definition:
         ledger.head.definitions = ledger.head.seq + 1
     seq = ledger.append_apart(Kind.PURGE, number, record)
-    ledger.changes[namespace].set(key, None)  # There is an entry, but no element.
+    ledger.changes[namespace].set(key, None)  # The leaf goes from the state tree.
     ledger.flush_entries()
     connection = ledger.connection
     versions = fetch_all(
@@ -169,7 +169,7 @@ def _purge_one(
 
 
 def purge_entry(connection: Connection, version: int, seq: int) -> None:
-    """Reduce an entry to the hashes of its records, and note the entry `seq` that purged it.
+    """Replace the records of an entry by their hashes, and note the entry `seq` of the purge.
 
     With a negative `seq`, the record after the entry is kept.
     """
@@ -177,7 +177,7 @@ def purge_entry(connection: Connection, version: int, seq: int) -> None:
         connection, "SELECT before, after, purged FROM journal WHERE seq = ?", (version,)
     )
     if purged is None and before is not None:
-        before = hash_of(before)  # Otherwise it is a hash already, or there was none.
+        before = hash_of(before)  # Otherwise the record is a hash already, or there was none.
     connection.execute(
         "UPDATE journal SET before = ?, after = ?, purged = ? WHERE seq = ?",
         (before, hash_of(after) if seq > 0 else after, seq, version),
@@ -185,13 +185,13 @@ def purge_entry(connection: Connection, version: int, seq: int) -> None:
 
 
 def forget_traces(ledger: Ledger) -> None:
-    """Remove what the index and the planner's statistics still know of the content."""
+    """Remove traces of the content in the text index and in the planner's statistics."""
     ledger.connection.text_index.forget_removed(ledger.connection)
     ledger.connection.forget_statistics()
 
 
 def _definition(ledger: Ledger, number: int) -> tuple[int, str, str] | tuple[()]:
-    """Number, name and kind of what a concept defines, now or before it was retired."""
+    """The number, name and kind of what a concept defines; or defined before it was removed."""
     row = fetch_first(
         ledger.connection,
         "SELECT type, name FROM concept WHERE id = ?1"

@@ -1,10 +1,10 @@
-"""Elements that get another natural key, and the links whose keys change because theirs did.
+"""Gives new natural keys to the links on elements whose own keys change.
 
 The key of a concept is made from type and name, that of a link from its predicate and the keys of
-its ends. So when an element moves (another name, other ends), every link on it gets another key
-too, and so do the links about those links, live or tombstones. The present keys can always be
-computed from the present state. Nothing else about these links changes. Each gets an entry of its
-own, with the record before and the record that names the new keys.
+its ends. So when an element moves (another name, other ends), every link on it gets another key. So
+do the links about those links, both live ones and tombstones. Nothing else about these links
+changes. Each gets an entry of its own, with the record before and the record with the new keys. The
+present keys can always be computed from the present state.
 
 There are three steps, in this order. `hanging_on` finds the links. `uproot` removes their leaves
 from the state trees, while their old keys can still be computed. `settle` gives each its entry and
@@ -61,7 +61,7 @@ _SAME_TOMBSTONE: Final = (
 
 
 class Waiting(Protocol):
-    """The numbers of links that have left their leaves and are still to be settled."""
+    """The links that have left their leaves and wait for their new keys."""
 
     def __contains__(self, number: object, /) -> bool: ...
 
@@ -69,22 +69,22 @@ class Waiting(Protocol):
 
 
 class _Link(NamedTuple):
-    """A link on something that has moved."""
+    """A link on an element that has moved."""
 
     number: int
     subject: int
     predicate: int
     object: int
     seq: int
-    """The entry that left its present record behind."""
+    """The entry that wrote its present record."""
     is_live: bool
-    """True for a live row, False for a tombstone in force."""
+    """True for a live link, False for a tombstone in force."""
 
 
 def hanging_on(
     ledger: Ledger, numbers: Iterable[int], known: Container[int] = ()
 ) -> dict[int, None]:
-    """The links on these elements, links about those, and so on; but not those known already."""
+    """The links on these elements, the links about those, and so on, without those known before."""
 
     def hanging(number: int) -> Iterable[int]:
         return ledger.reader.column(_HANGING, (number,))
@@ -93,7 +93,7 @@ def hanging_on(
 
 
 def uproot(ledger: Ledger, numbers: Collection[int]) -> None:
-    """Take the leaves of elements whose keys are about to change, and forget those keys."""
+    """Remove the leaves of elements whose keys are about to change, and forget the keys."""
     for number in numbers:
         tree = ledger.changes["concepts" if ids.is_concept(number) else "edges"]
         tree.set(present_key(ledger, number), None)
@@ -104,7 +104,7 @@ def uproot(ledger: Ledger, numbers: Collection[int]) -> None:
 def settle(ledger: Ledger, waiting: Waiting) -> None:
     """Give each link its entry, and its leaf under the new key.
 
-    Only their numbers are known from before: there may be millions of them.
+    Only the numbers of the links are kept in memory: there may be millions.
     """
     finished = LinkSet()
     numbers = iter(waiting)
@@ -140,7 +140,7 @@ def _links(ledger: Ledger, numbers: list[int]) -> dict[int, _Link]:
 def _ends_first(
     ledger: Ledger, number: int, known: dict[int, _Link], waiting: Waiting, finished: Container[int]
 ) -> Iterator[_Link]:
-    """The link, preceded by waiting links that are its ends; finished links are left out."""
+    """Yield a link after the waiting links among its ends; finished links are left out."""
 
     def needs(link: int) -> list[int]:
         if link not in known:

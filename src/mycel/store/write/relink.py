@@ -1,4 +1,4 @@
-"""Gives a link other ends or another predicate. It keeps its number.
+"""Gives a link other ends or another predicate; its number stays.
 
 The natural key of a link is made of its ends and its predicate, so it changes: the leaf under the
 old key is removed, and one under the new key is added. Three things follow.
@@ -6,7 +6,7 @@ old key is removed, and one under the new key is added. Three things follow.
 - Links about it, and links about those, get other keys too: `rekey`.
 - The tombstone of a removed link may have the new key. The two exchange their keys, so that the
   tombstone shows that a link was removed at the old place, and no two elements have one key.
-- A link cannot get an end that is a link about itself: such keys could not be computed.
+- A link cannot get an end that is a link about this very link: its key could not be computed.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from mycel.store.write.ledger import Ledger
 from mycel.store.write.rekey import hanging_on, present_key, settle, uproot
 
 REASON: Final = "re-pointed"
-"""The reason of the tombstone that a re-pointed link leaves."""
+"""The reason in the tombstone that a re-pointed link leaves at its old place."""
 
 _MOVE: Final = (
     "UPDATE proposition SET subject = ?, predicate = ?, object = ?, attributes = ?,"
@@ -50,14 +50,14 @@ def place_of(link: Proposition) -> Triple:
 
 
 def relink(ledger: Ledger, link: Proposition, place: Triple, attributes_text: str) -> None:
-    """Put a live link in another place, whose ends are live; perhaps with other attributes.
+    """Move a live link to other ends, which are live, and perhaps give it other attributes.
 
     Raises:
         SelfEdgeError: both ends are the same element.
         DuplicateExists: there is a live link already.
         ConstraintViolation: an end is a link about this link.
     """
-    if place.subject == place.object:  # Two names of one element are known as such only here.
+    if place.subject == place.object:  # One element may have been named in two ways.
         end = ledger.reader.outer_id(place.subject)
         raise SelfEdgeError(f"{end!r} cannot be linked to itself.")
     hanging = hanging_on(ledger, (link.number,))
@@ -81,7 +81,7 @@ def relink(ledger: Ledger, link: Proposition, place: Triple, attributes_text: st
 
 
 def _write(ledger: Ledger, before: Proposition, after: Proposition, place: Triple) -> None:
-    """The one place where a live link goes from one predicate, or end, to another."""
+    """Write a link with its new ends or predicate: the one place that changes them."""
     number = before.number
     seq = _append(ledger, after, place, None)
     ledger.supersede("proposition", number, seq)
@@ -95,7 +95,7 @@ def _write(ledger: Ledger, before: Proposition, after: Proposition, place: Tripl
 
 
 def _write_tombstone(ledger: Ledger, link: Proposition, place: Triple) -> None:
-    """Put a tombstone in another place, as one that was set just now."""
+    """Move the tombstone to another place, as a tombstone that was set just now."""
     tombstone = Tombstone(ledger.time_us, ledger.actor, REASON)
     seq = _append(ledger, link, place, tombstone)
     ledger.end_tombstone("proposition", link.number, seq)

@@ -1,4 +1,4 @@
-"""Removing elements: they become tombstones, gone from the live state and kept in history.
+"""Removes elements: they become tombstones, gone from the live state and kept in history.
 
 Links on a removed element, and links about those links, are removed with it.
 """
@@ -21,11 +21,11 @@ from mycel.store.write.guards import Writing
 from mycel.store.write.ledger import Ledger
 
 USERS_SHOWN: Final = 3
-"""The number of users of a definition that an error names."""
+"""The most users of a definition that an error names."""
 
 
 def links_about(ledger: Ledger, number: int) -> list[Proposition]:
-    """Every live link that refers to an element, or to such a link, and so on."""
+    """The live links on an element, the live links about those links, and so on."""
     about = all_about([number], ledger.reader.touching)
     return [link for n in about if (link := ledger.reader.link(n))]
 
@@ -34,7 +34,7 @@ def retire_links(tx: Writing, links: Sequence[Proposition], reason: str) -> None
     """Remove links, if the guards agree."""
     check_text(reason, "reason", REASON_BYTES_MAX)
     ledger = tx.ledger
-    # The keys first: a link may speak about another one that goes with it.
+    # The keys first: a link may be about another one that is removed with it.
     keys = [list(map(ledger.live_key, link.ends)) for link in links]
     tombstone = Tombstone(ledger.time_us, ledger.actor, reason)
     for link, (subject_key, object_key) in zip(links, keys, strict=True):
@@ -45,7 +45,7 @@ def retire_links(tx: Writing, links: Sequence[Proposition], reason: str) -> None
 
 
 def retire_concept(tx: Writing, concept: Concept, reason: str) -> None:
-    """Remove a concept on which no link is left, if the guards agree."""
+    """Remove a concept that has no link any more, if the guards agree."""
     check_text(reason, "reason", REASON_BYTES_MAX)
     tx.guards.check_removal(tx, concept)
     ledger = tx.ledger
@@ -56,7 +56,7 @@ def retire_concept(tx: Writing, concept: Concept, reason: str) -> None:
 
 
 def check_not_in_use(ledger: Ledger, concept: Concept) -> None:
-    """Refuse to remove a definition that is still in use.
+    """Refuse to remove the definition of a type or predicate that is still in use.
 
     Raises:
         ImmutableTarget: it defines one of the two meta-types.

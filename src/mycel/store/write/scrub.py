@@ -1,14 +1,14 @@
-"""Scrubs: removes for good what was removed or superseded before a moment.
+"""Removes for good what was removed or superseded before a moment.
 
-It consists of purges. Elements that were removed by then are purged completely. Of all others, the
-versions that were superseded by then are removed, with an entry of kind `purge` whose record has
-the position up to which the past is gone; the element stays. The entry that wrote the first
-remaining version keeps the record of that version, and only the hash of the one before it.
+A scrub is a series of purges. An element that was removed by then is purged completely. Any other
+element stays, and loses the versions that were superseded by then: an entry of kind `purge` has the
+position up to which its past is gone. The entry that wrote the first remaining version keeps the
+record of that version, and only the hash of the one before it.
 
 The state at the moment and all later states stay. Earlier ones can no longer be read: a last entry,
-about the element 0, has the position at which the past begins. Saved views of earlier states go,
-and those of groups that have only names that are forgotten. Definitions of types and predicates
-keep their past, because they are needed to read the records of other elements.
+about the element 0, has the position at which the past begins. Saved views of earlier states are
+removed, and so are views of groups whose names are all forgotten. Definitions of types and
+predicates keep their past, because they are needed to read the records of other elements.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _NO_KEY: Final = bytes(32)
 
 _METAS: Final = f"({CONCEPT_TYPE_NUMBER}, {PROPOSITION_TYPE_NUMBER})"
 _IS_SCRUBBED: Final = {"concept": f" AND type NOT IN {_METAS}", "proposition": ""}
-"""Rows of the past that may go, as a condition."""
+"""SQL conditions for the rows of the past that a scrub removes, by table."""
 
 
 _TOMBSTONES_ABOUT: Final = (
@@ -55,7 +55,7 @@ _TOMBSTONES_ABOUT: Final = (
 
 
 class Scrubbed(NamedTuple):
-    """Counts of what was forgotten, or would be."""
+    """Counts of what a scrub forgot, or would forget."""
 
     until: int = 0
     """The position of the journal at which the past begins after the scrub."""
@@ -68,11 +68,11 @@ class Scrubbed(NamedTuple):
     hidden: tuple[str, ...] = ()
     """The hidden types and properties that can no longer be restored."""
     scrubbed: bool = False
-    """True if the bytes are gone from the file too; if not, somebody kept it busy."""
+    """True if the bytes are gone from the file too; False if somebody kept the file busy."""
 
 
 def expected(reader: Reader, before: Moment) -> Scrubbed:
-    """Counts of what scrubbing the past before a moment would forget.
+    """The counts that a scrub of the past before a moment would have.
 
     Raises:
         ConstraintViolation: there is no such moment.
@@ -99,13 +99,13 @@ def scrub(tx: Transaction, seq: int, reason: str) -> Scrubbed:
     superseded = _superseded(connection, seq, removed)
     if not removed and not superseded:
         return Scrubbed(seq)
-    # All keys first: those of links follow from versions of their ends that are about to go.
+    # All keys are read first: keys of links follow from versions of their ends, which go too.
     keys = keys_of(ledger, [*superseded, *removed])
     names = names_ever(connection, superseded)
     for number, versions in superseded.items():
         _scrub_element(ledger, number, keys[number], versions, seq, reason)
         property_vectors.remove(connection, number)
-        passages.remove(connection, number)  # It may be of a version that is to be forgotten.
+        passages.remove(connection, number)  # It may be derived from a forgotten version.
     purged = purge_elements(tx, removed, keys, reason)
     merges.forget(connection, (), until=seq)
     saved_views.forget(connection, (), names, until=seq)
@@ -113,14 +113,14 @@ def scrub(tx: Transaction, seq: int, reason: str) -> Scrubbed:
     marker = PurgeFields(_NO_KEY, ledger.time_us, ledger.actor, reason, until=seq)
     ledger.append_apart(Kind.PURGE, NO_ELEMENT, marker.encode())
     ledger.flush_entries()
-    text.fold(connection)  # Of what was changed last, the index still has an earlier version.
+    text.fold(connection)  # The index may still hold earlier texts of recent changes.
     forget_traces(ledger)
     versions_gone = sum(map(len, superseded.values()))
     return Scrubbed(seq, purged.concepts, purged.propositions, versions_gone)
 
 
 def _removed(connection: Connection, seq: int) -> list[int]:
-    """Elements whose tombstones were in force by then and still are, and tombstones about them."""
+    """Elements removed by then and not revived since, with the tombstones of links about them."""
     numbers: list[int] = []
     for table, condition in _IS_SCRUBBED.items():
         query = (
@@ -138,7 +138,7 @@ def _removed(connection: Connection, seq: int) -> list[int]:
 def _superseded(
     connection: Connection, seq: int, removed: Iterable[int]
 ) -> dict[int, list[tuple[int, int]]]:
-    """For each element that stays, its versions that were superseded by then, oldest first.
+    """For each element that stays: its versions that were superseded by then, oldest first.
 
     A version is a pair: the entry that wrote it, and the entry that superseded it.
     """

@@ -1,4 +1,4 @@
-"""Writes of a transaction to the tables of submissions (`store.log.submissions`)."""
+"""Writes to the tables of submissions inside a transaction (`store.log.submissions`)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from mycel.store.write.transaction import Transaction
 
 
 def known_outcome(tx: Transaction, owner: tuple[str, str]) -> KeptOutcome | None:
-    """The outcome that an actor and key have already."""
+    """The outcome that is stored under an actor and key; None if there is none."""
     return submissions.outcome(tx.ledger.connection, *owner)
 
 
@@ -18,5 +18,5 @@ def keep_outcome(tx: Transaction, owner: tuple[str, str], result: KeptOutcome) -
 
 
 def end_proposal(tx: Transaction, before: StoredProposal, body: dict[str, object]) -> bool:
-    """Note that this transaction commits a proposal; False if it has changed since."""
+    """Mark a proposal as committed by this transaction. Returns False if it has changed since."""
     return submissions.change_proposal(tx.ledger.connection, before, "accepted", body)

@@ -1,8 +1,8 @@
 """The single way to write: the primitives of every change.
 
-Each primitive looks at the element as it is, decides what it becomes, and does nothing at all if
-that is the same. Otherwise it asks the guards, writes the live row and hands the rest (journal,
-past versions, changes of trees and index) to the ledger.
+Each primitive reads the element and computes its new form. If nothing differs, it does nothing.
+Otherwise it asks the guards, writes the live row and hands the rest (journal, past versions,
+changes of trees and index) to the ledger.
 
 Nothing here commits; the writer does.
 """
@@ -56,31 +56,30 @@ _DEFINITION: Final = "SELECT attributes FROM concept WHERE name = ? AND type = ?
 
 
 class Retired(NamedTuple):
-    """The numbers of elements that a removal took."""
+    """The numbers of the elements that a removal removed."""
 
     concepts: int
     propositions: int
 
 
 class Guard(Protocol):
-    """A rule on every write, through every door: schema, protection, constraints."""
+    """A rule on every write, through every door: schema, protection or constraints."""
 
     @property
     def in_bulk(self) -> bool:
         """True if `check` can check new elements before earlier rows of a bulk put are written.
 
-        Then these rows are written together, and `check` gets their attributes and metadata as the
-        caller passed them, before they are validated as JSON. If a row of the batch exists, all
-        rows of the batch are checked again. Without this, a guard checks row by row.
+        Then these rows are written together, and `check` gets attributes and metadata as the caller
+        passed them, before they are validated as JSON. If a row of the batch exists, all its rows
+        are checked again. If this is False, a guard checks row by row.
         """
 
     def concerns(self, tx: Transaction, type_or_predicate: str, *, link: bool) -> bool:
         """True if this guard applies to elements of this type.
 
-        With `link`, the name is that of a predicate. The name may be undefined. The answers of all
-        guards are remembered: if one is True, until the transaction ends; if all are False, for
-        later transactions too. A change of a definition, or a write of another process, ends
-        both.
+        With `link`, the name is that of a predicate. The name may be undefined. Answers are
+        remembered: for the transaction if a guard says True, and also for later ones if all guards
+        say False. A changed definition, or a write of another process, ends both.
         """
 
     def check(self, tx: Transaction, change: Change) -> JsonObject | None:
@@ -102,9 +101,9 @@ T = TypeVar("T")
 def all_or_nothing(
     primitive: Callable[Concatenate[Transaction, P], T],
 ) -> Callable[Concatenate[Transaction, P], T]:
-    """A primitive that fails halfway spoils its transaction: half of it must not be committed.
+    """Mark the transaction as spoiled if the primitive fails halfway: it must not be committed.
 
-    Errors of SQLite become ours.
+    Errors of SQLite become errors of Mycel.
     """
 
     @wraps(primitive)
@@ -127,7 +126,7 @@ class _Ended:
     __slots__ = ()
 
     def __getattr__(self, name: str) -> NoReturn:
-        if name.startswith("__"):  # Whoever looks at objects in general asks for such names.
+        if name.startswith("__"):  # Tools that inspect objects ask for such names.
             raise AttributeError(name)
         raise ConstraintViolation(
             "This transaction has ended.", hint="Open another one with db.transaction()."
@@ -135,7 +134,7 @@ class _Ended:
 
 
 ENDED: Final = cast("Ledger", _Ended())
-"""Stands for the ledger of a transaction that has ended, and refuses every use."""
+"""Takes the place of the ledger of a transaction that has ended, and refuses every use."""
 
 
 class Transaction:
@@ -143,7 +142,7 @@ class Transaction:
 
     def __init__(self, ledger: Ledger, guards: Sequence[Guard] = (), *, branch: str = MAIN) -> None:
         self.ledger = ledger
-        """The bookkeeping, for the store's own modules."""
+        """The bookkeeping, for modules of the store."""
         self.branch: Final = branch
         """The branch that is written to."""
         self.guards: Final = Guards(guards, ledger.memory)
@@ -151,16 +150,16 @@ class Transaction:
         self.spoiled = False
         """True if a step failed halfway: the transaction can only be rolled back."""
         self.is_final = False
-        """True once all of it is written and about to be committed; a dry run never is."""
+        """True once everything is written and about to be committed; never in a dry run."""
         self.warnings: Final[list[str]] = []
         """Warnings for the caller, added by guards."""
         self.memo: Final[dict[object, Any]] = {}
-        """Values that guards keep until the commit, each under its own key."""
+        """Values that guards keep until the commit, each under a key of its own."""
 
     def end(self) -> bool:
-        """From now on every use is refused. The writer calls this.
+        """Refuse every further use. The writer calls this.
 
-        Returns whether it was a load, for which the page cache had to grow.
+        Returns whether it was a load, for which the page cache was enlarged.
         """
         ledger, self.ledger = self.ledger, ENDED
         return ledger is not ENDED and ledger.is_load
@@ -172,12 +171,12 @@ class Transaction:
 
     @property
     def message(self) -> str:
-        """The message that was given; empty if it is to be made from the changes."""
+        """The message that the caller gave; empty if it is to be made from the changes."""
         return self.ledger.message
 
     @property
     def time_us(self) -> int:
-        """When: the same for everything in the transaction, and never before the last one."""
+        """The time of everything in the transaction; never before that of the last transaction."""
         return self.ledger.time_us
 
     @property
@@ -202,18 +201,18 @@ class Transaction:
 
     @property
     def position(self) -> int:
-        """The position of the last entry so far: it grows with every change."""
+        """The position of the last entry so far, which grows with every change."""
         return self.ledger.head.seq
 
     # Reading inside the transaction sees what it has written.
 
     @property
     def reader(self) -> Reader:
-        """Reads the state with what this transaction has written so far."""
+        """A reader that sees what this transaction has written so far."""
         return self.ledger.reader
 
     def flush(self) -> None:
-        """Write the entries that are held back, so that a query of the journal sees them."""
+        """Write the entries that are held back, so that a query of the journal finds them."""
         self.ledger.flush_entries()
 
     def is_live(self, number: int) -> bool:
@@ -221,16 +220,16 @@ class Transaction:
         return self.ledger.find_key(number) is not None
 
     def remember_end(self, concept_id: str, type_name: str, name: str) -> None:
-        """Note the identity of a live concept, so that linking it does not read it again."""
+        """Note the identity of a live concept, so that linking it needs no look-up."""
         key = concept_key(type_name, name)
         self.ledger.memory.remember_end(concept_id, ids.parse_id(concept_id), key)
 
     def links_about(self, ref: Ref) -> list[Proposition]:
-        """Every live link that refers to an element, or to such a link, and so on."""
+        """The live links on an element, the live links about those links, and so on."""
         return removal.links_about(self.ledger, self.reader.number(ref))
 
     def foresee(self, elements: Iterable[Element]) -> None:
-        """Read at once what changing these elements takes; see `Ledger.foresee`."""
+        """Read at once what changes of these elements need; see `Ledger.foresee`."""
         self.ledger.foresee(elements)
 
     def get(self, ref: Ref) -> Element:
@@ -248,7 +247,7 @@ class Transaction:
     def get_concept(
         self, type_name: str | None, name: str, *, tombstoned: bool = False
     ) -> Concept | None:
-        """The concept with this type (None: any) and name; on request also one that was removed."""
+        """The concept with this type (None: any) and name; on request also a removed one."""
         reader = self.ledger.reader
         number = None if type_name is None else reader.type_number(type_name)
         return reader.concept_named(number, name, tombstoned=tombstoned)
@@ -277,18 +276,18 @@ class Transaction:
         ledger = self.ledger
         names = ledger.registry.defined_by(meta_type)
         if names is None or names.number(ledger.connection, name) is None:
-            return None  # `name` may even be no text; the write itself raises the error for that.
+            return None  # `name` may not even be a text; the write itself raises that error.
         row = ledger.row(_DEFINITION, (name, meta_type))
         return None if row is None else row[0]
 
     def conflicts(self, limit: int) -> Sequence[UniqueConflict]:
-        """Values that this transaction has given to several elements of a unique index."""
+        """Values of unique indexes that this transaction wrote and that several elements have."""
         return self.ledger.properties.conflicts(limit)
 
     def define_indexes(
         self, owner: int, *, link: bool, indexes: Sequence[tuple[tuple[str, ...], bool]]
     ) -> None:
-        """Give a type, or with `link` a predicate, these indexes; see `Properties.define`."""
+        """Define the indexes of a type, or with `link` of a predicate; see `Properties.define`."""
         self.ledger.properties.define(owner, link=link, indexes=indexes)
 
     def define_type(self, name: str, attributes: Mapping[str, Any] | None = None) -> str:
@@ -318,10 +317,10 @@ class Transaction:
         *,
         expect_version: int | None = None,
     ) -> str:
-        """Create a concept, or merge keys into the one that has this type and name.
+        """Create a concept, or merge keys into the existing one with this type and name.
 
-        Keys that are given replace those there; others stay. One that was removed is revived, as
-        new. Returns the id.
+        The given keys replace existing ones; other keys stay. A removed concept is revived with the
+        given content only. Returns the id.
 
         Raises:
             TypeMismatch: the type is not defined.
@@ -347,10 +346,10 @@ class Transaction:
 
     @all_or_nothing
     def revive_concept(self, like: Concept, metadata: Mapping[str, Any]) -> str:
-        """`put_concept` for one that may have been removed, perhaps under another name.
+        """Put a concept that may have been removed, perhaps under another name.
 
-        If a concept of its type and number was removed, it comes back with this number. Returns
-        the id.
+        Like `put_concept`. But if a concept with its type and number was removed, that one comes
+        back under its number. Returns the id.
         """
         dead = self.ledger.reader.concept(like.number, tombstoned=True)
         if dead is not None and dead.tombstoned and dead.type == like.type:
@@ -361,7 +360,7 @@ class Transaction:
 
     @all_or_nothing
     def put_concepts(self, rows: Iterable[ConceptRow]) -> list[str]:
-        """`put_concept` for many, at a fraction of the cost. Returns the ids in order."""
+        """Put many concepts at a fraction of the cost of `put_concept`. Returns ids in order."""
         return bulk.put_concepts(self, rows, lambda row: self.put_concept(*row))
 
     # Links.
@@ -378,9 +377,9 @@ class Transaction:
         weight: float | None = None,
         expect_version: int | None = None,
     ) -> str:
-        """Create a link, or merge keys (and set the weight, if given) into the one there.
+        """Create a link, or merge keys (and set the weight, if given) into the existing one.
 
-        One that was removed is revived, as new. Returns the id.
+        A removed link is revived with the given content only. Returns the id.
 
         Raises:
             TypeMismatch: the predicate is not defined.
@@ -405,7 +404,7 @@ class Transaction:
 
     @all_or_nothing
     def put_propositions(self, rows: Iterable[PropositionRow]) -> int:
-        """`put_proposition` for many, at a fraction of the cost. Returns how many there were."""
+        """Put many links at a fraction of the cost of `put_proposition`. Returns their number."""
         return bulk.put_propositions(
             self, rows, lambda row: self.put_proposition(*row[:5], weight=row.weight)
         )
@@ -421,18 +420,18 @@ class Transaction:
         data: Mapping[str, Any] | None = None,
         metadata: Mapping[str, Any] | None = None,
     ) -> str:
-        """Add an edge. One that is live stays exactly as it is; a tombstoned one is revived."""
+        """Add an edge. A live edge stays exactly as it is; a removed one is revived."""
         triple = self._triple(src, predicate, dst)
         row = self.ledger.find_link(triple[:3])
         if row is not None and not row.is_tombstone:
-            canonical_weight(weight)  # What would be wrong the first time is wrong the second.
+            canonical_weight(weight)  # Bad values are refused for an existing edge too.
             object_text({} if data is None else data, "data")
             return ids.link_id(row.number, predicate)
         return create_link(self, triple, predicate, data, metadata, weight, tombstone=row)
 
     @all_or_nothing
     def remove_edge(self, src: Ref, predicate: str, dst: Ref, *, reason: str = "") -> bool:
-        """Remove an edge, and the links that speak about it. False if there was no live one."""
+        """Remove an edge, and the links about it. Returns False if there was no live edge."""
         link = self.get_edge(src, predicate, dst)
         if link is None:
             return False
@@ -442,7 +441,7 @@ class Transaction:
     def _triple(self, subject: Ref, predicate: str, object_: Ref) -> KeyedTriple:
         """The ends and predicate of a link to be written, with the keys of its ends.
 
-        The predicate, that the ends differ, and that they are there: refused in this order.
+        It checks, in this order: the predicate is defined, the ends differ, both ends exist.
         """
         ledger = self.ledger
         number = ledger.defined_number(ledger.registry.predicates, predicate)
@@ -519,7 +518,7 @@ class Transaction:
     def move_concepts(self, rows: Iterable[tuple[Ref, str | None, str | None]]) -> list[str]:
         """`move` for many concepts: each with its new type and name, None where it keeps its own.
 
-        They move one after the other; links between them are written once. Returns the ids.
+        The concepts move one after the other. Links between them are written once. Returns the ids.
         """
         moves = Moves(self.ledger)
         moved = [self._move(moves, ref, type_name, name, None) for ref, type_name, name in rows]
@@ -565,8 +564,8 @@ class Transaction:
     ) -> bool:
         """Change an element that exists: merge keys, drop keys, set a link's weight.
 
-        `reserved` are metadata keys that the engine itself keeps; they begin with an underscore.
-        Returns whether anything changed.
+        `reserved` are metadata keys of the engine itself; they begin with an underscore. Returns
+        whether anything changed.
 
         Raises:
             NotFound: there is no such element.
@@ -596,7 +595,7 @@ class Transaction:
         drop_metadata: Iterable[str] = (),
         reserved: Mapping[str, Any] | None = None,
     ) -> bool:
-        """`update` for an element that was read just before: it is not read again.
+        """Change an element like `update`, without reading it again.
 
         Raises:
             VersionConflict: it was to change, and has done so since. The transaction is lost.
@@ -615,9 +614,9 @@ class Transaction:
 
     @all_or_nothing
     def replace_content(self, element: Element, then: Element) -> bool:
-        """Give an element that was just read the content of another version, and nothing else.
+        """Give an element that was just read the content of another version, and no other change.
 
-        Metadata that the engine itself keeps is content too. Returns whether anything changed.
+        Metadata of the engine itself is content too. Returns whether anything changed.
         """
         weight = then.weight if isinstance(then, Proposition) else None
         return change_content(self, element, then.attributes_json, then.metadata_json, weight)
@@ -637,7 +636,7 @@ class Transaction:
 
     @all_or_nothing
     def retire_found(self, element: Element, *, reason: str = "") -> Retired:
-        """`retire` for an element that was read just before: it is not read again.
+        """Remove an element like `retire`, without reading it again.
 
         Raises:
             VersionConflict: it has changed since. The transaction is lost.
@@ -657,11 +656,11 @@ class Transaction:
     # The whole.
 
     def check(self) -> None:
-        """Ask the guards about the transaction as a whole, as the commit will."""
+        """Ask the guards about the whole transaction, as the commit will."""
         self.guards.check_commit(self)
 
     def finish(self) -> None:
-        """Ask the guards about the whole, and close the journal's range. The writer calls this.
+        """Ask the guards about the whole transaction, and close its range. The writer calls this.
 
         Raises:
             ConstraintViolation: a step failed halfway.
@@ -680,7 +679,7 @@ class Transaction:
 
 
 def _label(element: Element) -> str:
-    """The name of a concept with its id, or the id of a link."""
+    """A label for messages: the name of a concept with its id, or the id of a link."""
     if isinstance(element, Concept):
         return f"{shorten(element.name, 200)} ({element.id})"
     return element.id
@@ -692,7 +691,7 @@ class _RolledBackError(Exception):
 
 @contextmanager
 def rehearsal(transaction: AbstractContextManager[Transaction]) -> Iterator[Transaction]:
-    """A transaction whose changes can be seen in the block, and are rolled back at its end."""
+    """A transaction whose changes the block can see, and that is rolled back at its end."""
     try:
         with transaction as tx:
             yield tx

@@ -1,4 +1,4 @@
-"""The block of `with db.transaction()`."""
+"""The context manager that `db.transaction()` returns."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ _WRITE_ANEW: Final = "Begin another one, with `db.transaction()`."
 
 
 class TransactionBlock:
-    """A context manager over a generator of two steps that may be entered once.
+    """A context manager over a generator of two steps; it may be entered once.
 
-    That of `contextlib` would commit when it is entered again. An error of the block is not thrown
-    into the generator but put into `raised`, apart from what the generator raises itself.
+    The one of `contextlib` would commit if it were entered again. An error of the block is put into
+    `raised` instead of being thrown into the generator, so it stays apart from errors of the
+    generator.
     """
 
     __slots__ = ("_is_entered", "_raised", "_steps")
@@ -47,4 +48,4 @@ class TransactionBlock:
         try:
             next(self._steps, None)
         finally:
-            self._raised.clear()  # Its traceback may lead back to here.
+            self._raised.clear()  # The traceback may refer to this object.

@@ -3,10 +3,10 @@
 Inside a process a lock gives each writer its turn; across processes `BEGIN IMMEDIATE` does, with a
 patient busy handler. There are two kinds of turns:
 
-- `run(work)`: a short transaction whose work is a function. When other short ones already wait,
-  the SQLite transaction stays open and the turn passes on; the last of them commits for all. Each
-  has a savepoint of its own, so a failure undoes only its own work, and none returns before the
-  common commit is durable. That is group commit: many small writes share one fsync.
+- `run(work)`: a short transaction whose work is a function. When other short transactions already
+  wait, the SQLite transaction stays open and the turn passes on; the last of them commits for all.
+  Each has a savepoint of its own, so a failure undoes only its own work, and none returns before
+  the common commit is durable. That is group commit: many small writes share one fsync.
 - `open()`: a transaction whose work is the caller's own code. It first commits what is pending, so
   that no other commit waits for that code.
 
@@ -49,11 +49,11 @@ from mycel.store.write.transaction_block import TransactionBlock
 
 GROUP_SIZE_MAX: Final = 64
 GROUP_AGE_MAX_S: Final = 0.5
-"""The seconds after which a group takes no further member: other processes wait for the writer
-meanwhile."""
+"""The seconds after which a group takes no further member, because other processes wait for the
+writer meanwhile."""
 _RECHECK_S: Final = 0.1
 _COMPANIONS: Final = ("-wal", "-shm")
-"""The log, and the index of it that all processes share: both stay while a connection is open."""
+"""Suffixes of the log and of its shared index, which exist while a connection is open."""
 _LOST_COMPANION: Final = (
     "Stop every process that uses this graph, and open it again: what is there is what the file and"
     " the log beside it hold. Never delete, move or copy the files beside an open graph."
@@ -68,27 +68,28 @@ def _is_lost(path: str) -> str:
 
 
 def _set_holds_turn(holds: bool) -> None:
-    """Tell the allowance of this thread, if it has one."""
+    """Tell the allowance of this thread, if it has one, whether the thread holds the turn."""
     allowance = current()
     if allowance is not None:
         allowance.holds_turn = holds
 
 
 class GroupMember:
-    """A transaction that is done but for the common commit."""
+    """A transaction that is complete, and waits for the common commit of its group."""
 
     def __init__(self) -> None:
         self.unsettled = threading.Lock()
-        """Held until the commit has been made, or has failed."""
+        """A lock that is held until the commit has succeeded or failed."""
         self.unsettled.acquire()
         self.error: MycelError | None = None
-        """The failure of the common commit, once it is settled."""
+        """The error of the common commit; None until it fails."""
 
 
 class _TimedLock:
     """A lock with a limit on the wait for it.
 
-    Only for threads of a server: an interrupt between its two steps would leave the lock taken.
+    It is only for threads of a server. An interrupt after the lock is taken, and before the block
+    begins, would leave it taken.
     """
 
     def __init__(self, lock: threading.Lock, allowance: Allowance) -> None:
@@ -108,14 +109,14 @@ class _TimedLock:
 
 
 class _Tools(NamedTuple):
-    """The tools for writing, all of one connection."""
+    """A connection that writes, and the state trees on it."""
 
     connection: Connection
     trees: StateTrees
 
 
 class Writer:
-    """The writing side of one database in one process."""
+    """Gives the threads of one process their turns to write to one database, and commits."""
 
     def __init__(
         self,
@@ -127,42 +128,42 @@ class Writer:
     ) -> None:
         self._location = location
         self.branch: Final = location.branches.open
-        """The branch that the database is."""
+        """The name of the branch that this database holds."""
         self._registry = registry
         self._clock_us = clock_us
         self._guards = guards
         self._turn = threading.Lock()
         self._long_writers = threading.Lock()
-        """Held by the long transaction that has the turn or waits for it."""
+        """A lock: the long transaction that has the turn, or waits for it, holds it."""
         self._counting = threading.Lock()
         self._short_waiting = 0
         self._owner: int | None = None
         self._group: list[GroupMember] = []
         self._group_since = 0.0
         self._held: dict[int, list[GroupMember]] = {}
-        """By thread: the transactions whose commit its `together` waits for."""
+        """By thread: the transactions of its `together` block, until the common commit."""
         self._is_half_done = False
-        """True if a member of the group has begun, and neither finished nor been undone."""
+        """True from the beginning of a group member's work until it is finished or undone."""
         self._closed = False
         self._forks = 0
-        """The number of forks since the database was opened, on the way to this process."""
+        """The number of forks between the process that opened the database and this one."""
         self._grown = False
         """True if a load made the page cache grow."""
         self._identity = location.identity()
         self._companions: dict[str, tuple[int, int]] = {}
-        """The identities of the files that SQLite keeps while the connection lives, by suffix."""
+        """The identities of the companion files of the open connection, by suffix."""
         self._head: Head | None = None
-        """The head as this writer left it; another process may have moved on since."""
+        """The head after the last transaction here; another process may have written since."""
         self._changes_seen = -1
-        """SQLite's count of what was committed, by others too, when this writer last looked."""
+        """The data version, a count of all commits, when this writer last looked."""
         self.has_written = False
         """True once a transaction of this process has changed something."""
         self._is_alone = False
-        """True if no other process can have written since: then the head in memory is current."""
+        """True if no other process has written since the last look: then `_head` is current."""
         self._memory: Final = WriteCache()
         self._checkpointer = location.checkpointer()
         self._tools = None
-        if connection is not None:  # It has read the file, so the files beside it exist.
+        if connection is not None:  # The connection has read the file, so its companions exist.
             self._tools = self._tools_on(connection)
             self._note_companions()
 
@@ -178,8 +179,8 @@ class Writer:
     ) -> T:
         """Run `work` as one short transaction and return what it returns, once it is durable.
 
-        Of those of a server that are `is_long`, one at a time waits for the turn. So a short one
-        waits for one long one at most.
+        Only one `is_long` transaction of a server waits for the turn at a time, so a short one
+        waits for at most one long one.
         """
         self._refuse_nesting()
         with self._in_time(self._long_writers) if is_long else nullcontext():
@@ -212,16 +213,16 @@ class Writer:
     def together(self, work: Callable[[Sequence[GroupMember]], T]) -> T:
         """Let the short transactions that `work` runs in this thread share one commit at its end.
 
-        Each is a transaction of its own, and one that fails takes nothing with it. Others may come
-        between them. `work` gets the list of its transactions, which grows as they are done; when
-        this returns, each of them says how the commit went.
+        Each is a transaction of its own: if one fails, the others stay. Transactions of other
+        threads may come between them. `work` gets the list of its transactions, which grows as they
+        finish. When this returns, each of them has the outcome of the commit.
         """
         self._refuse_nesting()
         group: list[GroupMember] = []
         counted = False
         try:
             with self._counting:
-                self._short_waiting += 1  # As if one more were always about to come.
+                self._short_waiting += 1  # No turn of the block commits early.
                 counted = True
             self._held[threading.get_ident()] = group
             result = work(group)
@@ -232,23 +233,23 @@ class Writer:
                     self._short_waiting -= 1
             if any(member.unsettled.locked() for member in group):
                 with self._turn:
-                    self._in_turn(lambda: None)  # Its end commits.
+                    self._in_turn(lambda: None)  # The end of the turn commits.
             for member in group:
                 self._await(member)
         return result
 
     def open(self, *, actor: str, message: str) -> AbstractContextManager[Transaction]:
-        """A transaction for the caller's own code: committed at its end, or rolled back."""
+        """Open a transaction for the caller's own code. Its end commits it, or rolls it back."""
         raised: list[BaseException] = []
         return TransactionBlock(self._open(actor, message, raised), raised)
 
     def _open(
         self, actor: str, message: str, raised: list[BaseException]
     ) -> Generator[Transaction, None, None]:
-        """The same in two steps, up to the block and from its end on. `raised` says how it ended.
+        """Run `open` in two steps: up to the block, and from the end of the block on.
 
-        If the second is never taken, because an interrupt came between the two, it is rolled back
-        when the generator goes.
+        The caller puts the error of the block into `raised`. If an interrupt prevents the second
+        step, the transaction is rolled back when the generator is dropped.
         """
         self._refuse_nesting()
         forks = self._forks
@@ -278,7 +279,7 @@ class Writer:
                     self._commit(tools)
                 elif isinstance(raised[0], REFUSALS):
                     raise translate(raised[0]) from raised[0]
-            finally:  # As in `_in_turn`, which cannot be left in between.
+            finally:  # As in `_in_turn`: an interrupt must not skip this.
                 try:
                     self._end_turn()
                 except BaseException:
@@ -289,20 +290,20 @@ class Writer:
                     _set_holds_turn(False)
 
     def _finish(self, tx: Transaction) -> None:
-        """Close the rows of a transaction, before its commit."""
+        """Write the closing rows of a transaction, before its commit."""
         tx.finish()
         self._head = tx.ledger.head
         self.has_written |= not tx.is_empty
 
     def _undo(self, tools: _Tools, forks: int) -> None:
-        """Roll back, unless this is a child of the process that began."""
+        """Roll back, unless this process is a fork of the one that began the transaction."""
         if self._forks == forks:
             self._roll_back(tools.connection)
 
     def maintain(self, work: Callable[[Connection, StateTrees], None], *, wait: bool) -> bool:
-        """Run work that changes no knowledge, such as folding. False if it was not its turn.
+        """Run work that changes no knowledge, such as folding. Returns False if it got no turn.
 
-        Without `wait` it gives up at once if anybody is writing, here or in another process.
+        Without `wait`, it gives up at once if this or another process is writing.
         """
         self._refuse_nesting()
         try:
@@ -319,7 +320,7 @@ class Writer:
         self.maintain(lambda _connection, _trees: self._checkpointer.begin(), wait=False)
 
     def copy(self, work: Callable[[Connection, Registry, StateTrees], T]) -> T:
-        """Run work that appends to the journal what another copy has. Nothing is remembered."""
+        """Append entries of another copy to the journal, with `work`; then forget cached values."""
         results: list[T] = []
 
         def apply(connection: Connection, trees: StateTrees) -> None:
@@ -358,7 +359,7 @@ class Writer:
             if self._tools is not None:
                 connection, self._tools = self._tools.connection, None
                 if self._lost_companion() is None:
-                    with suppress(*REFUSALS):  # Others may be reading; the log keeps everything.
+                    with suppress(*REFUSALS):  # A reader may hold it up; the log keeps everything.
                         self._location.settle(connection)
                 self._close(connection)
 
@@ -390,7 +391,8 @@ class Writer:
         """Run work that needs the turn. Without `wait`, False if another thread has the turn."""
         turn, grants = self._turn, list[bool]()
         try:
-            # One step of the interpreter: no interrupt comes between taking it and noting that.
+            # This is one step of the interpreter: no interrupt comes between taking the lock and
+            # noting it.
             grants += map(turn.acquire, (wait,))
             if grants[0]:
                 work()
@@ -399,11 +401,12 @@ class Writer:
                 turn.release()
         return grants[0]
 
-    # Functions with their own `try`, here and in `_open`. A generator, interrupted where its caller
-    # leaves it, would be resumed when somebody drops the traceback, in the middle of another turn.
+    # These functions have their own `try`, here and in `_open`, instead of a context manager. A
+    # generator that an interrupt leaves open would go on when its traceback is dropped, in the
+    # middle of another turn.
 
     def _in_turn(self, work: Callable[[], T]) -> T:
-        """Run the work of the thread that has the turn, between the steps that begin and end it."""
+        """Begin the turn that this thread has just taken, run the work, and end the turn."""
         try:
             self._begin_turn()
             return work()
@@ -411,10 +414,10 @@ class Writer:
             try:
                 self._end_turn()
             except BaseException:
-                self._end_turn()  # The first call was interrupted, so it is repeated.
+                self._end_turn()  # An interrupt stopped the first call.
                 raise
             finally:
-                self._owner = None  # No call comes before it, which could be interrupted.
+                self._owner = None  # No call comes before it that an interrupt could stop.
                 _set_holds_turn(False)
 
     def _begin_turn(self) -> None:
@@ -428,7 +431,7 @@ class Writer:
             self._fail_orphaned_group()
 
     def _in_time(self, lock: threading.Lock) -> AbstractContextManager[object]:
-        """A lock, waited for no longer than the allowance of this thread lasts."""
+        """A lock that is waited for only as long as the allowance of this thread lasts."""
         allowance = current()
         return lock if allowance is None else _TimedLock(lock, allowance)
 
@@ -443,7 +446,7 @@ class Writer:
     def _one(
         self, member: GroupMember, work: Callable[[Transaction], T], actor: str, message: str
     ) -> T:
-        """Do the work of one more member, who then belongs to the group."""
+        """Do the work of one member, and add the member to the group."""
         if self._group:
             result = self._one_more(work, actor, message)
         else:
@@ -477,7 +480,7 @@ class Writer:
         return result
 
     def _undo_member(self, connection: Connection) -> None:
-        """Undo what one member did. If that fails, or SQLite has given up all, all have failed."""
+        """Undo the work of one member. If that is impossible, fail the whole group."""
         self._forget()
         try:
             if connection.in_transaction:
@@ -490,10 +493,10 @@ class Writer:
         self._give_up_group(connection, failed)
 
     def _undo_half_done(self) -> None:
-        """Undo what a member has begun, if the thread that had to do so was interrupted."""
+        """Undo the work of a member whose thread was interrupted before it could."""
         if self._is_half_done and self._tools is not None:
             self._undo_member(self._tools.connection)
-        self._is_half_done = False  # Without a connection nothing of it is left.
+        self._is_half_done = False  # A lost connection has rolled it back.
 
     def _give_up_group(self, connection: Connection, error: MycelError) -> None:
         self._roll_back(connection)
@@ -511,13 +514,13 @@ class Writer:
         return result
 
     def _fail_orphaned_group(self) -> None:
-        """End a group whose transaction is over, but whose thread was interrupted before that."""
+        """Fail a group whose thread was interrupted after its transaction had ended."""
         tools = self._tools
         if self._group and (tools is None or not tools.connection.in_transaction):
             self._settle(CommitUncertain("The commit was interrupted."))
 
     def _end_turn(self) -> None:
-        """Commit for all who wait, unless another short transaction is about to come."""
+        """Commit for the group, unless another short transaction waits and the group has room."""
         if self._is_half_done:
             self._undo_half_done()
         self._memory.shrink()
@@ -526,16 +529,16 @@ class Writer:
         if self._tools is None or self._group:
             return
         connection = self._tools.connection
-        if connection.in_transaction:  # Interrupted where no handler could run.
+        if connection.in_transaction:  # An interrupt came where no handler runs.
             self._roll_back(connection)
         if self._grown:
             self._grown = False
-            with suppress(*REFUSALS):  # It is only about memory, and the commit is made.
+            with suppress(*REFUSALS):  # The commit is made; this only frees memory.
                 connection.keep_in_memory(self._location.cache_kib)
                 connection.keep_nothing()
 
     def _is_full(self) -> bool:
-        """True if the group of those that wait for a commit takes no further member."""
+        """True if the group takes no further member, because of its size or its age."""
         is_old = monotonic() - self._group_since >= GROUP_AGE_MAX_S
         return is_old or len(self._group) >= GROUP_SIZE_MAX
 
@@ -553,7 +556,7 @@ class Writer:
 
     def _settle(self, error: MycelError | None) -> None:
         group = self._group
-        while group:  # A member is removed once it is told, so an interrupt leaves nobody waiting.
+        while group:  # A member goes after it has its outcome: an interrupt leaves none.
             member = group[0]
             member.error = error
             if member.unsettled.locked():
@@ -561,14 +564,14 @@ class Writer:
             del group[0]
 
     def _await(self, member: GroupMember) -> None:
-        """Wait for the common commit. Should the one who was to make it vanish, make it here."""
+        """Wait for the common commit. If the thread that had to commit has died, commit here."""
         while not member.unsettled.acquire(timeout=_RECHECK_S):
             self._when_free(self._commit_group, wait=False)
 
     # SQLite's part.
 
     def _write_tools(self) -> _Tools:
-        """The tools for writing; on a new connection, if there is none or it was lost."""
+        """The tools for writing, on a new connection if there is none."""
         tools = self._tools
         if tools is None:
             with translated():
@@ -593,7 +596,7 @@ class Writer:
                 head = current_head(connection, head)
             if head is not self._head:
                 self._memory.forget()  # Another process has written.
-            self._head = None  # The transaction changes it, and sets it at its end.
+            self._head = None  # The transaction changes the head; `_finish` sets it.
             ledger = Ledger(
                 connection,
                 self._registry,
@@ -611,8 +614,8 @@ class Writer:
     def _begin(self, *, patient: bool = True) -> _Tools:
         tools = self._write_tools()
         if not tools.connection.is_unused():
-            # Whoever was reading on it was interrupted and left a statement open. SQLite does not
-            # wait for others then, and the log could not start over.
+            # An interrupted reader left a statement open on the connection. With it, SQLite would
+            # not wait for other writers, and the log could not start over.
             self._drop(tools.connection)
             tools = self._write_tools()
         try:
@@ -620,7 +623,7 @@ class Writer:
         except REFUSALS as error:
             if not tools.connection.is_lost:
                 raise translate(error) from error
-            self._drop(tools.connection)  # It was cut while nobody used it: nothing is half done.
+            self._drop(tools.connection)  # The server cut an idle connection: nothing is half done.
             tools = self._write_tools()
             with translated():
                 tools.connection.begin_writing(patient=patient)
@@ -637,7 +640,7 @@ class Writer:
     def check_in_place(self) -> None:
         """Check that the open file and the files beside it are still at their paths.
 
-        SQLite goes on with a file that was moved or deleted: what it writes would be lost with it.
+        SQLite goes on writing to a file that was moved or deleted, and those writes would be lost.
 
         Raises:
             DatabaseError: one of them is gone, or another one is in its place.
@@ -670,10 +673,10 @@ class Writer:
         return None
 
     def _refuse_newer(self, connection: Connection) -> None:
-        """A later version may have taken the file to its own format since it was opened here.
+        """Refuse to write if a later version has raised the format of the file since it was opened.
 
-        What this version writes would lack what that format has. Only if somebody else has written
-        is there anything to look at.
+        What this version writes would lack what the newer format has. If nobody else has written,
+        nothing is checked.
         """
         changes = connection.data_version()
         self._is_alone = changes == self._changes_seen
@@ -711,27 +714,29 @@ class Writer:
             try:
                 connection.execute("ROLLBACK")
             except REFUSALS:
-                # It cannot be left half open: a closed connection is rolled back for certain.
+                # A failed rollback must not leave it open: closing the connection rolls back for
+                # certain.
                 self._drop(connection)
         self._is_half_done = False
 
     def _drop(self, connection: Connection) -> None:
-        """Close a connection with all that is open on it; the next to write gets a new one."""
+        """Close a connection with its open statements; the next write opens a new one."""
         self._forget()
         self._tools, self._changes_seen = None, -1
         self._close(connection)
 
     def _close(self, connection: Connection) -> None:
         if self._lost_companion() is None:
-            self._companions = {}  # The next connection may begin new ones.
+            self._companions = {}  # The next connection notes its own companions.
         else:
-            # The log that this connection knows stays out of the file: there may be another one.
+            # A lost log may have been replaced, so this connection must not write its log into the
+            # file.
             self._location.close_unsettled(connection)
             return
         connection.close(True)
 
     def _forget(self) -> None:
-        """Drop what is remembered in memory of a transaction that is rolled back."""
+        """Drop values in memory that a rolled-back transaction may have set."""
         self._registry.reset()
         self._memory.forget()
         self._head = None
