@@ -1,5 +1,6 @@
 """Options, fixtures and Hypothesis profiles that every test shares."""
 
+import gc
 import signal
 from collections.abc import Iterator
 from tempfile import TemporaryDirectory
@@ -49,6 +50,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default=0,
         help="the seed of randomised tests (default: 0; `make soak` passes a fresh one)",
     )
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection(session: pytest.Session) -> Iterator[None]:
+    """Read all tests without looking for garbage: what is loaded here stays until the end."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

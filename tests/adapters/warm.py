@@ -13,16 +13,17 @@ that:
    `python -m` does; it shares no state with other children. When whoever started it is killed, so
    is the child.
 
-Tests of the start itself (its output, its end, signals at any moment) use `sys.executable`.
+Commands on a terminal start so, too. Tests of the start itself (closed streams, encodings, a folder
+that is gone) use `sys.executable`.
 """
 
 from __future__ import annotations
 
+import ast
 import atexit
 import functools
 import gc
 import importlib
-import json
 import os
 import runpy
 import signal
@@ -40,10 +41,14 @@ FOLDER = "FOLDER_OF_POSTGRES"
 """The environment variable by which processes find the PostgreSQL server of the tests."""
 LOADED = (
     "mycel.cli.app",
+    "mycel.cli.commands.bootstrap",
+    "mycel.cli.commands.kip",
     "mycel.cli.commands.mcp",
     "mycel.cli.commands.serve",
+    "mycel.cli.session.shell",
     "mycel.http.app",
     "mycel.http.server",
+    "mycel.knowledge.bootstrap.run",
     "mycel.mcp.memory_tools",
     "mycel.mcp.server",
     "mycel.mcp.stdio",
@@ -87,6 +92,8 @@ def _started() -> str:
 
 def wait_and_fork(listener: socket.socket) -> None:
     """Forks for each connection, until the standard input ends. Returns in no child."""
+    # The last of all that is registered: threads have ended then, too.
+    atexit.register(_end_at_once)
     for name in LOADED:
         importlib.import_module(name)
     gc.freeze()
@@ -106,7 +113,7 @@ def _look_after(connection: socket.socket) -> None:
     """Starts the child that was asked for, passes signals to it, and tells how it ended."""
     size, streams, _, _ = socket.recv_fds(connection, 4, 3)
     with connection.makefile("rb") as reading:
-        asked = json.loads(reading.read(int.from_bytes(size, "big")))
+        asked = ast.literal_eval(reading.read(int.from_bytes(size, "big")).decode())
         child = os.fork()
         if child == 0:
             reading.close()
@@ -147,8 +154,27 @@ def _become(asked: dict[str, Any], streams: list[int]) -> None:
         redirect_process(os.environ[FOLDER])
     module, *arguments = asked["arguments"]
     sys.argv = [module, *arguments]
-    runpy.run_module(module, run_name="__main__", alter_sys=True)
+    try:
+        runpy.run_module(module, run_name="__main__", alter_sys=True)
+    except SystemExit as end:
+        if not isinstance(end.code, int | None):
+            raise
+        _STATUS.append(end.code or 0)
+        raise
+    _STATUS.append(0)
     sys.exit()
+
+
+_STATUS: list[int] = []
+"""The exit status, once a child has ended as programs do."""
+
+
+def _end_at_once() -> None:
+    """Leave out the last step of an interpreter: to free, one by one, what it has loaded."""
+    if _STATUS:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(_STATUS[0])
 
 
 if __name__ == "__main__":

@@ -124,7 +124,7 @@ class Terminal:
         self.unread = ""
         self.decoder = codecs.getincrementaldecoder("utf-8")()
         self.process = subprocess.Popen(
-            COMMAND + list(words),
+            [*warm_command("mycel"), *words],
             stdin=slave,
             stdout=slave,
             stderr=slave,
