@@ -6,7 +6,6 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
-from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -17,10 +16,7 @@ from importlinter.cli import lint_imports
 import mycel
 from mycel.store.file import layout
 from tests.cases import cases
-
-ROOT = Path(__file__).resolve().parent.parent
-PACKAGE = ROOT / "src" / "mycel"
-MODULES = sorted(PACKAGE.rglob("*.py"))
+from tests.source_tree import MODULES, PACKAGE, ROOT, nodes, parse
 
 LINES_MAX = 800
 
@@ -86,17 +82,6 @@ def relative(path: Path) -> str:
     return path.relative_to(ROOT).as_posix()
 
 
-@cache
-def parse(path: Path) -> ast.Module:
-    return ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
-
-
-@cache
-def walk(tree: ast.Module) -> tuple[ast.AST, ...]:
-    """All nodes of a module; finding them takes most of the time of these tests."""
-    return tuple(ast.walk(tree))
-
-
 def child_names(package: Path) -> set[str]:
     """The modules and packages directly inside `package`, as import names."""
     modules = {path.stem for path in package.glob("*.py")} - {"__init__"}
@@ -105,11 +90,11 @@ def child_names(package: Path) -> set[str]:
 
 def imported_modules(tree: ast.Module) -> Iterator[tuple[int, str]]:
     """Every module an import may load: `from a import b` gives both `a` and `a.b`."""
-    for node in walk(tree):
-        if isinstance(node, ast.Import):
-            for alias in node.names:
-                yield node.lineno, alias.name
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+    for node in nodes(tree)[ast.Import]:
+        for alias in node.names:
+            yield node.lineno, alias.name
+    for node in nodes(tree)[ast.ImportFrom]:
+        if node.module and not node.level:
             yield node.lineno, node.module
             for alias in node.names:
                 yield node.lineno, f"{node.module}.{alias.name}"
@@ -121,8 +106,8 @@ def impurities_in(tree: ast.Module) -> Iterator[str]:
         prefixes = {".".join(parts[: n + 1]) for n in range(len(parts))}
         if prefixes & IMPURE_MODULES:
             yield f"line {line} imports {module}"
-    for node in walk(tree):
-        if isinstance(node, ast.Call):
+    for node in nodes(tree)[ast.Call]:
+        if isinstance(node.func, ast.Name | ast.Attribute):
             name = ast.unparse(node.func)
             if name.removeprefix("datetime.") in IMPURE_CALLS or name in IMPURE_CALLS:
                 yield f"line {node.lineno} calls {name}"
@@ -211,11 +196,11 @@ SQL_TEXT = re.compile(
 
 def texts_in(tree: ast.Module) -> Iterator[tuple[int, str]]:
     """The texts of a module; what an f-string puts in is written as {}."""
-    for node in walk(tree):
-        if isinstance(node, ast.JoinedStr):
-            parts = (each.value if isinstance(each, ast.Constant) else "{}" for each in node.values)
-            yield node.lineno, "".join(map(str, parts))
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+    for node in nodes(tree)[ast.JoinedStr]:
+        parts = (each.value if isinstance(each, ast.Constant) else "{}" for each in node.values)
+        yield node.lineno, "".join(map(str, parts))
+    for node in nodes(tree)[ast.Constant]:
+        if isinstance(node.value, str):
             yield node.lineno, node.value
 
 
@@ -224,8 +209,8 @@ def storage_in(tree: ast.Module) -> Iterator[str]:
     for line, name in imported_modules(tree):
         if name.split(".")[0] in ("apsw", "sqlite3"):
             yield f"{line}: import {name}"
-    for node in walk(tree):
-        if isinstance(node, ast.Attribute) and node.attr in STORAGE_ATTRIBUTES:
+    for node in nodes(tree)[ast.Attribute]:
+        if node.attr in STORAGE_ATTRIBUTES:
             yield f"{node.lineno}: .{node.attr}"
     for line, text in texts_in(tree):
         if SQL_TEXT.search(text):
@@ -287,8 +272,8 @@ def test_what_only_sqlite_spells_so_stands_in_one_module() -> None:
         tree = parse(path)
         prose = {
             ast.get_docstring(node, clean=False)
-            for node in walk(tree)
-            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)
+            for kind in (ast.Module, ast.ClassDef, ast.FunctionDef)
+            for node in nodes(tree)[kind]
         }
         found += [
             f"{relative(path)}:{line}: {text[:60]!r}"
@@ -344,8 +329,7 @@ def test_invariants_raise_errors_and_not_bare_asserts() -> None:
     found = [
         f"{relative(path)}:{node.lineno}"
         for path in MODULES
-        for node in walk(parse(path))
-        if isinstance(node, ast.Assert)
+        for node in nodes(parse(path))[ast.Assert]
     ]
     assert found == []
 
@@ -467,9 +451,8 @@ def test_docstrings_name_the_thing_first() -> None:
     questions = [
         f"{relative(path)}:{text.lineno}"
         for path in sorted(PACKAGE.rglob("*.py"))
-        for text in walk(parse(path))
-        if isinstance(text, ast.Expr)
-        and isinstance(text.value, ast.Constant)
+        for text in nodes(parse(path))[ast.Expr]
+        if isinstance(text.value, ast.Constant)
         and isinstance(text.value.value, str)
         and QUESTION_WORDS.match(text.value.value.strip())
     ]

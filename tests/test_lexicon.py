@@ -4,12 +4,9 @@ import ast
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
-from typing import Any
 
-ROOT = Path(__file__).parents[1]
-MODULES = sorted((ROOT / "src" / "mycel").rglob("*.py"))
+from tests.source_tree import MODULES, ROOT, nodes, parse
 
 # The tree of KIP and the IR use the same nouns for the same things.
 SHARED_CLASSES = {frozenset({"mycel.kip.ast", "mycel.ir.query"})}
@@ -48,32 +45,18 @@ NAMES_OF_EXAMPLES = {
 }
 
 
-@cache
-def parse(path: Path) -> ast.Module:
-    return ast.parse(path.read_text("utf-8"))
-
-
 def module_name(path: Path) -> str:
     parts = path.relative_to(ROOT / "src").with_suffix("").parts
     return ".".join(part for part in parts if part != "__init__")
 
 
-@cache
-def nodes(path: Path) -> dict[type, list[Any]]:
-    """All nodes of a module by their class: the tree is walked once for all tests."""
-    by_class = defaultdict(list)
-    for node in ast.walk(parse(path)):
-        by_class[type(node)].append(node)
-    return by_class
-
-
 def functions(path: Path) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
-    return nodes(path)[ast.FunctionDef] + nodes(path)[ast.AsyncFunctionDef]
+    return nodes(parse(path))[ast.FunctionDef] + nodes(parse(path))[ast.AsyncFunctionDef]
 
 
 def stored_names(path: Path) -> Iterator[str]:
-    yield from (name.id for name in nodes(path)[ast.Name] if isinstance(name.ctx, ast.Store))
-    yield from (parameter.arg for parameter in nodes(path)[ast.arg])
+    yield from (name.id for name in nodes(parse(path))[ast.Name] if isinstance(name.ctx, ast.Store))
+    yield from (parameter.arg for parameter in nodes(parse(path))[ast.arg])
 
 
 NAMING = (ast.Name, ast.Attribute, ast.arg, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
@@ -83,7 +66,7 @@ NAMING += (ast.keyword, ast.ImportFrom, ast.alias, ast.Constant)
 def known_words(path: Path) -> Iterator[str]:
     """The identifiers of a module, and the words of its texts except docstrings."""
     docs = {id(constant) for constant in docstrings(path)}
-    for node in (node for kind in NAMING for node in nodes(path)[kind]):
+    for node in (node for kind in NAMING for node in nodes(parse(path))[kind]):
         match node:
             case ast.Name(id=name) | ast.Attribute(attr=name) | ast.arg(arg=name):
                 yield name
@@ -99,7 +82,7 @@ def known_words(path: Path) -> Iterator[str]:
 
 def docstrings(path: Path) -> Iterator[ast.Constant]:
     """The docstrings of a module, its classes and its functions."""
-    for node in [parse(path), *nodes(path)[ast.ClassDef], *functions(path)]:
+    for node in [parse(path), *nodes(parse(path))[ast.ClassDef], *functions(path)]:
         match node.body[:1]:
             case [ast.Expr(value=ast.Constant(value=str()) as text)]:
                 yield text
