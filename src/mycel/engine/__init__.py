@@ -11,9 +11,9 @@ Modules, in the order in which a command passes through them:
 - `values`               literals, and parameters in the place of placeholders
 - `planner`              plans of parsed commands
 - `find`                 FIND, and pages that show one moment
-- `empty_result_advice`  hints for a FIND that found nothing
+- `empty_result_advice`  hints for a FIND with an empty answer
 - `page_cursor`          cursors
-- `references`           elements and definitions that must exist, and names like a name
+- `references`           elements and definitions that must exist, and similar names
 - `where_targets`        the elements that the WHERE of a statement binds
 - `upsert`, `batch`      UPSERT, and its puts in bulk
 - `delete`               DELETE

@@ -1,7 +1,8 @@
-"""ARCHIVE and RESTORE: elements leave ordinary answers, and come back.
+"""ARCHIVE and RESTORE: hide elements from ordinary answers, and show them again.
 
-What is archived stays in the graph, is journaled and proven, and is found by its id, or by its type
-and name. The links at it leave and come back with it (`store.index.lifetimes`).
+An archived element stays in the graph, in the journal and in proofs. A command that names its id,
+or its type and name, still finds it. The links at it are hidden and shown with it
+(`store.index.lifetimes`).
 """
 
 from __future__ import annotations

@@ -14,9 +14,10 @@ NAMED_MAX: Final = 3
 
 
 class ArchivedGuard:
-    """Warns about archived elements that are changed and stay archived."""
+    """Warns about changes of archived elements that leave them archived."""
 
-    in_bulk = True  # It looks at elements that exist.
+    # The check needs only the version before the change, so new rows may come in bulk.
+    in_bulk = True
 
     def concerns(self, tx: Transaction, type_or_predicate: str, *, link: bool) -> bool:
         """True if any element of the graph is archived."""
@@ -37,7 +38,7 @@ class ArchivedGuard:
         tx.memo.setdefault(ArchivedGuard, {})[label] = None
 
     def check_commit(self, tx: Transaction) -> None:
-        """Warn about them."""
+        """Warn about the archived elements that were noted and are still archived."""
         names = list(tx.memo.pop(ArchivedGuard, ()))
         if names:
             labels = ", ".join(shorten(repr(name)) for name in names[:NAMED_MAX])

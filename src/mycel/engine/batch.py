@@ -1,11 +1,11 @@
 """Puts of an UPSERT, queued so that they are written in bulk.
 
-A queue is written as all its concepts, then all its links, each kind in its order. This gives the
-result of writing one by one, because no put of a queue depends on another one, except a link on its
-ends.
+A queue is written as all its concepts, then all its links, each kind in its order. The result is
+the same as that of writing one by one: no put of a queue depends on another one, except that a link
+needs its ends.
 
-When a bulk write fails, the queue is put once more, one by one in the order of the command, in the
-transaction that is lost anyway: the put that fails first is the one to report.
+When a bulk write fails, the transaction is lost. The queue is then put again, one by one in the
+order of the command, only to find the put that fails first: its error is reported.
 """
 
 from __future__ import annotations
@@ -24,14 +24,13 @@ from mycel.store.write.transaction import Transaction
 from mycel.syntax.diagnostics import located
 
 _TOGETHER_MIN: Final = 8
-"""The least length of a queue that is put together. For fewer, looking for existing ones first
-costs more."""
+"""Shorter queues are written one by one: looking up existing elements first would cost more."""
 
 _Keys: TypeAlias = Mapping[str, Any] | None
 
 
 def concepts_there(tx: Transaction, names: Mapping[str, list[str]]) -> dict[tuple[str, str], str]:
-    """The ids of concepts that exist, by type and name; for each type there are names to look for.
+    """The ids of existing concepts, by type and name; `names` has the names to look up per type.
 
     A type that was never defined has no concepts.
     """
@@ -59,7 +58,7 @@ class BlockPlace(NamedTuple):
     block: Block
 
     def name_block(self, error: MycelError) -> MycelError:
-        """The error, saying which block it is about."""
+        """The error, with the number of its statement and block added."""
         kind = "CONCEPT" if isinstance(self.block, ast.ConceptBlock) else "PROPOSITION"
         handle = "" if self.block.handle is None else f" (?{self.block.handle.name})"
         error.message = f"Block {self.at}, {kind}{handle}: {error.message}"
@@ -115,7 +114,7 @@ class LinkPut:
     id: str | None = None
 
     def ends(self) -> tuple[str, str]:
-        """The ids of both ends, which are written by now."""
+        """The ids of both ends; both must be written already."""
         return written_id(self.subject), written_id(self.object)
 
     def put(self, tx: Transaction) -> None:
@@ -132,12 +131,12 @@ End: TypeAlias = str | ConceptPut | LinkPut
 
 
 def written_id(end: End) -> str:
-    """The id of an element that is written by now."""
+    """The id of an element, which must be written already."""
     return end if isinstance(end, str) else str(end.id)
 
 
 def settled(end: End) -> End:
-    """The id instead of the put, if it is written."""
+    """The id of an element if it is written, and otherwise its put."""
     return end if isinstance(end, str) or end.id is None else end.id
 
 
@@ -157,7 +156,7 @@ class Batch:
         return self._links.get((subject, predicate, object_))
 
     def put_concept(self, put: ConceptPut) -> None:
-        """Queue a concept; one that waits is written first, since this put may change it."""
+        """Queue a concept. If the same concept waits already, the queue is written first."""
         key = (put.type, put.name)
         if key in self._concepts:
             self.write()
@@ -165,7 +164,7 @@ class Batch:
         self._queue.append(put)
 
     def put_link(self, put: LinkPut) -> None:
-        """Queue a link, whose ends are written or wait as concepts."""
+        """Queue a link. Each end is written already, or is a concept in the queue."""
         key = (put.subject, put.predicate, put.object)
         if self._links.setdefault(key, put) is not put:
             self.write()
@@ -228,7 +227,7 @@ class Batch:
         if self._tx.next_proposition - first == len(fresh) * ids.ID_STEP:
             for number, put in enumerate(fresh):
                 put.id = ids.link_id(first + number * ids.ID_STEP, put.predicate)
-        else:  # Some had been removed before, and have the ids that they had.
+        else:  # A link that had been removed got its old id again.
             for put in fresh:
                 subject, object_ = put.ends()
                 link = self._tx.get_edge(subject, put.predicate, object_)
@@ -237,7 +236,7 @@ class Batch:
     def _links_there(
         self, puts: list[LinkPut], ends: list[tuple[str, str]], created: set[str]
     ) -> set[tuple[str, str, str]]:
-        """The links that exist. Those of a concept that was just created cannot."""
+        """The links that exist already. A concept that was just created has none."""
         reader = self._tx.reader
         places = {
             (ids.parse_id(subject), reader.predicate_number(put.predicate), ids.parse_id(object_))

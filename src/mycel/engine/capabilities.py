@@ -45,7 +45,7 @@ _UNSUPPORTED: Final[dict[str, str]] = {
     "forgetting by a model": "Upkeep does what is certain by rule; everything else becomes a"
     " SleepTask, which a model or a person decides.",
 }
-"""Abilities that somebody may look for in vain, each with the reason."""
+"""Abilities that the engine does not have, each with the reason."""
 
 
 def describe_capabilities() -> JsonObject:

@@ -29,7 +29,7 @@ def conflict_warnings(store: Store, result: Result) -> tuple[str, ...]:
             if not isinstance(value, list):
                 return ()
             conflicts = merges.open_conflicts(reader, set(_whole_elements(value)))
-    except MycelError:  # Closed or busy since. The result is valid without them.
+    except MycelError:  # The store is closed or busy. The result is valid without warnings.
         return ()
     undecided = (conflict for some in conflicts.values() for conflict in some)
     return tuple(
@@ -50,7 +50,8 @@ def _whole_elements(rows: Sequence[Any]) -> Iterator[int]:
         for cell in row if isinstance(row, list) else (row,):
             if not isinstance(cell, dict):
                 continue
-            element = cell.get("node", cell) if "_type" not in cell else cell  # TRAVERSE nests.
+            # TRAVERSE nests elements.
+            element = cell.get("node", cell) if "_type" not in cell else cell
             if isinstance(element, dict) and element.get("_type") in WIRE_TYPES:
-                with suppress(InvalidId):  # An attribute that only looks like an element.
+                with suppress(InvalidId):  # This value of an attribute only looks like an element.
                     yield ids.parse_id(element.get("id"))

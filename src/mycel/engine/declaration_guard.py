@@ -29,14 +29,14 @@ _APPLY: Final = "Change the schema and apply it: db.schema.apply(text), or `myce
 
 
 def check_removal(concept: Concept) -> None:
-    """Raise ImmutableTarget for a definition that a schema declares, before uses are counted."""
+    """Raise ImmutableTarget if a schema declares the definition; called before uses are counted."""
     declared = declaration(concept.attributes) if concept.type in META_TYPES else None
     if declared is not None:
         raise _declared(declared, concept.type, concept.name)
 
 
 def _check_undeclared(change: Change, before: JsonObject, name: str) -> None:
-    """Refuse attributes of a flexible type that only applying a schema writes."""
+    """Refuse attributes that only the application of a schema may write to a definition."""
     for key in (PG, PG_DROPPED):
         is_said = change.attributes.get(key) is not None or remembered({key: before.get(key)})
         if is_said and not is_unchanged(key, change.attributes, before):
@@ -48,9 +48,9 @@ def _check_undeclared(change: Change, before: JsonObject, name: str) -> None:
 
 
 def check_definition(tx: Transaction, change: Change, name: str) -> JsonObject | None:
-    """Refuse a change of what a schema says of a type.
+    """Refuse to change the part of a definition that a schema declares.
 
-    Returns the attributes to write instead for a definition that takes the name of a hidden type.
+    If the definition takes the name of a hidden type, returns the attributes to write instead.
     """
     meta_type = change.type_or_predicate
     before = {} if change.before is None else change.before.attributes
@@ -75,7 +75,7 @@ def check_definition(tx: Transaction, change: Change, name: str) -> JsonObject |
 
 
 def _hidden_type(tx: Transaction, meta_type: str, name: str) -> JsonObject | None:
-    """The hidden type in the tombstone of a definition."""
+    """The declaration of a hidden type, which the tombstone of its definition keeps."""
     left = tx.get_concept(meta_type, name, tombstoned=True)
     if left is None:
         return None

@@ -1,7 +1,8 @@
-"""Definitions as guards use them: read from the graph, parsed once for each text.
+"""Definitions in the form that guards use, each text parsed once.
 
-Parsed definitions are kept by their text, across transactions: there is nothing to invalidate after
-a rollback or a write of another process. A transaction reads each definition once, until `refresh`.
+The cache maps the text of a definition to the parsed definition, across transactions. It needs no
+invalidation after a rollback or a write of another process. A transaction reads each definition
+once, until `refresh`.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ Definition = TypeVar("Definition")
 
 
 class Definitions(Generic[Definition]):
-    """The definitions of one meta-type, each as the value that a guard makes of it."""
+    """The definitions of one meta-type, each parsed by the function of the guard."""
 
     def __init__(
         self, meta_type: int, parse: Callable[[str, Mapping[str, Any]], Definition | None]

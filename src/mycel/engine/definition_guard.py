@@ -48,7 +48,7 @@ from mycel.store.write.guards import Change
 from mycel.store.write.transaction import Transaction
 
 LINKS_COMPARED: Final = 10_000
-"""The most links of a predicate that are held against a definition that admits less."""
+"""The most stored links that are checked when a definition of a predicate becomes narrower."""
 KINDS_SHOWN: Final = 3
 
 WARNINGS_MAX: Final = 20
@@ -67,7 +67,7 @@ class _Scope:
 class DefinitionGuard:
     """Holds every change against the definitions in the graph."""
 
-    in_bulk = True  # A concept is held against its type alone, a link's ends are written.
+    in_bulk = True  # A check needs the type of a concept, and ends that exist.
 
     def __init__(self, *, strict: bool = False) -> None:
         self._strict = strict
@@ -123,7 +123,7 @@ class DefinitionGuard:
                 f"{count - WARNINGS_MAX} more do not have all that their types expect."
             )
 
-    # Concepts.
+    # Checks of concepts.
 
     def _check_concept(
         self, scope: _Scope, definition: ConceptDefinition, change: Change, name: str
@@ -134,7 +134,7 @@ class DefinitionGuard:
             definition, name, change.attributes, before.attributes if before and stays else None
         )
         if missing(definition, change.attributes) or unexpected(definition, change.attributes):
-            # It may be completed before the end, or removed; or this change may yet be refused.
+            # The commit checks it again: the element may be completed or removed until then.
             scope.incomplete[definition.name, name] = None
 
     def _violations(
@@ -167,7 +167,7 @@ def _slips(tx: Transaction, scope: _Scope) -> Iterator[str]:
         definition = tx.get_concept(meta_type, name)
         attributes = {} if definition is None else definition.attributes
         if PG in attributes:
-            continue  # A schema wrote it, and was checked as a whole.
+            continue  # A schema wrote the definition, and was checked as a whole.
         if attributes:
             yield from slips(meta_type, name, attributes)
         if meta_type == PROPOSITION_TYPE and attributes:
@@ -200,7 +200,7 @@ def _narrowed(tx: Transaction, before: Concept, now: PredicateDefinition) -> Ite
 
 
 def _defined(tx: Transaction) -> set[str]:
-    """The names of all types, and of all predicates: an end may be a link."""
+    """The names of all types and predicates; predicates because an end may be a link."""
     return {*tx.defined_types(), *tx.defined_predicates()}
 
 
@@ -224,7 +224,7 @@ def _violations(definition: ConceptDefinition, element: Concept) -> Iterator[Con
         )
 
 
-# Links.
+# Checks of links.
 
 
 def _keeps_its_kinds(tx: Transaction, change: Change, ends: tuple[str, str]) -> bool:

@@ -1,7 +1,7 @@
 """DELETE: keys of elements, links, and concepts with their links (KIP §4.2).
 
-A target that WHERE names outright and that does not exist is an error; a pattern that matches
-nothing deletes nothing.
+If WHERE names a target by id, or by type and name, the target has to exist. A pattern that matches
+nothing deletes nothing, without an error.
 """
 
 from __future__ import annotations
@@ -58,11 +58,11 @@ def _delete_keys(tx: Transaction, node: ast.DeleteKeys, values: Values) -> Outco
 
 
 def _delete_propositions(tx: Transaction, node: ast.DeletePropositions, values: Values) -> Outcome:
-    """Delete links, and count them with the links about them, which go as well."""
+    """Delete links and the links about them; returns how many were deleted."""
     deleted = 0
     for number in paced(_targets_of_kind(tx, node, values, concepts=False)):
         link = tx.reader.link(number)
-        if link is not None:  # Otherwise it was deleted with another one.
+        if link is not None:  # Otherwise the link was deleted together with another one.
             deleted += tx.retire_found(link).propositions
     return Outcome({"deleted_propositions": deleted})
 
@@ -85,7 +85,7 @@ def _delete_concept(tx: Transaction, node: ast.DeleteConcept, values: Values) ->
 
 
 def _retired(tx: Transaction, concept: Concept) -> Retired:
-    """Remove a concept; of a definition in use, the hint has the command that shows its users."""
+    """Remove a concept. The error for a definition in use has a command that shows its uses."""
     try:
         return tx.retire_found(concept)
     except ConstraintViolation as error:

@@ -1,7 +1,7 @@
 """DESCRIBE: the types and predicates of the graph (KIP §5.1).
 
 A type is described by its definition, and by a sample of its instances: their number, attributes
-and links. Of a type that a schema declares, the declaration is shown as well.
+and links. If a schema declares the type, its declaration is shown as well.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ TYPES_PAGE: Final = 1_000
 
 HISTORY_PAGE: Final = 50
 HISTORY_MAX: Final = 1_000
-"""The most commits of a page of DESCRIBE HISTORY, without LIMIT and with it."""
+"""The page size of DESCRIBE HISTORY without LIMIT, and the largest LIMIT."""
 
 CHANGES_MAX: Final = 10_000
 """The most elements of DESCRIBE CHANGES."""
@@ -97,7 +97,7 @@ def describe(reader: Reader, node: ast.Describe, values: Values) -> Outcome:
 
 
 def _changes(reader: Reader, node: ast.DescribeChanges, values: Values) -> Outcome:
-    """The differences between two states, as `Diff` has them."""
+    """The differences between two states, in the form of `Diff`."""
     since = state_at(reader, moment_value(node.since, values, "FROM"))
     until = LIVE
     if node.until is not None:
@@ -176,7 +176,7 @@ def _defined(definition: Concept) -> JsonObject:
     return payload | {"schema": format_declared(declared)}
 
 
-# A concept type.
+# The description of a concept type.
 
 
 def _concept_type(reader: Reader, name: str) -> JsonObject:
@@ -231,7 +231,7 @@ def _relationships(
     ]
 
 
-# A predicate.
+# The description of a predicate.
 
 
 def _predicate(reader: Reader, name: str) -> JsonObject:
@@ -292,7 +292,7 @@ def _end(reader: Reader, number: int, type_number: int | None, name: str | None)
     return {"type": reader.type_name(type_number), "name": name}
 
 
-# Both.
+# Helpers for types and predicates.
 
 
 def _end_type(reader: Reader, type_number: int | None) -> str:

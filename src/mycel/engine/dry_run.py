@@ -1,7 +1,7 @@
 """A dry run: each command sees the writes of those before it.
 
-They run in one transaction that is rolled back at the end. Reads are only checked. No plan is kept:
-it could hold definitions that are rolled back.
+They run in one transaction that is rolled back at the end. Reads are checked and not run. Plans are
+not kept: they could refer to definitions that are rolled back.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class DryRun:
         message: str = "",
     ) -> Result:
         """Check one command; it implements the `Executor` of a request."""
-        del readonly, dry_run, message  # Whoever rehearses may write, and nothing is kept.
+        del readonly, dry_run, message  # A dry run may write: all is rolled back.
         prepared = Prepared(text, parse(text))
         try:
             result = Result.of(*self._check(prepared, Values(parameters)))
@@ -63,7 +63,7 @@ class DryRun:
             from mycel.engine.explain import explain  # noqa: PLC0415 - see `statements`
 
             text = explain(reader, command.command, values)["command"]
-            # Without ANALYZE it writes nothing that later commands could see.
+            # Without ANALYZE, EXPLAIN writes nothing.
             return self._check(Prepared(text, parse(text)), values) if command.analyze else valid()
         if isinstance(command, ast.Manipulation):
             return self.rehearse(command, values)
@@ -74,7 +74,7 @@ class DryRun:
         return valid()
 
     def rehearse(self, command: ast.Manipulation, values: Values) -> Outcome:
-        """The changes that a command would make, after all checks of a commit."""
+        """The outcome of a write, after all checks of a commit."""
         known = len(self._tx.warnings)
         outcome = manipulate(self._tx, command, values)
         self._tx.check()

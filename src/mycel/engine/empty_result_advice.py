@@ -2,10 +2,11 @@
 
 An empty answer often means a misspelled name. When there are no rows, the command is compared with
 the graph: names that do not exist, attributes that a type does not declare, comparisons that its
-schema rules out, links in the wrong direction. Each hint is true even if it is not the reason.
+schema rules out, links in the wrong direction. Each hint states a true fact, but may not be the
+reason.
 
-Patterns in NOT and OPTIONAL are ignored, since they empty no answer. The cost is a few look-ups by
-index and a bounded list of names.
+Patterns in NOT and OPTIONAL are ignored: a misspelled name there does not empty the answer. The
+cost is a few look-ups by index and a bounded list of names.
 """
 
 from __future__ import annotations
@@ -44,13 +45,13 @@ LISTED_MAX: Final = 1_000
 _ATTRIBUTES_SHOWN_MAX: Final = 8
 
 _Types = Mapping[str, str]
-"""The types of variables, as clauses say them."""
+"""The types of variables that clauses state."""
 
 
 def advice(
     reader: Reader, find: ast.Find, values: Values, empty: Sequence[int] = ()
 ) -> tuple[str, ...]:
-    """Hints for the author of a FIND without rows, or of one with rows and `empty` columns."""
+    """Hints for a FIND without rows, or with rows in which the columns `empty` are all null."""
     sentences: dict[str, None] = {}
     adviser = _Adviser(reader, values)
     for sentence in adviser.columns(find, empty) if empty else adviser.block(find.where):
@@ -87,7 +88,7 @@ class _Adviser:
                     pass
 
     def columns(self, find: ast.Find, empty: Sequence[int]) -> Iterator[str]:
-        """Advice on columns that are null in every row, if the type does not know the attribute."""
+        """Hints on columns that are null in every row, where the type lacks the attribute."""
         clauses = [clause for clause in find.where if isinstance(clause, ast.ConceptClause)]
         types = dict(self._stated_types(tuple(clauses)))
         for at in empty:
@@ -198,7 +199,7 @@ class _Adviser:
         types: _Types,
         function: str | None = None,
     ) -> Iterator[str]:
-        """Hints if the type of a variable has no such attribute, or none of these JSON types."""
+        """Hints if the type of a variable lacks the attribute, or gives it other JSON types."""
         yield from _kept_elsewhere(path)
         type_name = types.get(path.variable.name)
         if type_name is None or len(path.fields) < 2 or path.fields[0] != "attributes":
@@ -275,14 +276,14 @@ class _Adviser:
 
 
 def _placeholder_hint(name: str) -> str:
-    """A further sentence about a name that looks like a placeholder."""
+    """A sentence to add to a hint if the name looks like a placeholder in quotes."""
     if name.startswith(":") and is_identifier(name[1:]):
         return f" A placeholder stands without quotes: {shorten(name)}."
     return ""
 
 
 def _kept_elsewhere(path: ast.Path) -> Iterator[str]:
-    """A hint about metadata that the engine keeps under a key of its own."""
+    """A hint if the key of metadata is a misspelling of one that the engine writes."""
     if len(path.fields) != 2 or path.fields[0] != "metadata":
         return
     fields = KNOWN_FIELDS.get(path.fields[1].replace("_", ""))
@@ -314,7 +315,7 @@ def _key(name: str) -> str:
 
 
 def _may_be(rule: AttributeRule, kinds: Iterable[str]) -> bool:
-    """True if the rule admits one of these JSON types; an absent value is null."""
+    """True if the rule admits one of these JSON types; `null` is always admitted."""
     if not rule.types or "null" in kinds:
         return True
     allowed = rule.types | {"number"} if "integer" in rule.types else rule.types

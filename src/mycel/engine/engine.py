@@ -1,7 +1,7 @@
 """The entry for every statement of the language.
 
-Reads run on a reader of their own, writes as one transaction each. The module of a statement says
-what it means; this one chooses it and the rules under which it runs.
+Reads run on a reader of their own, writes as one transaction each. Each statement has its own
+module; this one chooses the module and the rules of the run.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class Engine:
     ) -> Result:
         """Run one command; with `dry_run` only check it, with `readonly` refuse it if it writes.
 
-        A command that writes leaves the message in the journal, or a count of what it changed.
+        A command that writes records the message in the journal, or else a count of its changes.
 
         Raises:
             MycelError: it cannot be parsed, means nothing here, or failed; nothing was written.
@@ -99,9 +99,10 @@ class Engine:
         dry_run: bool = False,
         message: str = "",
     ) -> Result:
-        """Run a capsule as `execute` does; it may be larger than a command."""
+        """Run a capsule as `execute` does; it may be longer than a command may be."""
         with collector_paused(len(text) > COMMAND_BYTES_MAX):
-            # No name here refers to the tree, so it is gone when the collector comes back.
+            # No local refers to the tree, so it is freed before the garbage collector is enabled
+            # again.
             capsule = _read_capsule(text)
             return self._run(capsule, parameters, readonly, dry_run, message, write_s=inf)
 
@@ -195,12 +196,12 @@ class Engine:
     # Writing.
 
     def together(self, work: Callable[[Sequence[GroupMember]], T]) -> T:
-        """Let the commands that `work` runs share one commit at its end."""
+        """Run `work`; the commands that it executes share one commit at the end."""
         return self._store.together(work)
 
     @contextmanager
     def rehearsal(self) -> Iterator[DryRun]:
-        """Check the commands of this block, each on the state that those before it would leave."""
+        """Dry-run the commands of this block, each on the state after the commands before it."""
         with self._rehearsal(Author(self._defaults.actor, "rehearsal")) as dry_run:
             yield dry_run
 
@@ -226,7 +227,7 @@ class Engine:
 
         def work(tx: Transaction) -> Outcome:
             nonlocal warnings
-            warnings = tx.warnings  # Guards add to it until the very end.
+            warnings = tx.warnings  # Guards add warnings until the commit.
             tx.reader.deadline = monotonic() + self._timeout_s
             with stopping_after(write_s):
                 return manipulate(tx, command, values)
@@ -243,10 +244,10 @@ class Engine:
         values: Values,
         run: Callable[..., Outcome],
     ) -> Outcome:
-        """Write for a request of a server: as a short transaction, or else as a long one.
+        """Write for a request of a server: try a short transaction first, then a long one.
 
-        One that is not done in a moment is rolled back. Before it is begun again, it finds its
-        targets once without the turn, so a search that takes too long keeps nobody from writing.
+        A transaction that takes too long is rolled back. Before the second try, WHERE is evaluated
+        once outside the turn of the writer, so a search that takes too long blocks no other writer.
         """
         given.is_brief = True
         try:
@@ -261,12 +262,13 @@ class Engine:
 
             try:
                 with self._reading() as reader:
-                    # The deadline of a write: earlier commands of the batch may hold the file.
+                    # Uses the deadline of a write: earlier commands of the batch may hold the file.
                     reader.deadline = monotonic() + given.turn_s()
                     targets(reader, command.where, command.target.name, values)
             except ExecutionTimeout:
                 raise
-            except MycelError:  # It may need what the commands before it have yet to commit.
+            except MycelError:
+                # The command may need changes of earlier commands that are not committed yet.
                 pass
         return run(is_long=True)
 
@@ -283,7 +285,7 @@ def _read_capsule(text: str) -> Prepared:
 def read_only(
     message: str = "This command writes, and only reading is allowed here.",
 ) -> ImmutableTarget:
-    """The error for a command that writes, where only reading is allowed."""
+    """The error for a write in a context that only reads."""
     return ImmutableTarget(
         message,
         hint="If it may write, run it without readonly (--readonly, .readonly), or as execute_kip.",

@@ -1,6 +1,6 @@
 """EXPLAIN: the canonical text, the plan and the SQL of a command (our extension).
 
-With ANALYZE the command runs, writes included, and the answer has its time and its result.
+With ANALYZE the command runs, writes included; the answer adds its time and its result.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from mycel.store.query.statistics import StoreStatistics
 from mycel.store.query.vocabulary import Vocabulary
 
 LIMITED: Final = (ast.Update, ast.Archive, ast.Restore, ast.TakeStance, ast.SetRetention)
-"""The statements that change as many elements as their LIMIT says."""
+"""The statements whose LIMIT bounds the number of changed elements."""
 
 
 def explain(reader: Reader, command: ast.Command, values: Values) -> dict[str, Any]:
@@ -127,7 +127,7 @@ def _format_operand(value: ir.Value) -> Any:
 
 
 def describe_query(query: ir.Query) -> list[str]:
-    """An IR as lines that can be read."""
+    """An IR as readable lines."""
     lines = [f"outputs: {', '.join(map(_output, query.outputs))}"]
     for at, block in enumerate(query.branches):
         lines += [f"branch {at + 1}:", *_indented(_block(block))]

@@ -1,18 +1,18 @@
 """EXPORT: a capsule that recreates the matched elements in another graph (KIP notes, RC9).
 
 The capsule holds every matched concept and link with its attributes and metadata, and every link
-whose two ends are in it, links about links included. Other ends are named by type and name, or by
-the pattern of the link, and have to exist where the capsule is applied; `outside` lists those that
-a new graph does not have. WITH DEFINITIONS puts the types and predicates that the capsule uses in
-front, except those that every new graph has and that were not changed here.
+whose two ends are in it, links about links included. Any other end is named by type and name, or by
+the pattern of the link, and has to exist where the capsule is applied. `outside` lists such ends,
+except those that every new graph has. WITH DEFINITIONS puts the definitions that the capsule uses
+in front. It leaves out definitions that every new graph has, unless they were changed here.
 
-Ids, versions and metadata keys that start with an underscore are left out. Of a type that a schema
-declares, the definition is exported and the declaration is not: schemas are applied. The weight of
-a link is written (`SET WEIGHT`) unless it is 1, which every new link has.
+Ids, versions and metadata keys that start with an underscore are left out. For a type that a schema
+declares, the definition is exported without the declaration: each graph applies its own schema. The
+weight of a link is written (`SET WEIGHT`) unless it is 1, which every new link has.
 
 Pages go through the matched concepts and then the matched links that join something else, each in
-the order of their numbers. A link that comes along is on the page of its later end, so pages have
-to be applied in order. A definition is on the first page that needs it.
+the order of their numbers. A link between matched elements is on the page of its later end, so
+pages have to be applied in order. A definition is on the first page that needs it.
 """
 
 from __future__ import annotations
@@ -50,11 +50,11 @@ from mycel.store.query.reader import Reader
 from mycel.store.write.transaction import DEFAULT_WEIGHT
 
 EXPORT_ELEMENTS_MAX: Final = 10_000
-"""The most matched elements of one capsule, whatever LIMIT says; links come along."""
+"""The most matched elements of one capsule; the links between them are not counted."""
 
 _META: Final = {CONCEPT_TYPE: CONCEPT_TYPE_NUMBER, PROPOSITION_TYPE: PROPOSITION_TYPE_NUMBER}
 _NESTING_KEPT: Final = 8
-"""The number of levels of nesting that a capsule needs around and inside its patterns."""
+"""The levels of nesting to reserve for the text of a capsule around and inside its patterns."""
 
 
 def export(reader: Reader, node: ast.Export, values: Values) -> Outcome:
@@ -73,7 +73,7 @@ def export(reader: Reader, node: ast.Export, values: Values) -> Outcome:
         last, *given = place_of(cursor, purpose)
         start = bisect_right(matched, _place(last), key=_place)
     closure = LinkClosure(reader, matched)
-    # A link between matched elements comes along with them, so it begins no page.
+    # A link between matched elements is exported with them, so it is not counted for pages.
     seeds = (number for number in matched[start:] if not closure.spans(number))
     page = list(islice(seeds, limit + 1))
     more = len(page) > limit
@@ -102,7 +102,7 @@ def export(reader: Reader, node: ast.Export, values: Values) -> Outcome:
 def _add_definitions(reader: Reader, selection: CapsuleContent, given: list[int]) -> dict[int, str]:
     """Add the definitions that a capsule needs and lacks; returns their names by number.
 
-    Links between definitions come along, and their predicates need definitions as well.
+    Links between definitions are added too, and so are the definitions of their predicates.
     """
     added: dict[int, str] = {}
     while True:
@@ -130,7 +130,7 @@ def _definition_of(element: Element) -> tuple[str, str]:
 
 
 def _is_as_shipped(definition: Concept) -> bool:
-    """True for a definition that every new graph has, with these attributes."""
+    """True if every new graph has this definition with the same attributes."""
     shipped = shipped_concepts().get((definition.type, definition.name))
     attributes = definition.attributes
     return shipped is not None and all(is_unchanged(key, attributes, shipped) for key in attributes)
@@ -190,7 +190,7 @@ def _element(reader: Reader, number: int) -> Element:
 
 
 class LinkClosure:
-    """Some elements and all links that they span: whose ends are among them, or such links."""
+    """A set of elements, and all links whose ends are in the set or are such links themselves."""
 
     def __init__(self, reader: Reader, elements: Iterable[int]) -> None:
         self._reader = reader
@@ -200,14 +200,14 @@ class LinkClosure:
         self._known[number] = True
 
     def spans(self, number: int) -> bool:
-        """True for a link whose ends are both held."""
+        """True for a link whose two ends are in the closure."""
         return not ids.is_concept(number) and all(
             map(self.holds, _element(self._reader, number).ends)
         )
 
     def holds(self, number: int) -> bool:
         known, waiting = self._known, [number]
-        if number in known or ids.is_concept(number):  # The usual cases.
+        if number in known or ids.is_concept(number):  # The usual cases need no search.
             return known.get(number, False)
         while waiting:
             at = waiting[-1]
@@ -277,7 +277,7 @@ class CapsuleContent:
                 yield link
 
     def _still_missing(self, number: int) -> Iterator[int]:
-        """Links at the ends of a link that would otherwise come on a later page: too late."""
+        """Matched links at the ends of this link, which it needs on this page or an earlier one."""
         if ids.is_concept(number):
             return
         for end in self._chosen[number].ends:
@@ -303,7 +303,7 @@ class CapsuleWriter:
         self._handles = self._assign_handles()
 
     def capsule(self) -> str:
-        """The text; empty if nothing was selected, since an UPSERT cannot be."""
+        """The text of the capsule; empty if nothing was selected, since KIP has no empty UPSERT."""
         chosen = self._selection
         blocks: tuple[ast.ConceptBlock | ast.PropositionBlock, ...] = (
             *(self._concept(concept) for concept in chosen.concepts.values()),
@@ -312,7 +312,7 @@ class CapsuleWriter:
         return format_command(ast.Capsule((ast.Upsert(blocks),))) if blocks else ""
 
     def _assign_handles(self) -> dict[int, ast.Variable]:
-        """A handle for each element of the capsule that a link of it refers to."""
+        """Give a handle to each element of the capsule that a link in the capsule refers to."""
         chosen = self._selection
         used = {end for link in chosen.links.values() for end in link.ends}
         return {

@@ -1,11 +1,12 @@
 """Runs FIND: plan look-up, bind, step, and pages that all show the same moment.
 
-The plan is found by the command's text and bound to the parameters. After the statement, SQLite's
-count of changes tells if definitions have changed since the plan was made; then the command is
-planned again. When nothing was found, warnings name what about the command may be the reason.
+The plan is found by the command's text and bound to the parameters. After the statement has run, a
+count of changes tells if definitions have changed since the plan was made. If they have, the
+command is planned again. For an empty answer, warnings name possible reasons in the command.
 
 A cursor names the journal position of the first page and how far the pages have come. Later pages
-ask about that position: from the live tables if nothing was written since, otherwise from history.
+show the graph at that position. They read the live tables if nothing was written since, and
+otherwise the history.
 """
 
 from __future__ import annotations
@@ -82,7 +83,7 @@ class Finder:
                     if reader.refresh() == plan.definitions:
                         break
             if limit is not None and len(cells) > limit and reader.version != seen:
-                # Another process has written: the position of these rows is not known.
+                # Another process has written meanwhile, so the position of these rows is not known.
                 return self._past(reader, prepared, find, values)
             ask = None
             if not cells or (plan.is_scalar and _counts_nothing(find, cells[0])):
@@ -110,7 +111,7 @@ class Finder:
             if plan is not None:
                 if not state.is_live or plan.fits(reader):
                     return plan
-                reader.reread()  # Perhaps it is the reader that has not looked for long.
+                reader.reread()  # Perhaps the reader is out of date, and not the plan.
                 if plan.fits(reader):
                     return plan
         bound, plan = self._planner.find(reader, find, values, exact=prepared.is_exact, state=state)
@@ -131,7 +132,7 @@ class Finder:
         try:
             with self._store.reading() as reader:
                 return advice(reader, find, Values(parameters), empty)
-        except MycelError:  # Closed or busy meanwhile, perhaps. The answer is valid without it.
+        except MycelError:  # The store may be closed or busy. The answer is valid without advice.
             return ()
         except Exception:
             import logging  # noqa: PLC0415 - as above
@@ -150,7 +151,7 @@ class Finder:
         *,
         ask: Callable[[Result], tuple[str, ...]] | None = None,
     ) -> Result:
-        """A page, of which `cells` may hold one row too many: then there is another."""
+        """A page of rows. If `cells` has a row more than `limit`, there is a next page."""
         cursor = None
         if limit is not None and len(cells) > limit:
             del cells[limit:]
@@ -205,7 +206,7 @@ class Finder:
         return self.plan(reader, prepared, find, values, state), page, newest
 
     def _continued(self, reader: Reader, page: _Page, cursor: str) -> _Page:
-        """The page of a cursor."""
+        """The page that a cursor points to."""
         match place_of(cursor, self._purpose(reader, page)):
             case [int() as position, int() as offset, *ties] if (
                 0 < position <= reader.newest and offset > 0 and all(type(t) is str for t in ties)
@@ -219,13 +220,13 @@ class Finder:
                 )
 
     def _purpose(self, reader: Reader, page: _Page) -> str:
-        """The owner of a cursor: a database, a query without its page, its parameters."""
+        """The text that a cursor is valid for: database, query without its page, and parameters."""
         if self._database is None:
             self._database = reader.identity()
         return f"{self._database}\0{purpose(page.prepared, page.find, page.values)}"
 
     def check(self, reader: Reader, prepared: Prepared, find: ast.Find, values: Values) -> FindPlan:
-        """The plan, after refusing what `run` would refuse before it runs."""
+        """Plan a FIND without running it; raises the errors that `run` raises before running."""
         plan, *_ = self._placed(reader, prepared, find, values)
         if find.limit is not None:
             _limit(find.limit, values)
@@ -233,7 +234,7 @@ class Finder:
 
 
 class _Page(NamedTuple):
-    """The part of the solutions that is asked for, and its position of the journal."""
+    """The requested part of the solutions, and the journal position that it shows."""
 
     prepared: Prepared
     find: ast.Find
@@ -244,9 +245,9 @@ class _Page(NamedTuple):
 
 
 def _is_mended_by_planning(prepared: Prepared, plan: FindPlan, error: MycelError) -> bool:
-    """True if an error comes from the way in which a command was planned."""
+    """True if planning again may mend the error. Forgets a plan that was too slow."""
     if isinstance(error, ExecutionTimeout):
-        prepared.forget(plan)  # Perhaps it was made for a smaller graph. The next one will tell.
+        prepared.forget(plan)  # Perhaps the plan was made for a smaller graph.
     elif isinstance(error, statements.SumOverflowError) and not plan.is_exact:
         prepared.make_exact()
         return True
@@ -254,7 +255,7 @@ def _is_mended_by_planning(prepared: Prepared, plan: FindPlan, error: MycelError
 
 
 def purpose(prepared: Prepared, find: ast.Find, values: Values) -> str:
-    """A query without its page, with its parameters."""
+    """The text of a query and its parameters, without LIMIT and CURSOR."""
     if prepared.bare is None:
         bare = replace(find, limit=None, cursor=None)
         prepared.bare = format_command(bare), tuple(placeholders(bare))
@@ -264,7 +265,7 @@ def purpose(prepared: Prepared, find: ast.Find, values: Values) -> str:
 
 
 def _empty_columns(cells: Sequence[Any], plan: FindPlan) -> tuple[int, ...]:
-    """The columns of attributes in which every cell is null, of rows that there are."""
+    """The columns of attributes in which every cell is null; there must be at least one row."""
     first, columns = cells[0], plan.attribute_columns
     if len(plan.columns) == 1:
         return columns if first is None and all(cell is None for cell in cells) else ()
@@ -282,12 +283,12 @@ def _counts_nothing(find: ast.Find, totals: Any) -> bool:
 
 
 def _limit(node: ast.Number, values: Values) -> int:
-    """The most rows of a page; none has more than a result can."""
+    """The most rows of a page, bounded by the most rows of a result."""
     return min(values.positive(node, "LIMIT"), RESULT_ROWS_MAX + 1)
 
 
 def moment_value(given: ast.Literal | ast.Placeholder, values: Values, word: str) -> int | str:
-    """The moment that stands after a word: a number or a text."""
+    """The moment that follows a keyword such as AS OF: a journal position or a time."""
     moment = integral(values.value(given))
     if type(moment) is int or isinstance(moment, str):
         return moment

@@ -1,15 +1,16 @@
 """The guard of functional predicates: one value for a subject at a time.
 
 A definition says `functional: true`. A new link with such a predicate does not replace an older one
-of the same subject. The older one ends where the new one begins: at its `valid_from`, or now. Both
-can be asked for (`FOR TIME`). A link that has ended by then is left alone. If a link of the subject
-begins later than the new one, the new one ends there. So the values of two merged branches follow
-each other in the order of their times.
+of the same subject. The older one ends where the new one begins: at its `valid_from`, or now. A
+query can ask for either of them (`FOR TIME`). A link that has ended before the new one begins is
+left as it is. If another link of the subject begins later than the new one, the new one ends there.
+So the values of two merged branches follow each other in the order of their times.
 
-There is one link of a predicate between two elements. If a former value comes back, its link gets a
-`valid_from` behind its end: it holds again, without an end, and the others end there. Its former
-time is in its history (`AS OF`). Without such a `valid_from` nothing changes, so that a command may
-be repeated; a warning says that the link has ended (`warn_ended`).
+A graph has one link per predicate between two elements, so a former value comes back in its old
+link: a command gives that link a `valid_from` after its end. The link then holds again, without an
+end, and the others end there. Its former time is in its history (`AS OF`). Without such a
+`valid_from` nothing changes, so a command may be repeated; a warning says that the link has ended
+(`warn_ended`).
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ def is_functional(attributes: JsonObject) -> bool:
 
 
 class FunctionalGuard:
-    """Ends the validity of the link that a new one of a functional predicate follows."""
+    """Ends the validity of the older link when a functional predicate gets a new one."""
 
     in_bulk = False
 
@@ -55,7 +56,7 @@ class FunctionalGuard:
             noted[subject, change.type_or_predicate, object_] = change.metadata
 
     def check_commit(self, tx: Transaction) -> None:
-        """End the validity of what the new links follow, in the order in which they came."""
+        """End the validity of the older links, for one new link after the other."""
         for place, metadata in tx.memo.pop(FunctionalGuard, {}).items():
             link = tx.get_edge(*place)
             if link is None or link.metadata.get(ARCHIVED_AT) is not None:
@@ -67,9 +68,9 @@ class FunctionalGuard:
 
 
 def warn_ended(tx: Transaction, id_: str, metadata: Mapping[str, Any] | None) -> None:
-    """Warn about a link that was written again without a time, and that has ended.
+    """Warn if a link that has ended was written again without a time.
 
-    `metadata` is what was written. Links of predicates that allow several values do not count.
+    `metadata` is what was written. Only links of functional predicates are looked at.
     """
     if metadata and not metadata.keys().isdisjoint((VALID_FROM, VALID_UNTIL)):
         return
@@ -88,7 +89,7 @@ def warn_ended(tx: Transaction, id_: str, metadata: Mapping[str, Any] | None) ->
 
 
 def _comes_back(change: Change) -> bool:
-    """True if a link that has ended is given a time behind its end, from which it holds again."""
+    """True if a link that has ended gets a `valid_from` after its end, so that it holds again."""
     before = change.before
     return (
         change.kind == "update"

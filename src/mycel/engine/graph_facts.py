@@ -1,6 +1,6 @@
 """Facts about a graph as a whole, for the primer; each is read at most once, when it is needed.
 
-The types of a domain are those whose definitions belong to it, and those of its members.
+The types of a domain are the types whose definitions belong to it, and the types of its members.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ DOMAINS_READ_MAX: Final = 24
 """The most domains that the primer looks into."""
 
 MEMBERS_READ_MAX: Final = 200
-"""The most members of a domain that are read for their types."""
+"""The most members of a domain that are read to learn their types."""
 
 KEY_MEMBERS_READ_MAX: Final = 50
 KEY_MEMBERS: Final = 5
@@ -65,7 +65,7 @@ class Facts:
 
     @cached_property
     def ends(self) -> dict[str, tuple[Counter[str], Counter[str]]]:
-        """The types that were seen at the two ends of each predicate."""
+        """The types of the concepts at the two ends of each predicate."""
         counters: dict[str, tuple[Counter[str], Counter[str]]] = {}
         for shape in self.shapes:
             pair = counters.setdefault(
@@ -84,7 +84,7 @@ class Facts:
             self._definitions[key] = {} if concept is None else concept.attributes
         return self._definitions[key]
 
-    # Domains.
+    # Facts about domains.
 
     @cached_property
     def _domain_type(self) -> int | None:
@@ -103,7 +103,7 @@ class Facts:
     def domains(self, limit: int) -> list[summary.Domain]:
         if self._domain_type is None:
             return []
-        # Without the predicate nothing can belong to them; no predicate has the number 0.
+        # Without this predicate no element belongs to a domain; 0 is the number of no predicate.
         return summary.domains(self.reader, self._domain_type, self.membership or 0, limit)
 
     @cached_property
@@ -152,7 +152,7 @@ class Facts:
         )
 
     def _predicates_of(self, types: set[str]) -> set[str]:
-        """Predicates that mostly speak about concepts of these types."""
+        """Predicates whose subjects are mostly of these types."""
         return {
             predicate
             for predicate, (subjects, _) in self.ends.items()

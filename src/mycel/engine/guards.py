@@ -12,7 +12,7 @@ from mycel.store.write.transaction import Guard
 class GraphGuards(Sequence[Guard]):
     """The guards of the engine, then those of the caller.
 
-    They are imported by the first transaction: a process that only reads starts faster without.
+    The first transaction imports the guards, so a process that only reads starts faster.
     """
 
     def __init__(self, own: Sequence[Guard] = (), *, strict: bool = False) -> None:
@@ -30,7 +30,8 @@ class GraphGuards(Sequence[Guard]):
 
         return (
             FunctionalGuard(),
-            HealingGuard(),  # Before those that look at what the transaction leaves behind.
+            # It runs before the guards that check the final state of the transaction.
+            HealingGuard(),
             ProtectionGuard(),
             SchemaGuard(),
             DefinitionGuard(strict=self._strict),

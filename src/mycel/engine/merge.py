@@ -1,8 +1,8 @@
 """MERGE: two concepts become one (KIP notes, RC9).
 
-Links on the source get the target as their end and keep their ids. Where the target has the same
-link already, that one stays, takes over the keys that it lacks, and gets the links about the other;
-the same rule applies to links about links. A link between source and target is removed.
+Links on the source get the target as their end and keep their ids. If the target has the same link
+already, its link stays. It takes over the keys that it lacks, and the links about the other one.
+The same rule applies to links about links. A link between source and target is removed.
 """
 
 from __future__ import annotations
@@ -57,7 +57,8 @@ class MergeCounts(NamedTuple):
     repointed: int
     """The number of links that were moved to the target."""
     deduplicated: int
-    """The number of links that were removed: the target has them, or they joined the two."""
+    """The number of removed links: the target has the same link, or the link joined the two
+    concepts."""
     filled: int
     """The number of attributes that the target took over."""
 
@@ -76,7 +77,7 @@ def merge_concepts(tx: Transaction, source: Concept, target: Concept) -> MergeCo
     return MergeCounts(mover.repointed, mover.deduplicated, filled)
 
 
-# Which two.
+# The two concepts to merge.
 
 
 def _only(
@@ -130,7 +131,7 @@ def _done_before(tx: Transaction, node: ast.MergeConcept, values: Values) -> Not
 def _identity(
     tx: Transaction, matcher: ast.ConceptMatcher, values: Values
 ) -> tuple[str, str] | None:
-    """Type and name of a concept that a matcher names, if it is not live."""
+    """Type and name of the concept that a matcher names; None if the concept is live."""
     reader = tx.reader
     if matcher.id is not None:
         number = ids.parse_concept_id(values.text(matcher.id, "id of a concept"))
@@ -169,14 +170,15 @@ def _check_types(source: Concept, target: Concept) -> None:
         )
 
 
-# What refers to the source.
+# Links that refer to the source.
 
 
 class _LinkMover:
     """Moves the links on one element to another one.
 
-    A link whose new place is taken loses. It stays until all links are moved: links about it have
-    to follow to the winner, and may lose in turn.
+    If the target has the same link already, the moved link loses, and the link of the target is its
+    heir. A loser is removed when all links are moved: links about it move to its heir first, and
+    may lose as well.
     """
 
     def __init__(self, tx: Transaction) -> None:
@@ -188,7 +190,7 @@ class _LinkMover:
         self.deduplicated = 0
 
     def move(self, source: str, target: str) -> None:
-        """Point everything from `source` to `target`, and from each link that loses to its heir."""
+        """Move the links on `source` to `target`, and the links on each loser to its heir."""
         self._replace(source, target)
         while self._waiting:
             old = self._waiting.pop()
@@ -209,7 +211,7 @@ class _LinkMover:
         self._waiting.append(old)
 
     def _heir(self, element: str) -> str:
-        """The final heir of an element: an heir may have lost as well."""
+        """The last heir in the chain: an heir may have lost to another link."""
         while element in self._heirs:
             element = self._heirs[element]
         return element
@@ -241,23 +243,23 @@ def _missing(own: JsonObject, other: JsonObject) -> JsonObject:
     }
 
 
-# What the target takes over.
+# Attributes and names that the target takes over.
 
 
 def _fill(tx: Transaction, source: Concept, target: Concept) -> int:
     """Give the target the attributes that it lacks, and the names of all merged sources.
 
-    Returns the number of attributes of the source that the target took over, wholly or, of the
-    aliases, in part.
+    Returns the number of attributes that the target took over; `aliases` counts if any were new.
     """
     own, other = target.attributes, source.attributes
     filled = {key: other[key] for key in other if key not in own and key != _ALIASES}
     count = len(filled)
     names, others = _alias_list(own.get(_ALIASES)), _alias_list(other.get(_ALIASES)) or ()
-    if names is not None:  # Otherwise `aliases` of the target holds no names, and stays.
+    if names is not None:  # Otherwise `aliases` is no list of names, and is not changed.
         aliases = _united(names, others)
         united = _united(aliases, _names_of(source, target))
-        if admits(tx, target.type, _ALIASES, united):  # If not, the metadata still tells.
+        # If not, only the metadata names the sources.
+        if admits(tx, target.type, _ALIASES, united):
             filled[_ALIASES] = united
             count += len(aliases) > len(names)
     trails = (concept.metadata.get(MERGED_FROM, ()) for concept in (target, source))
@@ -267,7 +269,7 @@ def _fill(tx: Transaction, source: Concept, target: Concept) -> int:
 
 
 def _names_of(source: Concept, target: Concept) -> list[str]:
-    """The name of a source, and of a node with a URI also the readable one that is lost."""
+    """The name of a source; for a node with a URI also its readable name, if the merge loses it."""
     readable = source.attributes.get("name")
     is_lost = "name" in target.attributes and target.attributes["name"] != readable
     if "://" in source.name and isinstance(readable, str) and is_lost:
@@ -276,7 +278,7 @@ def _names_of(source: Concept, target: Concept) -> list[str]:
 
 
 def _united(own: Sequence[Any], other: Sequence[Any]) -> list[Any]:
-    """A list with the items of another one that it lacks."""
+    """The items of both lists, each once."""
     united = list(own)
     for value in other:
         if value not in united:
@@ -285,7 +287,7 @@ def _united(own: Sequence[Any], other: Sequence[Any]) -> list[Any]:
 
 
 def _alias_list(value: Any) -> list[Any] | None:
-    """Aliases as a list, a single name included; None if they are something else."""
+    """Aliases as a list, even if there is one name as text; None for any other value."""
     if value is None:
         return []
     if isinstance(value, str):

@@ -1,8 +1,8 @@
-"""Warnings about metadata keys that have a meaning (KIP A1), and whose values have none.
+"""Warnings about values of metadata keys that have a meaning (KIP A1), where the value has none.
 
 A confidence is a number from 0 to 1, times are ISO 8601, and `retention` is a rule. Other values
-are stored as they are, but filters and upkeep pass them by, so the author gets a warning. Each map
-of a command is checked once.
+are stored as they are. Filters and upkeep ignore them, so the author gets a warning. Each map of a
+command is checked once.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class MetadataWarnings:
 
 
 def metadata_doubts(metadata: Mapping[str, Any]) -> Iterator[str]:
-    """A sentence for each value without a meaning."""
+    """A sentence for each value that is malformed."""
     confidence = metadata.get(_CONFIDENCE)
     if confidence is not None and not _is_share(confidence):
         yield f"The confidence {_format_value(confidence)} is no number from 0 to 1, such as 0.7."

@@ -1,10 +1,10 @@
 """Placeholders for missing concepts, and the guard that replaces them.
 
-A relation of the knowledge engine may refer to a concept that does not exist: its end is then a
-concept of the type `Missing` under the URI. A relation of the memory server's tools uses the type
-`MissingEntity` under the name of the entity; the definition of `Entity` lists the types of
-entities. When the concept or entity is written, through any door, the links move to it and the
-placeholder is removed, once, at the commit.
+A relation of the knowledge engine may refer to a concept that does not exist. The end of its link
+is then a concept of the type `Missing` whose name is the URI. A relation of the memory server's
+tools uses the type `MissingEntity` under the name of the entity; the definition of `Entity` lists
+the types of entities. When the concept or entity is written, through any door, the commit moves the
+links to it and removes the placeholder.
 """
 
 from __future__ import annotations
@@ -48,20 +48,20 @@ def entity_types(definition: Concept | None) -> dict[str, str]:
 
 
 def is_placeholder(element: Element | None) -> bool:
-    """True for a placeholder of a concept that is not written yet."""
+    """True if the concept is a placeholder for one that is not written yet."""
     return isinstance(element, Concept) and keeps_place(element.type, element.name)
 
 
 def keeps_place(type_name: str, name: str) -> bool:
-    """True if a concept of this type and name is a placeholder."""
+    """True if the type and name are those of a placeholder."""
     return type_name == MISSING_ENTITY or (type_name == MISSING and name.startswith(SCHEME))
 
 
 def merge_placeholder(tx: Transaction, placeholder: int, into: Concept) -> None:
     """Move the links on a placeholder to a concept, and remove the placeholder.
 
-    Links that the concept has already, or that would join it to itself, are removed. Attributes of
-    the placeholder that the concept lacks are kept.
+    A link is removed instead if the concept has the same link already, or if it would join the
+    concept to itself. The concept takes over the attributes that it lacks.
     """
     outer = ids.concept_id(placeholder)
     payload = tx.get(outer).attributes
@@ -95,17 +95,17 @@ def _is_entity_type(tx: Transaction, type_name: str) -> bool:
 class HealingGuard:
     """Moves the links of a placeholder to the concept that was missing."""
 
-    in_bulk = True  # It looks at names only.
+    in_bulk = True  # The check reads names only.
 
     def concerns(self, tx: Transaction, type_or_predicate: str, *, link: bool) -> bool:
-        """True if concepts of this type may replace a placeholder, or be one."""
+        """True if a concept of this type may replace a placeholder or be a placeholder."""
         if link or type_or_predicate in (CONCEPT_TYPE, PROPOSITION_TYPE):
             return False
         kinds = (MISSING, MISSING_ENTITY) if _is_entity_type(tx, type_or_predicate) else (MISSING,)
         return any(tx.reader.find_type(kind) for kind in kinds)
 
     def check(self, tx: Transaction, change: Change) -> None:
-        """Note the name of a concept or placeholder that is new, or has another name or type."""
+        """Note the name of a concept or placeholder that is new, renamed or of another type."""
         name, before = change.name_or_ends, change.before
         if change.kind == "retire" or not isinstance(name, str):
             return

@@ -2,9 +2,8 @@
 
     NEAREST CONCEPT TO [0.1, 0.7, 0.2] WITH TYPE "Page" BY "embedding" LIMIT 5
 
-A text in the place of the vector is embedded, if `@embed` makes the vectors of the property. The
-vectors are kept by `search.index.vector_columns`; a vector that no one has asked for yet is made
-first.
+The question may be a text if the property has `@embed`; the text is then embedded.
+`search.index.vector_columns` stores the vectors; those that are missing are made first.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ from mycel.store.query.vocabulary import Vocabulary
 def prepare(
     store: Store, node: ast.Nearest, values: Values, index: SearchIndex, deadline: float
 ) -> None:
-    """Make and store the missing vectors of the property; to be called when nothing is read."""
+    """Make and store the missing vectors of the property. Call it without an open reader."""
     with store.reading() as reader:
         of, _ = _asked(reader, node, values)
     index.columns().prepare(of, deadline)
@@ -80,7 +79,7 @@ def nearest(
 def _asked(
     reader: Reader, node: ast.Nearest, values: Values
 ) -> tuple[VectorProperty, list[float] | str]:
-    """The property, and the vector or text that is compared."""
+    """The property of a NEAREST, and the vector or text to compare with."""
     type_name = values.text(node.type, "type of NEAREST")
     name = values.text(node.by, "property of NEAREST")
     Vocabulary(reader).type_number(type_name)
@@ -124,7 +123,7 @@ def _asked(
 
 
 def _beyond_range(given: object) -> list[float]:
-    """The numbers of an array of numbers that are beyond those of f32."""
+    """The numbers of an array that are too large for f32."""
     if not isinstance(given, list) or not all(type(number) in (int, float) for number in given):
         return []
     return [number for number in given if abs(number) > F32_MAX]

@@ -1,4 +1,4 @@
-"""The outcome of a statement, and the rule that a failed one leaves nothing behind."""
+"""The outcome of a statement, and the rule that a failed statement changes nothing."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from mycel.store.write.transaction import Transaction
 
 
 class Outcome(NamedTuple):
-    """A result in its wire form, and what travels beside it."""
+    """A result in its wire form, its cursor and its warnings."""
 
     result: Any
     next_cursor: str | None = None
@@ -28,7 +28,7 @@ class Author(NamedTuple):
 
 @contextmanager
 def all_or_nothing(tx: Transaction) -> Iterator[None]:
-    """Make a statement that fails halfway spoil its transaction: half of it is never committed."""
+    """If a statement fails after a write, spoil its transaction: then it cannot be committed."""
     before = tx.position
     try:
         yield

@@ -1,7 +1,7 @@
 """Cursors of commands that page through something in a fixed order.
 
-A cursor holds a place and a check of its command; a changed one, or one of another command, is
-refused.
+A cursor holds a place in that order and a checksum of its command. A cursor that was changed, or
+that belongs to another command, is refused.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def place_of(cursor: str, purpose: str) -> Any:
         check, content = raw[:_CHECK_BYTES], raw[_CHECK_BYTES:]
         if check == _check(purpose, content) and cursor == _text(raw):
             return orjson.loads(content)
-    except ValueError:  # No base64, no JSON, or no text that could be either.
+    except ValueError:  # The cursor is no base64 or no JSON.
         pass
     raise InvalidSyntax(
         f"The cursor {shorten(cursor)!r} does not belong to this command.",

@@ -1,8 +1,9 @@
 """Commands that were seen before: parsed once, planned once for each shape of their parameters.
 
-Plans hold numbers of types and predicates, so each remembers the definitions it was made under and
-is made again when those have changed. Parameters are no part of a plan, except for what shapes it:
-names of types and predicates, and the kind of value that a filter compares with.
+A plan holds the numbers of types and predicates. It remembers the count of definitions when it was
+made, and is made again when definitions have changed. Values of parameters are not part of a plan,
+except those that shape it: names of types and predicates, and the kind of value that a filter
+compares with.
 """
 
 from __future__ import annotations
@@ -52,8 +53,8 @@ class FindPlan:
     live: Statement
     binder: Binder
     outgrown_at: int
-    """The position of the journal from which on the graph has grown so much that it is planned
-    anew."""
+    """The journal position at which the graph has grown so much that the command is planned
+    again."""
     is_scalar: bool = False
     """True if all columns are aggregates, and the result is one row."""
     attribute_columns: tuple[int, ...] = ()
@@ -67,13 +68,13 @@ class FindPlan:
     )
 
     def fits(self, reader: Reader) -> bool:
-        """True if the graph is still the one that was planned for, as far as the reader knows."""
+        """True if definitions have not changed and the graph has not outgrown the plan."""
         return self.definitions == reader.definitions and reader.newest < self.outgrown_at
 
     def variant(
         self, *, limited: bool, past: bool, ties: tuple[str, ...]
     ) -> tuple[Statement, Binder]:
-        """The statement about a past state, or in the order of another page."""
+        """The statement for a past state, or for a page whose rows have another order of ties."""
         key = (past, ties)
         other = self.others.get(key)
         if other is None:
@@ -90,7 +91,7 @@ class FindPlan:
 
 
 class Binder:
-    """Makes the values of one execution from constants, parameters and what the engine gives."""
+    """Makes the values of one execution from constants, parameters and values of the engine."""
 
     __slots__ = ("_constant", "_fixed", "_given", "_own")
 
@@ -110,7 +111,7 @@ class Binder:
         self._fixed: Final = None if given else tuple(self._constant)
 
     def bind(self, values: Values, own: Mapping[str, int]) -> tuple[Any, ...]:
-        """The values to bind, in order. `own` are those of the engine, under names with `#`."""
+        """The values to bind, in order. `own` has values of the engine, under names with `#`."""
         if self._fixed is not None:
             return self._fixed
         bound = self._constant.copy()
@@ -175,9 +176,9 @@ def _converted(node: ast.Placeholder, value: Any, conversion: ir.Conversion) -> 
 
 
 def at_parameter(error: MycelError, command: ast.Command) -> MycelError:
-    """The error with the place of the parameter that it is about, unless it has a place.
+    """Add the place of the parameter to an error about it, unless the error has a place.
 
-    A plan binds parameters by name: their places are known to the command alone.
+    A plan knows parameters by name; only the command knows their places.
     """
     if "parameter" not in error.data:
         return error
@@ -200,21 +201,22 @@ class Prepared:
     roles: frozenset[tuple[str, Role]] | None = None
     plans: dict[Shape, FindPlan] = field(default_factory=dict)
     is_exact: bool = False
-    """True once a sum has overflowed: sums are then made to go beyond 64 bits, which is slower."""
+    """True once a sum has overflowed. Plans then use sums beyond 64 bits, which are slower."""
 
     _shaping: tuple[frozenset[tuple[str, Role]], list[tuple[ast.Placeholder, str, Role]]] | None = (
         None
     )
-    """The roles that were asked for last, and the parameters that have them, in order."""
+    """A cache for `shape`: the roles it last used, and the parameters with these roles, in
+    order."""
     bare: tuple[str, tuple[ast.Placeholder, ...]] | None = None
-    """The text of the command without its page, and the parameters in it. Cursors belong to
-    these."""
+    """The text of the command without LIMIT and CURSOR, and the placeholders in it. A cursor is
+    valid for these."""
 
     _names: frozenset[str] | None = None
     """The names of all placeholders of the command."""
 
     def quoted(self, parameters: Mapping[str, Any]) -> tuple[str, ...]:
-        """Warnings about parameters that are given, and stand only inside strings."""
+        """Warnings about parameters whose placeholders stand only inside strings."""
         if self._names is None:
             self._names = frozenset(placeholder.name for placeholder in placeholders(self.command))
         return quoted_parameters(self.text, self._names, parameters)
@@ -226,7 +228,7 @@ class Prepared:
             self.plans.clear()
 
     def shape(self, values: Values, state: State = LIVE) -> Shape:
-        """The part of the parameters, and the state if it is past, that shapes the plan."""
+        """The key of a plan: the state if it is past, and the parameters that shape the plan."""
         if not self.roles:
             return () if state.is_live else (state,)
         known = self._shaping
@@ -239,13 +241,13 @@ class Prepared:
         return shaping if state.is_live else (state, *shaping)
 
     def forget(self, plan: FindPlan) -> None:
-        """Forget a plan that did not do."""
+        """Forget a plan that was too slow."""
         with _KEEPING:
             for shape in [shape for shape, other in self.plans.items() if other is plan]:
                 del self.plans[shape]
 
     def keep(self, shape: Shape, plan: FindPlan) -> None:
-        """Remember a plan, unless another thread has found meanwhile that it will not do."""
+        """Remember a plan, unless another thread has switched to exact sums meanwhile."""
         with _KEEPING:
             while len(self.plans) >= PLANS_PER_COMMAND_MAX:
                 del self.plans[next(iter(self.plans))]
@@ -262,13 +264,13 @@ def _shaping(value: Any, role: Role) -> str:
         kind = value_kind(value)
         if kind in ("text", "number", "large"):
             return kind
-    return ir.canonical(value)  # It is part of the plan itself.
+    return ir.canonical(value)  # The value itself is part of the plan.
 
 
 def quoted_parameters(
     text: str, names: Collection[str], parameters: Mapping[str, Any]
 ) -> tuple[str, ...]:
-    """Warnings about given parameters whose `:name` is only text of a command's strings."""
+    """Warnings about parameters whose `:name` occurs only inside strings of the command."""
     unused = [name for name in parameters if name not in names and is_identifier(str(name))]
     if not unused:
         return ()
@@ -282,7 +284,7 @@ def quoted_parameters(
 
 
 class Commands:
-    """The commands seen last."""
+    """The parsed commands that were added last."""
 
     def __init__(self) -> None:
         self.known: Final[dict[str, Prepared]] = {}

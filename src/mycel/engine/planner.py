@@ -27,8 +27,8 @@ class FindPlanner:
 
     def __init__(self) -> None:
         self._known: tuple[int, Vocabulary] | None = None
-        """The vocabulary, and the count of definitions when it was read. One value: threads share
-        it."""
+        """The count of definitions when the vocabulary was read, and the vocabulary. They are
+        one tuple because threads share it."""
         self._counts: dict[tuple[str, int], Any] = {}
         self._counted_at = 0
 
@@ -69,7 +69,7 @@ class FindPlanner:
         return bound, plan
 
     def vocabulary(self, reader: Reader, definitions: int) -> Vocabulary:
-        """The definitions, read again when they have changed."""
+        """The vocabulary; it is read again when definitions have changed."""
         known = self._known
         if known is None or known[0] != definitions:
             known = self._known = (definitions, Vocabulary(reader).detached())

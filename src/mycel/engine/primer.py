@@ -1,7 +1,8 @@
 """DESCRIBE PRIMER and DOMAINS: what a model reads before it asks anything (KIP §5.1.1).
 
-The primer says who the agent is, what it knows, how that is shaped and how to ask. It has a budget:
-of a large graph it shows the largest and most linked, and the number of what is left out.
+The primer says who the agent is, what it knows, how its knowledge is structured and how to ask. Its
+size is limited: for a large graph it shows the largest domains and the most linked concepts, and
+counts the rest.
 """
 
 from __future__ import annotations
@@ -27,13 +28,13 @@ PRIMER_BYTES_MAX: Final = 16_000
 """The most bytes of the primer as JSON: about 4,000 tokens."""
 
 IDENTITY_BYTES_MAX: Final = 5_000
-"""The most bytes of the part of the primer about the agent itself."""
+"""The most bytes of the part of the primer that describes the agent."""
 
 DOMAINS_LISTED_MAX: Final = 1_000
 """The most domains that DESCRIBE DOMAINS lists."""
 
 DOMAINS_LOOKED_INTO_MAX: Final = 100
-"""The most domains whose members DESCRIBE DOMAINS reads for their types."""
+"""The most domains for which DESCRIBE DOMAINS reads the types of members."""
 
 ENDS_SHOWN: Final = 3
 """The most types that the primer shows at each end of a predicate."""
@@ -64,7 +65,7 @@ class Detail(NamedTuple):
     types: int
     text: int
     name: int
-    """The most characters of the name of a domain or concept; those of types are never cut."""
+    """The most characters of the name of a domain or concept. Names of types are never cut."""
 
 
 DETAILS: Final = (
@@ -157,7 +158,7 @@ def _primer_fields(facts: Facts, identity: JsonObject, detail: Detail) -> JsonOb
 
 
 def _maintenance(reader: Reader) -> JsonObject:
-    """The time of the last cycle, the tasks that wait for a decision, and archived concepts."""
+    """The time of the last cycle, the number of open tasks, and that of archived concepts."""
     system = reader.find_concept("Person", SYSTEM_ACTOR)
     last = None if system is None else system.attributes.get("last_sleep_cycle")
     return {
@@ -295,7 +296,8 @@ def _more(key: str, count: int) -> JsonObject:
     return {key: count} if count > 0 else {}
 
 
-# How to ask. A model that has never seen KIP learns it from examples faster than from a grammar.
+# Example commands. A model that has never seen KIP learns it faster from examples than from a
+# grammar.
 
 _MEMORY: Final = (
     "What I know and remember is a graph of concepts joined by propositions. It is kept between"
@@ -321,7 +323,7 @@ _USE: Final = (
 
 
 def _example_commands(facts: Facts, types: Sequence[str]) -> list[str]:
-    """Commands that work on this graph; types that every graph has are taken last."""
+    """Commands that work on this graph. They prefer types that not every graph has."""
     own = [name for name in types if name in facts.concepts and name not in facts.core_types]
     return list(_examples(facts, own or types))
 
@@ -348,7 +350,7 @@ def _examples(facts: Facts, types: Sequence[str]) -> Iterator[str]:
 
 
 def _join(facts: Facts) -> Iterator[str]:
-    """A join along the most frequent links between concepts that are no definitions."""
+    """A FIND along the most frequent predicate between concepts that are no definitions."""
     meta = {CONCEPT_TYPE_NUMBER, PROPOSITION_TYPE_NUMBER, None}
     for shape in facts.shapes:
         ends = (shape.subject_type, shape.object_type)

@@ -68,9 +68,9 @@ _DOMAIN: Final = (
 
 
 class ProtectionGuard:
-    """Refuses every change of what must not change."""
+    """Refuses every forbidden change of a protected element."""
 
-    in_bulk = True  # New elements change nothing that exists.
+    in_bulk = True  # New elements change no protected element.
 
     def concerns(self, tx: Transaction, type_or_predicate: str, *, link: bool) -> bool:
         """True if something of this type, or a link with this predicate, is protected."""
@@ -90,8 +90,8 @@ class ProtectionGuard:
 def check_removal(concept: Concept) -> None:
     """Raise ImmutableTarget for a protected concept.
 
-    DELETE asks this before the store counts the uses of a definition: the caller should not begin
-    to remove them.
+    DELETE calls it before the store counts the uses of a definition, so that nobody is told to
+    remove the uses first.
     """
     identity = concept.type, concept.name
     if identity in FOUNDATION:

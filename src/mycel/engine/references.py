@@ -1,7 +1,8 @@
 """Elements and definitions that a command refers to and that must exist.
 
-A reference to something missing is an error with the closest names: the reader is often a model
-that will try again. A transaction shows what it wrote before, through its reader.
+A reference to something missing is an error with the closest names, because the caller is often a
+model that will try again. The reader of a transaction also shows the earlier writes of that
+transaction.
 """
 
 from __future__ import annotations
@@ -23,12 +24,12 @@ from mycel.store.write.transaction import Transaction
 from mycel.syntax.diagnostics import located
 
 NAMES_COMPARED_MAX: Final = 250
-"""The most names of a type, and of those with the same beginning, that are compared."""
+"""The most names of a type that are compared, and the most with the same beginning."""
 TYPES_SHOWN_MAX: Final = 3
 _PREFIX: Final = 3
 
 
-# Definitions.
+# Definitions that must exist.
 
 
 def check_type(tx: Transaction, name: str) -> None:
@@ -58,7 +59,7 @@ def is_symmetric(tx: Transaction, predicate: str) -> bool:
     return predicate_definition(predicate, definition.attributes).is_symmetric
 
 
-# Elements.
+# Elements that must exist.
 
 
 def concept_with_id(reader: Reader, text: str) -> Concept:
@@ -70,7 +71,7 @@ def concept_with_id(reader: Reader, text: str) -> Concept:
 
 
 def link_with_id(reader: Reader, text: str) -> Proposition:
-    """The live link with this id, predicate included; raises NotFound if there is none."""
+    """The live link with this id, in which the predicate must be right; raises NotFound if none."""
     link = reader.link(parse_link_id(text))
     if link is None or link.id != text:
         raise _no_such_id("proposition", text)
@@ -88,7 +89,7 @@ def _no_such_id(what: str, text: str) -> NotFound:
 def no_such_concept(reader: Reader, type_name: str, name: str, otherwise: str = "") -> NotFound:
     """The error for a concept that is referred to by type and name and does not exist.
 
-    `otherwise` says what could be done instead of naming another one.
+    `otherwise` is a second hint, for example to create the concept.
     """
     types = types_of(reader, name)
     if (renamed := _renamed(reader, type_name, name)) is not None:
@@ -105,7 +106,7 @@ def no_such_concept(reader: Reader, type_name: str, name: str, otherwise: str = 
 
 
 def _renamed(reader: Reader, type_name: str, name: str) -> str | None:
-    """The present name of the concept of a type that had a name last, if it is not removed."""
+    """The present name of the live concept that had this type and name last."""
     former = lookup.former_names(reader, (name,)).get(name)
     if former is None or former.type_number != reader.type_number(type_name):
         return None
@@ -114,9 +115,9 @@ def _renamed(reader: Reader, type_name: str, name: str) -> str | None:
 
 
 def matched(reader: Reader, matcher: ast.ConceptMatcher, values: Values) -> Concept | None:
-    """The concept that a matcher names; None if it has neither an id nor a type and a name.
+    """The concept that a matcher names; None if the matcher has no id, and no type and name.
 
-    Raises NotFound if it names one that does not exist.
+    Raises NotFound if the concept does not exist.
     """
     if matcher.id is not None:
         return concept_with_id(reader, values.text(matcher.id, "id of a concept"))
@@ -133,9 +134,10 @@ def matched(reader: Reader, matcher: ast.ConceptMatcher, values: Values) -> Conc
 def missing_target(
     reader: Reader, where: ast.Block, variable: str, values: Values
 ) -> MycelError | None:
-    """The error for a variable whose element WHERE names, by key or id, and which does not exist.
+    """The error for a variable if WHERE names its element, by key or id, and there is none.
 
-    None if no clause names the element, or if it exists and another clause excludes it.
+    Returns None if no clause names the element, or if the element exists and another clause
+    excludes it.
     """
     for clause in where:
         try:
@@ -149,7 +151,7 @@ def missing_target(
     return None
 
 
-# Names like a name.
+# Similar names.
 
 
 def types_of(reader: Reader, name: str) -> list[str]:
@@ -160,9 +162,9 @@ def types_of(reader: Reader, name: str) -> list[str]:
 
 
 def close_to(reader: Reader, type_number: int | None, name: str) -> list[str]:
-    """Names of concepts of a type, or of any type, that are like a name.
+    """Names of concepts, of one type or any, that are similar to a name.
 
-    Some names of the type are compared, and if there are more, those with the same beginning.
+    Some names of the type are compared; if it has more, also the names with the same beginning.
     """
     names = lookup.names_of_type(reader, type_number, NAMES_COMPARED_MAX)
     if len(names) == NAMES_COMPARED_MAX:

@@ -1,7 +1,7 @@
 """The result of a command: rows for programs, and the wire form.
 
-Cells that are JSON stay text until they are needed: a door that passes results on never parses
-them.
+A cell that is JSON stays text until its value is needed, so a server that only forwards results
+never parses it.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Result:
     def of(
         cls, value: Any, next_cursor: str | None = None, warnings: tuple[str, ...] = ()
     ) -> Result:
-        """The result of a command that is no FIND."""
+        """The result of any command except FIND."""
         result = cls(_SINGLE, [], (False,), next_cursor, warnings)
         result._value = value
         return result
@@ -89,7 +89,7 @@ class Result:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The expressions of FIND, as they were written."""
+        """The expressions of FIND, as the command writes them."""
         return self._columns
 
     @property
@@ -101,7 +101,11 @@ class Result:
 
     @property
     def value(self) -> Any:
-        """The result as the wire has it: columns, a single one unwrapped; totals alone, scalars."""
+        """The result in its wire form.
+
+        A list with one column per expression, or the column itself if there is only one. If all
+        expressions are aggregates, scalars take the place of columns.
+        """
         if self._value is _UNREAD:
             if self._json == _ONE_PLAIN and not self._is_scalar:
                 self._value = self._cells.copy()
@@ -112,7 +116,7 @@ class Result:
         return self._value
 
     def to_dict(self) -> dict[str, Any]:
-        """The response of KIP §6.2.1."""
+        """The response as a dictionary, as KIP §6.2.1 defines it."""
         return {"result": self.value} | self.to_dict_beside()
 
     def to_json(self) -> bytes:
@@ -147,7 +151,7 @@ class Result:
     def to_polars(self) -> Any:
         """A `polars.DataFrame` of `to_arrow`; needs the extra `mycel[polars]`.
 
-        There all columns have different names: the second `?a` is `?a (2)`.
+        Columns of a DataFrame need different names, so the second `?a` becomes `?a (2)`.
 
         Raises:
             NotFound: polars or pyarrow is not installed.
@@ -198,7 +202,7 @@ _MANY: Final = 1000
 _UNREAD: Final = object()
 _ONE_PLAIN: Final = (False,)
 _SINGLE: Final = ("result",)
-"""The columns of a command that is no FIND."""
+"""The columns of every command except FIND."""
 
 
 def for_json(result: Result) -> Any:
@@ -215,11 +219,11 @@ def for_json(result: Result) -> Any:
 
 def _parsed(cells: Sequence[str | None]) -> Any:
     if len(cells) == 1 and cells[0] is not None:
-        return [orjson.loads(cells[0])]  # One element: what most point look-ups ask for.
+        return [orjson.loads(cells[0])]  # One cell: the usual case, a look-up of one element.
     text = _array(cells)
     if len(cells) < _MANY:
         return orjson.loads(text)
-    with collector_paused(True):  # JSON holds no cycles, and to look for some takes as long again.
+    with collector_paused(True):  # JSON has no cycles, and looking for them would double the time.
         return orjson.loads(text)
 
 
@@ -228,7 +232,7 @@ def _array(cells: Sequence[str | None]) -> str:
 
 
 def _arrow(pyarrow: Any, column: list[Any]) -> Any:
-    """A column of one kind of scalar keeps its type; anything else becomes JSON text."""
+    """A column for Arrow: one kind of scalar keeps its type, anything else becomes JSON text."""
     kinds = {type(value) for value in column if value is not None}
     if kinds == {int} and max(number for number in column if number is not None) > INTEGER_MAX:
         if min(number for number in column if number is not None) >= 0:

@@ -1,7 +1,7 @@
 """SET RETENTION: for how long the instances of a type, or single elements, are kept.
 
-The rule of a type is an attribute of its definition, that of an element is metadata and goes first.
-Upkeep acts on them (`mycel.upkeep`).
+The rule of a type is an attribute of its definition. The rule of an element is metadata, and
+overrides that of its type. Upkeep applies the rules (`mycel.upkeep`).
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def set_retention(
 
 
 def set_element_retention(tx: Transaction, element: Element, rule: object) -> bool:
-    """Give an element that was just read a rule of its own; False if it has this one.
+    """Give an element that was just read a rule of its own; False if it has this rule already.
 
     Raises:
         MycelError: it is no rule.
@@ -51,7 +51,7 @@ def set_element_retention(tx: Transaction, element: Element, rule: object) -> bo
 
 
 def set_type_retention(tx: Transaction, name: str, rule: object, *, is_link: bool) -> bool:
-    """Give a type or predicate a rule for its instances; False if it has this one.
+    """Give a type or predicate a rule for its instances; False if it has this rule already.
 
     Raises:
         TypeMismatch: there is no such type or predicate.

@@ -6,11 +6,11 @@
     the number of edges after a bulk put
 
 `schema.row_rules` decides about one element alone: it fills in defaults and keys, and gives values
-their stored form. This module checks what concerns other elements. Rules that several steps may
+their stored form. This module checks what concerns other elements. Rules that need several steps to
 satisfy are checked at the commit, for the elements that the transaction touched.
 
-A transaction that applies a schema sets `APPLYING`, and this guard is silent: rows in between
-satisfy neither the old schema nor the new one. `$self` and `$system` are outside every schema.
+A transaction that applies a schema sets `APPLYING`, and the guard checks nothing: until its end,
+rows satisfy neither the old schema nor the new one. No schema applies to `$self` and `$system`.
 """
 
 from __future__ import annotations
@@ -44,21 +44,21 @@ from mycel.store.write.guards import Change
 from mycel.store.write.transaction import Transaction
 
 APPLYING: Final = "mycel.engine.schema_guard.APPLYING"
-"""A key in the memo of a transaction that applies a schema, and checks rows itself."""
+"""A key in the memo of a transaction that applies a schema; it checks its rows itself."""
 
 LOADING: Final = "mycel.engine.schema_guard.LOADING"
-"""A key in the memo of a transaction that loads: edges are counted only at its end."""
+"""A key in the memo of a transaction that loads rows; edges are counted only at its end."""
 
 KINDS_MAX: Final = 1 << 17
-"""The most subjects, and the most objects, whose types are remembered."""
+"""The most subjects whose types are remembered, and the most objects."""
 AHEAD_MAX: Final = 1024
-"""The most concepts whose types one query looks up ahead."""
+"""The most numbers of concepts that one query reads ahead."""
 CONFLICTS_MAX: Final = LISTED_MAX + 1
 ALL_CONFLICTS: Final = 1 << 30
 
 
 _Identity = tuple[str, str | tuple[str, str]]
-"""Type and name, or predicate and ends."""
+"""The type and name of a concept, or the predicate and ends of a link."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,8 +99,8 @@ def _declared(name: str, attributes: Mapping[str, Any]) -> _Declared | None:
 class _Kinds:
     """The types of the concepts at one end of links, by outer id.
 
-    A load often goes through concepts in the order of their numbers: a look-up that follows on the
-    one before it reads twice as many.
+    A load often goes through concepts in the order of their numbers. So a look-up that begins where
+    the one before it ended reads twice as many concepts.
     """
 
     __slots__ = ("_known", "_next", "_span")
@@ -158,7 +158,7 @@ class SchemaGuard:
         self._types: Final = Definitions(CONCEPT_TYPE_NUMBER, _declared)
         self._predicates: Final = Definitions(PROPOSITION_TYPE_NUMBER, _declared)
 
-    # What the store asks.
+    # Methods that the store calls.
 
     def concerns(self, tx: Transaction, type_or_predicate: str, *, link: bool) -> bool:
         """True for a type or predicate that a schema declares, and for definitions."""
@@ -183,7 +183,7 @@ class SchemaGuard:
         return self._check_concept(tx, scope, change, name_or_ends)
 
     def check_commit(self, tx: Transaction) -> None:
-        """Refuse a transaction that breaks the rules which hold at the commit, all in one error."""
+        """Check the rules that hold at the commit; all violations are raised as one error."""
         scope: _Scope | None = tx.memo.get(self)
         if scope is None or APPLYING in tx.memo:
             return
@@ -198,7 +198,7 @@ class SchemaGuard:
         yield from self._repeated_values(tx, scope)
         yield from self._wrong_counts(tx, scope)
 
-    # Concepts.
+    # Checks of concepts.
 
     def _check_concept(
         self, tx: Transaction, scope: _Scope, change: Change, name: str
@@ -212,7 +212,7 @@ class SchemaGuard:
             scope.objects.forget(number)
             scope.moved[number] = None
         typed = self._types.read(tx, type_name)
-        if typed is None:  # It was moved out of the schema.
+        if typed is None:  # The concept was moved to a type that no schema declares.
             return None
         rules = typed.rules
         if rules is None:
@@ -220,11 +220,11 @@ class SchemaGuard:
         creating = kind == "create" or moves
         shaped = rules.shape(attributes, name=name, creating=creating)
         if rules.missing(shaped):
-            # It may be completed before the end, or removed; or this change may yet be refused.
+            # The commit checks it again: the element may be completed or removed until then.
             scope.incomplete[type_name, name] = None
         return None if shaped is attributes else shaped
 
-    # Links.
+    # Checks of links.
 
     def _check_link(
         self, tx: Transaction, scope: _Scope, change: Change, subject: str, object_: str
@@ -259,15 +259,15 @@ class SchemaGuard:
         ):
             raise _wrong_ends(tx, typed, subject, object_)
 
-    # How many edges leave a source.
+    # The number of edges that leave a source.
 
     def _note_gain(
         self, tx: Transaction, scope: _Scope, typed: _Declared, source: str, *, alone: bool
     ) -> None:
-        """Note a source that gets an edge, and count its edges, if the commit will not do so."""
+        """Note a source that gets an edge. Count its edges now, unless the commit will."""
         scope.gaining.setdefault(typed.kip_name, {})[source] = None
-        # In a bulk put the guard sees rows before they are written, several at one position of the
-        # journal. Their edges are counted at the commit.
+        # A bulk put shows the guard several rows at one journal position, before they are written.
+        # Their edges are counted at the commit.
         at = tx.position
         together, scope.counted_at = scope.counted_at == at and not alone, at
         is_load = LOADING in tx.memo or UNLIMITED in tx.memo
@@ -294,10 +294,10 @@ class SchemaGuard:
                 if not _fits(typed.card, count) and tx.is_live(number):
                     yield card_violation(tx, typed.name, typed.card, number, count)
 
-    # At the commit.
+    # Checks at the commit.
 
     def _missing_properties(self, tx: Transaction, scope: _Scope) -> Iterator[MycelError]:
-        """Violations: live elements that lack a required property."""
+        """Yield a violation for each live element that lacks a required property."""
         for type_or_predicate, name_or_ends in scope.incomplete:
             element: Concept | Proposition | None
             if isinstance(name_or_ends, str):
@@ -314,7 +314,7 @@ class SchemaGuard:
                 yield _lacks(tx, typed, element, missing)
 
     def _wrong_ends_of_moved(self, tx: Transaction, scope: _Scope) -> Iterator[MycelError]:
-        """Violations: links whose ends have moved to a type that their predicate excludes."""
+        """Yield a violation for each link with an end that moved to an excluded type."""
         for number in scope.moved:
             for link in tx.reader.touching_links(number):
                 typed = self._predicates.read(tx, link.predicate)
@@ -325,7 +325,7 @@ class SchemaGuard:
                     yield _wrong_ends(tx, typed, link.subject, link.object)
 
     def _repeated_values(self, tx: Transaction, scope: _Scope) -> Iterator[MycelError]:
-        """Violations: unique tuples that several elements hold."""
+        """Yield a violation for each unique tuple that several elements hold."""
         reader = tx.reader
         for conflict in tx.conflicts(ALL_CONFLICTS if UNLIMITED in tx.memo else CONFLICTS_MAX):
             slot = conflict.slot
@@ -350,7 +350,7 @@ def admits(tx: Transaction, type_name: str, attribute: str, value: object) -> bo
     return True
 
 
-# Violations.
+# Errors for violations.
 
 
 def _no_instances(typed: _Declared) -> ConstraintViolation:
@@ -372,7 +372,7 @@ def _wrong_ends(tx: Transaction, typed: _Declared, subject: str, object_: str) -
 
 
 def _with_ends(tx: Transaction, error: MycelError, subject: str, object_: str) -> MycelError:
-    """A violation by a link, with its ends."""
+    """The error for a violation by a link, with the ends of the link in its data."""
     ends = _ends(tx, subject, object_)
     error.data |= ends
     leads = f"from {format_value(ends['subject'])} to {format_value(ends['object'])}"
@@ -468,12 +468,12 @@ def _plain(value: object) -> str:
 
 
 def is_actor(tx: Transaction, number: int) -> bool:
-    """True for `$self` and `$system`, which are outside every schema."""
+    """True for `$self` and `$system`, to which no schema applies."""
     concept = tx.reader.concept(number) if ids.is_concept(number) else None
     return concept is not None and (concept.type, concept.name) in ACTORS
 
 
-# Counting.
+# Counts of edges.
 
 
 def _count(tx: Transaction, typed: _Declared, source: int) -> int:

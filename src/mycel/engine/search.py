@@ -1,4 +1,4 @@
-"""SEARCH: from words to elements (KIP §5.2). `mycel.search` finds and ranks them."""
+"""SEARCH: elements for words (KIP §5.2). `mycel.search` finds and ranks them."""
 
 from __future__ import annotations
 
@@ -30,16 +30,17 @@ from mycel.text.kinds import AnswerKind
 SEARCH_LIMIT_MAX: Final = 1_000
 
 WORDS_COMPARED: Final = 3
-"""The number of words of a question without results that are compared with names, one by one."""
+"""If a question has no results, this many of its words are compared with names."""
 
 PREDICATES_READ: Final = 5_000
-"""The most predicates whose names are compared with a question without results."""
+"""If a question has no results, its words are compared with the names of at most so many
+predicates."""
 
 
 def search(
     reader: Reader, node: ast.Search, values: Values, index: SearchIndex | None = None
 ) -> Outcome:
-    """Run a SEARCH. What was written last is found faster after `fold_text`."""
+    """Run a SEARCH. `fold_text` makes recent writes faster to find."""
     question = values.text(node.term, "term of SEARCH")
     limit = SEARCH_LIMIT_DEFAULT
     if node.limit is not None:
@@ -116,7 +117,7 @@ def _about_miss(
 def _close(
     reader: Reader, element: ast.ElementKind, types: Sequence[int] | None, name: str
 ) -> list[str]:
-    """Names that are like a name: of concepts and, for links, of predicates before those."""
+    """Names similar to a name: first of predicates if links are searched, then of concepts."""
     if element == "CONCEPT":
         return [
             close for type_name in types or (None,) for close in close_to(reader, type_name, name)

@@ -1,10 +1,10 @@
 """Applies the shipped capsules: they add, and never overwrite.
 
-A missing concept or link is created. An existing concept gets only the attributes that it lacks,
-and new values of those that are as an earlier version of the capsule made them (`capsules.former`):
-later versions of a capsule arrive and changes of the user stay; `upsert` would set attributes back.
-Metadata is given to what is created here, and to definitions that had none. Applying the capsules
-again changes nothing and journals nothing.
+A missing concept or link is created. An existing concept gets the attributes that it lacks. An
+attribute that still has the value of an earlier version of the capsule (`capsules.former`) gets the
+new value. So a new version of a capsule takes effect, and changes of the user stay; `upsert` would
+overwrite them. Metadata is given to what is created here, and to definitions that had none.
+Applying the capsules again changes nothing and journals nothing.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def seed_graph(store: Store) -> Applied:
 
 
 def apply(tx: Transaction, names: Iterable[str] = (CORE,)) -> Applied:
-    """Apply shipped capsules by name, each after those that it builds on."""
+    """Apply shipped capsules by name; capsules that one depends on are applied before it."""
     capsules = {
         capsule
         for name in names
@@ -81,7 +81,7 @@ def _check_capsule_name(name: str) -> str:
 
 
 class _Run:
-    """Applies steps to the graph as it is."""
+    """Applies the steps of capsules to the graph of one transaction."""
 
     def __init__(self, tx: Transaction) -> None:
         self._tx = tx
@@ -120,7 +120,7 @@ class _Run:
 
 
 def is_complete(concept: Concept) -> bool:
-    """True if applying the capsules would leave this concept as it is."""
+    """True if applying the capsules would not change this concept."""
     return not _outdated_attributes(concept, shipped_concepts()[concept.type, concept.name])
 
 
@@ -136,11 +136,11 @@ def _outdated_attributes(concept: Concept, shipped: JsonObject) -> JsonObject:
 
 
 def _is_bare(concept: Concept) -> bool:
-    """True for a concept without content: the store defines its predicates like that."""
+    """True for a concept without content, such as a predicate that the store defined."""
     return concept.attributes_json == concept.metadata_json == "{}"
 
 
-# From the text of a capsule to steps.
+# Parsing the text of a capsule to steps.
 
 
 @cache

@@ -1,4 +1,4 @@
-"""SUPPORT and CHALLENGE: a source for or against links (`model.evidence`)."""
+"""SUPPORT and CHALLENGE: add a source that speaks for or against links (`model.evidence`)."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def add_source(
 ) -> str:
     """Add a source to a link that was just read. Returns the status of the link afterwards.
 
-    Without `by` it is the actor of the transaction, without `at` now.
+    `by` defaults to the actor of the transaction, `at` to the present.
 
     Raises:
         ConstraintViolation: the element is a concept, or the details make no sense.

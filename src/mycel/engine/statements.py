@@ -1,4 +1,4 @@
-"""Functions that run each statement, on a given reader or in a given transaction.
+"""Functions that run one statement, on a given reader or in a given transaction.
 
 The module of a statement is imported when it first runs, so that a process starts fast.
 """
@@ -27,8 +27,8 @@ def introspect(
 ) -> Outcome:
     """Run a statement of META.
 
-    `adjacency` may have the links of the present in memory, `planner` its vocabulary. Without
-    an `index` a SEARCH is one by keywords, and NEAREST is only checked.
+    `adjacency` may hold the links of the present in memory, and `planner` its vocabulary. Without
+    an `index`, SEARCH uses keywords alone and NEAREST is only checked.
     """
     match command:
         case ast.Traverse():

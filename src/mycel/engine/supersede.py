@@ -1,8 +1,8 @@
 """SUPERSEDE: one element takes the place of another.
 
-A link `supersedes` leads from the new element to the old one. The old one gets the status
-`superseded` and is valid until the new one is: both can be asked for (`FOR TIME`), and wherever the
-old one is shown, it comes behind the new one and names it.
+A link `supersedes` leads from the new element to the old one. The old element gets the status
+`superseded`, and its validity ends where that of the new one begins; a query can ask for either
+(`FOR TIME`). Answers show the old element after the new one, with the name of its successor.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def supersede_element(tx: Transaction, old: Element, new: Element, reason: str =
 
 
 def _check_order(tx: Transaction, old: Element, new: Element) -> None:
-    """Refuse a circle: nothing takes the place of what took its own."""
+    """Refuse a circle: an element cannot supersede its own successor."""
     reader = tx.reader
     predicate = reader.find_predicate(SUPERSEDES)
     replaced, waiting = {old.number}, [old.number]

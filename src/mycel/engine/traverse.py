@@ -2,8 +2,9 @@
 
     TRAVERSE FROM {type: "Module", name: "login"} ALONG "imports" | "calls" MAX_COST 2 LIMIT 50
 
-A link costs its weight: 1 for links that KIP writes, other values from the edges API and the
-knowledge engine. A warning says what a budget cut off. `graph.traversal` does the search.
+The cost of a link is its weight: 1 for links of KIP unless SET WEIGHT says otherwise, and other
+values for links of the edges API and the knowledge engine. A warning says what a budget cut off.
+`graph.traversal` does the search.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ def traverse(
     adjacency: Adjacency | None = None,
     planner: FindPlanner | None = None,
 ) -> Outcome:
-    """Run a TRAVERSE; `planner` may know the vocabulary of the present already."""
+    """Run a TRAVERSE; `planner` may hold the vocabulary of the present."""
     reader, bounds, start = prepared(reader, node, values, planner)
     use = adjacency if reader.state.is_live and not reader.is_writer else None
     outcome = with_doubts(reader, traversal.traverse(reader, start, bounds, use))
@@ -109,9 +110,9 @@ def _start(reader: Reader, node: ast.Traverse, values: Values, vocabulary: Vocab
 
 
 def _wire(reached: traversal.Reached) -> JsonObject:
-    """An element as FIND gives it, its cost and hops, the path to it, and the reason."""
+    """The wire form of a visit: the element as in FIND, its cost and hops, the path, the reason."""
     node = reached.element.to_dict()
-    node.pop("weight", None)  # A link of KIP has none.
+    node.pop("weight", None)  # The wire form of KIP has no weight.
     return {
         "node": node,
         "cost": reached.cost,

@@ -1,8 +1,8 @@
 """UPDATE: one change of many elements (KIP notes, RC9).
 
-Each value is a JSON value, or is computed from the element as it was before the command. A value
-that cannot be computed (an operand is no number, a result is out of range) leaves its key alone, so
-that one odd element does not stop the others.
+Each value is a JSON value, or is computed from the element as it was before the command. If a value
+cannot be computed (an operand is no number, or a result is out of range), its key is not changed,
+so one odd element does not stop the others.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class _NotANumberError(Exception):
 
 
 class _Changes(NamedTuple):
-    """The values of one SET: those that are the same for all, and those to compute."""
+    """The values of one SET: constants, and functions that compute a value from the element."""
 
     constants: JsonObject
     computed: dict[str, _Compute]
@@ -104,11 +104,12 @@ def _weight(node: ast.Update, values: Values) -> Callable[[Element], float | Non
             raise located(error, given.span) from None
 
     if not isinstance(given, ast.Arithmetic):
-        canonical_weight(values.number(given, "weight"))  # Refused even if nothing matches.
+        # An invalid weight is refused even if nothing matches.
+        canonical_weight(values.number(given, "weight"))
     return weight
 
 
-# From the tree to functions, once for all elements.
+# Compiling the tree to functions, once for all elements.
 
 
 def _changes(
@@ -195,7 +196,7 @@ def _coalesce(first: _Compute, otherwise: _Compute) -> _Compute:
 
 
 def _check_bounds(node: ast.Arithmetic, values: Values) -> None:
-    """Refuse bounds that are the wrong way round for every element."""
+    """Refuse constant bounds of CLAMP whose lower bound is above the upper one."""
     bounds = [
         values.number(argument, "bound")
         for argument in node.arguments[1:]

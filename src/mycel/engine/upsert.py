@@ -1,11 +1,11 @@
 """UPSERT: create or change concepts and links, block by block (KIP §4.1).
 
-Blocks have the meaning, and raise the errors, of being executed one after the other. Puts are
-queued in a `Batch`; a block that expects a version, is given by an id, or defines a type or
-predicate is executed at once, after the queue.
+The outcome and the errors are the same as if the blocks were executed one after the other. Puts are
+queued in a `Batch`; a block that expects a version, names an id, or defines a type or predicate is
+executed at once, after the queue is written.
 
-Of a long capsule, some blocks at a time are read and written, so that memory holds the handles and
-ids of all blocks, and the trees of few.
+A long capsule is read and written some blocks at a time. Memory then holds the handles and ids of
+all blocks, but the trees of only a few.
 """
 
 from __future__ import annotations
@@ -55,10 +55,10 @@ from mycel.syntax.diagnostics import located
 
 _SECTION_BLOCKS: Final = 1000
 _SECTION_CHARACTERS: Final = 1 << 18
-"""The most of a statement whose concepts are looked up together."""
+"""The size of a section: blocks of a statement whose concepts are looked up together."""
 _QUEUE_PUTS: Final = 2000
 _QUEUE_CHARACTERS: Final = 1 << 18
-"""A queue that has grown beyond one of these is written at the end of a section."""
+"""A queue beyond one of these sizes is written at the end of a section."""
 _CREATE_IT: Final = ", or create it with a CONCEPT block before this one"
 _Metadata: TypeAlias = JsonObject | None
 
@@ -74,7 +74,8 @@ class LinkKeys(NamedTuple):
 def upsert(tx: Transaction, capsule: ast.Capsule, values: Values) -> Outcome:
     """Execute a capsule, which is one UPSERT or several; an error names the block that failed.
 
-    Of several errors in a long capsule, one of syntax is raised, as if it had been parsed before.
+    If a long capsule has several errors, an error of syntax is raised first, as if the whole text
+    had been parsed before.
     """
     statements = iter(capsule.upserts)
     run = _Run(tx, values)
@@ -89,7 +90,7 @@ def upsert(tx: Transaction, capsule: ast.Capsule, values: Values) -> Outcome:
             raise
         except MycelError as error:
             if "line" in error.data:
-                raise  # It is about the syntax: other errors have a span at this stage.
+                raise  # The error is about syntax: all other errors have a span here.
             count += sum(1 for _ in statements)
             ordinal = error.data.pop("upsert", None)
             if ordinal is not None and count > 1:
@@ -107,24 +108,25 @@ class _Run:
         self._values: Final = values
         self._batch: Final = Batch(tx)
         self._known: Final[dict[tuple[str, str], End]] = {}
-        """Concepts by type and name that exist, or that a queued put creates.
+        """Concepts by type and name: existing ones, and those that a queued put creates.
 
         Each element has one `End`: its id if it exists, and otherwise the put.
         """
         self._warnings: Final = MetadataWarnings()
         self._defined: Final[set[str | tuple[str]]] = set()
-        """Names that are known to be defined: a type as a text, a predicate as a tuple of one."""
+        """Names that are known to be defined: a type as a string, a predicate as a tuple of one
+        string."""
         self._concepts: Final = _Written()
         self._links: Final = _Written()
         self._blocks = 0
         self._characters = 0
-        """The length of the blocks that may not be written."""
+        """The characters of the blocks that may still be in the queue."""
 
     def upsert(self, statement: ast.Upsert, ordinal: int) -> None:
         metadata = self._metadata(statement.metadata, None)
         handles: dict[str, End] = {}
         waiting: list[str] = []
-        """Handles of elements that may not be written."""
+        """Handles of elements that may still be in the queue."""
         at = 0
         for section in _sections(statement.blocks):
             self._look_up(section)
@@ -135,8 +137,10 @@ class _Run:
                     self._block(block, handles, metadata, place)
                 except MycelError as error:
                     if "block" in error.data or "line" in error.data:
-                        raise  # It is about syntax, or an earlier block that had to be written.
-                    self._batch.write()  # A failure of an earlier block is reported first.
+                        # The error is about syntax, or about an earlier block that was written just
+                        # now.
+                        raise
+                    self._batch.write()  # If an earlier block fails, its error is reported.
                     raise place.name_block(error) from None
             waiting += [block.handle.name for block in section if block.handle is not None]
             self._characters += section[-1].span.end - section[0].span.start
@@ -158,7 +162,7 @@ class _Run:
         )
 
     def _write(self) -> None:
-        """Write what waits, and keep ids alone of it."""
+        """Write the queue, and keep only the ids of its elements."""
         self._batch.write()
         self._characters = 0
         self._known.clear()
@@ -194,12 +198,12 @@ class _Run:
             try:
                 key = self._identity(matcher)
             except MycelError:
-                continue  # The block that says so will say what is wrong.
+                continue  # Executing the block raises the error with its place.
             if key not in self._known:
                 names.setdefault(key[0], []).append(key[1])
         self._known.update(concepts_there(self._tx, names))
 
-    # Concepts.
+    # Blocks of concepts.
 
     def _concept(self, block: ast.ConceptBlock, metadata: _Metadata, place: BlockPlace) -> End:
         matcher = block.matcher
@@ -226,7 +230,7 @@ class _Run:
             check_type(self._tx, type_name)
             self._defined.add(type_name)
         if isinstance(known, ConceptPut) and known.id is None:
-            self._batch.write()  # It is put a second time, and now exists.
+            self._batch.write()  # The concept is put a second time, so it must exist first.
         put = ConceptPut(type_name, name, attributes, metadata, place)
         put.id = None if known is None else str(settled(known))
         self._batch.put_concept(put)
@@ -262,7 +266,7 @@ class _Run:
         keys = LinkKeys(None, own, self._weight(entry.weight))
         self._links.add(self._link(subject, predicate, target, keys, place))
 
-    # Links.
+    # Blocks of links.
 
     def _proposition(
         self,
@@ -296,9 +300,9 @@ class _Run:
         )
 
     def _is_foundation(self, subject: End, predicate: str, object_: End) -> bool:
-        """True for a link of the foundation, which takes no metadata of an UPSERT around it.
+        """True for a link of the foundation, which does not inherit the metadata of the UPSERT.
 
-        A capsule may repeat such a link; only `$system` changes it.
+        A capsule may repeat such a link, but only `$system` may change it.
         """
         if predicate != MEMBERSHIP or self._tx.actor == SYSTEM_ACTOR:
             return False
@@ -326,14 +330,14 @@ class _Run:
         return put
 
     def _ends(self, subject: End, object_: End) -> tuple[str | ConceptPut, str | ConceptPut]:
-        """Ends that a queued link may have: anything but a queued link."""
+        """The ends of a link to queue. If one of them is a queued link, the queue is written."""
         subject, object_ = settled(subject), settled(object_)
         if isinstance(subject, LinkPut) or isinstance(object_, LinkPut):
             self._batch.write()
             return written_id(subject), written_id(object_)
         return subject, object_
 
-    # What blocks refer to.
+    # References in blocks.
 
     def _end(self, node: ast.Endpoint, handles: dict[str, End], place: BlockPlace) -> End:
         match node:
@@ -409,14 +413,14 @@ class _Run:
     ) -> End | None:
         waiting = self._batch.waiting_link(subject, predicate, object_)
         if waiting is not None or not (isinstance(subject, str) and isinstance(object_, str)):
-            return waiting  # A concept that is yet to be created has only links that wait.
+            return waiting  # A concept that waits in the queue has no stored links.
         link = self._tx.get_edge(subject, predicate, object_)
         return None if link is None else link.id
 
     # Keys and versions.
 
     def _change(self, id_: str, block: Block, metadata: _Metadata) -> None:
-        """Merge keys into an element that is given by its id."""
+        """Merge keys into the element with this id."""
         self._tx.update(
             id_,
             attributes=self._attributes(block),
@@ -438,7 +442,7 @@ class _Run:
             raise located(error, node.span) from None
 
     def _metadata(self, node: ast.Map | None, outer: _Metadata) -> _Metadata:
-        """The metadata of an inner level: its keys win, null included (KIP §2.10)."""
+        """Merge metadata of an inner level into the outer; inner keys win, null too (KIP §2.10)."""
         if node is None:
             return outer
         inner = self._values.mapping(node, "metadata")
@@ -459,7 +463,7 @@ class _Run:
 
 
 def _only_refers(block: Block) -> bool:
-    """True if a block sets nothing, and so only refers to an element that exists.
+    """True if a block sets nothing, so it only refers to an existing element.
 
     Such an element takes none of the metadata of the UPSERT (KIP §4.1).
     """
@@ -468,7 +472,7 @@ def _only_refers(block: Block) -> bool:
 
 
 class _Written:
-    """The elements of a result: ids of those that are written, then puts that wait."""
+    """The elements of a result: ids of written elements, then puts in the queue."""
 
     def __init__(self) -> None:
         self.elements: Final[list[End]] = []
@@ -476,13 +480,13 @@ class _Written:
         self._settled = 0
 
     def settle(self) -> None:
-        """Take the ids of what has been written."""
+        """Replace puts by the ids of their elements, once they are written."""
         self.elements[self._settled :] = map(settled, self.elements[self._settled :])
         self._settled = len(self.elements)
 
 
 def _sections(blocks: Iterable[Block]) -> Iterator[list[Block]]:
-    """The blocks of a statement in their order, some at a time."""
+    """The blocks of a statement in order, divided into sections."""
     section: list[Block] = []
     for block in blocks:
         section.append(block)

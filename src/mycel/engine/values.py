@@ -27,7 +27,7 @@ from mycel.syntax.diagnostics import located
 
 _NAMES_SHOWN_MAX: Final = 20
 TEMPLATE_VALUES_MAX: Final = 1 << 19
-"""The most values of an array or object in a command, those of its parameters included."""
+"""The most values of an array or object in a command, values of parameters included."""
 
 Error = TypeVar("Error", bound=MycelError)
 
@@ -107,7 +107,7 @@ class Values:
         return text
 
     def number(self, node: ast.Number, what: str) -> int | float:
-        """A number. Booleans are none."""
+        """A number; booleans are refused."""
         value = self.value(node)
         if value.__class__ is int or value.__class__ is float:
             number: int | float = value
@@ -139,7 +139,7 @@ class Values:
         return number
 
     def cursor(self, node: ast.Text) -> str | None:
-        """The cursor of a page; None for the first one, which null and "" ask for as well."""
+        """The cursor of a page; None for the first page. null and "" mean the first page too."""
         if self.value(node) is None:
             return None
         return self.text(node, "CURSOR") or None
@@ -158,7 +158,7 @@ class Values:
             raise located(self._missing(name), node.span)
         value = self.parameters[name]
         if value.__class__ is str and value.isascii():
-            return value  # The usual case.
+            return value  # An ASCII string is the usual case.
         what = f"values of the parameter :{shorten(name)}"
         is_object = value.__class__ is dict
         payload = value if is_object else {name: value}
@@ -194,7 +194,7 @@ def _count(value: Any) -> int:
 
 
 _IMMUTABLE: Final = frozenset((bool, int, float))
-"""Scalars that need no copy; a string may still hold a lone surrogate."""
+"""Types of scalars that need no copy. A string is not among them: it may hold a lone surrogate."""
 
 _KINDS: Final[dict[type, str]] = {
     str: "a string",

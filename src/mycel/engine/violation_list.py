@@ -1,7 +1,7 @@
 """Several violations as one error: the first is the error, and the others are listed with it.
 
-The message names a few others, a line each; `violations` in the data has all that were gathered,
-each with its message and its place.
+The message names a few of the others, one per line. `violations` in the data has all that were
+gathered, each with its message and its place.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ LISTED_MAX: Final = 20
 SHOWN_MAX: Final = 5
 """The most of them that a message names."""
 UNLIMITED: Final = "mycel.engine.violation_list.UNLIMITED"
-"""A key in the memo of a transaction of which all violations are gathered."""
+"""A key in the memo of a transaction: all its violations are gathered, without a limit."""
 
 _TOLD: Final[tuple[str, ...]] = (
     *("file", "line", "row", "other_file", "other_line", "other_row"),
@@ -27,13 +27,13 @@ _TOLD: Final[tuple[str, ...]] = (
 
 
 def entry(error: MycelError) -> JsonObject:
-    """A violation as data: its message without the dot, and its subject."""
+    """A violation as data: its message without the period, and the fields that name its place."""
     about = {key: error.data[key] for key in _TOLD if key in error.data}
     return {**about, "message": error.message.rstrip(".")}
 
 
 def apart(error: MycelError) -> list[MycelError]:
-    """The violations that `together` joined; the first is that error, alone again."""
+    """Split an error of `together` into its violations; the first is the same object."""
     violations = error.data.pop("violations", None)
     if violations is None:
         return [error]
@@ -49,7 +49,7 @@ def apart(error: MycelError) -> list[MycelError]:
 
 
 def together(violations: Sequence[MycelError], *, has_more: bool) -> MycelError:
-    """The first violation, with the others listed."""
+    """Join violations to one error: the first one, with the others listed in it."""
     first, *others = violations
     if others:
         first.data["violations"] = [entry(violation) for violation in violations]

@@ -1,4 +1,4 @@
-"""Targets of DELETE, UPDATE, MERGE and EXPORT: the numbers that WHERE binds a variable to."""
+"""Targets of the statements that change or export what WHERE binds a variable to, as numbers."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ CHUNK: Final = 256
 
 
 def to_change(tx: Transaction, numbers: Sequence[int]) -> Iterator[Element]:
-    """The live elements with these numbers, each as it is when its turn comes to be changed.
+    """The live elements with these numbers, each in the state just before its change.
 
-    They are read in chunks; the rest of a chunk is read again when a guard has changed more than
-    the element that was given out.
+    Elements are read in chunks. If a guard has changed more than the element that was yielded, the
+    rest of the chunk is read again.
     """
     begun = monotonic()
     for start in range(0, len(numbers), CHUNK):
@@ -65,7 +65,7 @@ def to_change(tx: Transaction, numbers: Sequence[int]) -> Iterator[Element]:
 
 
 def paced(numbers: Sequence[int]) -> Iterator[int]:
-    """Numbers of elements to delete, as long as all of them can be deleted in time."""
+    """Yield the numbers to delete; raises early if the deletions would exceed the deadline."""
     begun = monotonic()
     for at, number in enumerate(numbers):
         if at and at % CHUNK == 0:
