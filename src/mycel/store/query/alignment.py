@@ -1,13 +1,13 @@
 """Elements of two copies of a graph, matched with each other.
 
-Up to the commit at which two copies part, they give the same numbers to the same elements. After it
-each goes on counting, and each may give the number of an element that was removed before to another
-one; so the same number means different things. A merge keeps the numbers that elements have in both
-copies (`log.merges`). An element that no merge knows is matched by its natural key: at the moments
-at which both had merged the same third copy, and now. An element that one copy has purged and the
-other still has is matched first, so that no element added after the purge is taken for it. All
-numbers are those of the first copy; an element that it does not have gets a number that is larger
-than any of its own.
+Up to the commit at which two copies part, they give the same numbers to the same elements. After
+it, each copy counts on alone. Each may also give the number of a removed element to another one. So
+the same number may mean different elements. A merge keeps the pairs of numbers that its elements
+have in both copies (`log.merges`). An element that no merge knows is matched by its natural key: at
+the moments at which both had merged the same third copy, and now. An element that one copy has
+purged and the other still has is matched first: otherwise an element added after the purge could be
+taken for it. The result uses the numbers of the first copy. An element that this copy does not have
+gets a number above all of its own.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ stay even and links odd."""
 
 
 class Touched(NamedTuple):
-    """The elements that a range of the journal is about."""
+    """The elements that a range of journal entries is about."""
 
     numbers: frozenset[int]
     ended: frozenset[int]
@@ -41,16 +41,16 @@ class Touched(NamedTuple):
     purged: Mapping[int, int]
     """The elements that were purged, each with the last entry that did so."""
     made_from: tuple[int, int]
-    """The smallest number of a concept, and of a link, made in this part of the journal."""
+    """The smallest numbers of a concept and of a link that were created in this range."""
 
 
 def touched(reader: Reader, low: int, high: int) -> Touched:
-    """The elements that changed after one entry of the journal, up to another."""
+    """The elements with entries after one position of the journal, up to another."""
     numbers: set[int] = set()
     ended: set[int] = set()
     purged: dict[int, int] = {}
     made_from = [NEW, NEW]
-    # A purge leaves the hash of a record that was there, and nothing where none was.
+    # A purge keeps the hash of a record, and nothing if there was no record.
     query = (
         "SELECT seq, kind, element, before IS NULL FROM journal WHERE seq > ? AND seq <= ?"
         " ORDER BY seq"
@@ -69,14 +69,14 @@ def touched(reader: Reader, low: int, high: int) -> Touched:
 
 
 class PurgedKeys(NamedTuple):
-    """The keys that one copy has purged and the other one has not, each with the first entry."""
+    """The keys that only one of two copies has purged, each with the entry of its first purge."""
 
     theirs: Mapping[bytes, int]
     ours: Mapping[bytes, int]
 
 
 class _Moment(NamedTuple):
-    """States of both copies in which each had merged the same third one."""
+    """States of both copies, each right after it had merged the same third copy."""
 
     theirs: Reader
     ours: Reader
@@ -85,7 +85,7 @@ class _Moment(NamedTuple):
 
 
 class Alignment:
-    """The elements of another copy of a graph, in numbers of this one."""
+    """Numbers in one copy of a graph for the elements of another copy."""
 
     def __init__(
         self,
@@ -96,11 +96,11 @@ class Alignment:
         purged: PurgedKeys | None = None,
         renamed: Mapping[str, str] | None = None,
     ) -> None:
-        """`theirs` and `ours` read the states that are matched now.
+        """`theirs` and `ours` read the two states whose elements are matched.
 
         `since` has the elements of the other copy that changed since the two parted. `purged` has
-        keys that only one copy has purged: an element with such a key now is another element.
-        `renamed` has the names here of types and predicates that have other names there.
+        the keys that only one copy has purged: an element with such a key now is a new one.
+        `renamed` leads from a type or predicate name of the other copy to the name in this copy.
         """
         self.shared: Final = related.shared
         self._ours: Final = ours
@@ -110,50 +110,50 @@ class Alignment:
         self._renamed: Final = renamed or {}
         old = {number for number in since.numbers if number < since.made_from[number & 1]}
         readers = [reader for reader in (ours, theirs) if not is_scrubbed(reader, self.shared)]
-        # What one of them has purged since is gone from its past, but not from the other's.
+        # An element that one copy has purged since is gone from that copy's past only.
         before = {
             number for reader in readers for number in reader.at(State(self.shared)).elements(old)
         }
         self._revived: Final = old - before if readers else frozenset()
-        """The elements that were not there when the copies parted, under numbers from before."""
+        """Elements with numbers from before the parting that did not exist at the parting."""
         self._moments: Final = [
             _Moment(theirs.at(State(one)), ours.at(State(other)), one, other)
             for one, other in related.met
         ]
         self._keys_at: Final[dict[int, Mapping[bytes | None, int]]] = {}
-        """For states of moments: elements by their keys."""
+        """For the state of a moment, by its identity: the elements by key."""
         self._parted: Final[set[int]] = set()
-        """Elements here that must not be matched with a live element of the other copy."""
+        """Elements of this copy that must not be matched with a live element of the other one."""
         self._keyless: Final[set[int]] = set()
-        """Elements there that are matched by merges and numbers only, never by a key."""
+        """Elements of the other copy that are matched by merges and numbers only, never by key."""
         self.renewed: Final[set[int]] = set()
-        """The numbers here of parted elements that are created again."""
+        """Numbers in this copy for parted elements that the other copy creates again."""
         self._merges: Final = related.into_ours, related.into_theirs
         self._known: Final[dict[int, int]] = {}
         self._numbers: Final[dict[int, int]] = {}
-        """The number in the other copy of each element that has a different one there."""
+        """The number in the other copy of each element that has a different number there."""
         if purged is not None:
             self._keep_purged()
 
     def _keep_purged(self) -> None:
-        """Match the elements that the other copy has purged first, by what merges know of them.
+        """First match the elements that the other copy has purged, by the pairs that merges keep.
 
-        An element added there after the purge, with the same key, is another element, even if it
-        had the key at a moment at which both had merged the same third copy.
+        An element that was added there after the purge, with the same key, is another element. This
+        holds even if it had the key at a moment at which both copies had merged the same third one.
         """
         for number in self._since.purged:
             here = self.number_here(number)
-            # One that was restored there has another number since.
+            # If the element was restored there, it has a new number.
             if here is not None and self._known_there(here) == number:
                 self._known[number] = here
                 self._numbers[here] = number
 
     def is_old(self, number: int) -> bool:
-        """True if a number meant the same element when the copies parted."""
+        """True if both copies had the element under this number when they parted."""
         return number < self._since.made_from[number & 1] and number not in self._revived
 
     def number(self, number: int) -> int:
-        """The number here of an element that has a number there."""
+        """The number in this copy for an element of the other copy."""
         known = self._known.get(number)
         if known is None:
             if self.is_old(number) and number not in self._parted:
@@ -170,7 +170,7 @@ class Alignment:
         return known
 
     def numbers(self, changed: Collection[int]) -> set[int]:
-        """The numbers here of elements that changed there.
+        """The numbers in this copy for elements that changed in the other one.
 
         If the other copy gave the number of a removed element to a new one, both are included.
         """
@@ -186,25 +186,25 @@ class Alignment:
     def part(self, numbers: Iterable[int]) -> set[int]:
         """Do not match these elements with live elements of the other copy.
 
-        Returns the numbers there with which merges, or equal numbers, would match them.
+        Returns the numbers in the other copy that merges, or equal numbers, would match with them.
         """
         self._parted.update(numbers)
         return self.candidates_there(self._parted)
 
     def ignore_keys(self, here: Iterable[int], there: Iterable[int]) -> None:
-        """Match elements of both copies by merges and numbers alone, and by no key."""
+        """Match these elements of both copies by merges and numbers only, never by key."""
         self._parted.update(here)
         self._keyless.update(there)
 
     def candidates_there(self, numbers: Iterable[int]) -> set[int]:
-        """The numbers there with which merges, or equal numbers, match elements here."""
+        """Numbers in the other copy that merges, or equal numbers, match with these elements."""
         numbers = {*numbers}
         known = map(self._known_there, numbers)
         old = {*filter(self.is_old, numbers)}
         return old.union(number for number in known if number is not None)
 
     def learn(self, there: int, here: int) -> None:
-        """Match two elements that are one in a third copy, unless either is matched already."""
+        """Match two elements that are one element in a third copy, unless either has a match."""
         if there == here and self.is_old(there):
             return
         if here in self._parted and self._theirs.element(there) is not None:
@@ -214,10 +214,10 @@ class Alignment:
             self._keep(there, here)
 
     def match_again(self, mine: Touched) -> None:
-        """Match elements that both had, where the number alone does not tell.
+        """Match elements that both copies had, where equal numbers are not enough.
 
-        One that was purged here, and added again, has another number. One that was removed in
-        either copy may have got another number in a merge, or lost its own to another element.
+        An element that was purged here and added again has another number. An element that either
+        copy removed may have got another number in a merge, or lost its own to another element.
         `mine` has the elements of this copy that changed since the two parted.
         """
         old = {*filter(self.is_old, self._since.numbers)}
@@ -232,14 +232,14 @@ class Alignment:
                 self._numbers[here] = number
 
     def _match(self, number: int, *, is_sure: bool = False, purge: int | None = None) -> int | None:
-        """The number here of an element there; None if it is not here.
+        """The number in this copy for an element of the other copy; None if there is no match.
 
-        A merge knows it, or both have the same key, in the past or now. With `is_sure`, the present
-        key does not count. An element that existed here before the entry `purge`, which purged the
-        number here, is another one with the same key.
+        A merge knows the pair, or both have the same key, in the past or now. With `is_sure`, the
+        present key does not count. `purge` is the entry that purged the number here: an element
+        with the same key that existed before that entry is another element.
         """
         known = self.number_here(number)
-        # A merge may have given the number of an element that was removed here to another one.
+        # A merge may have given the number of an element removed here to another element.
         if known is not None and not (
             self._is_taken(known, number) and self._theirs.element(known) is not None
         ):
@@ -267,7 +267,7 @@ class Alignment:
         return None if self._is_apart(element, candidate, *ends) else candidate
 
     def _began(self, here: int) -> int:
-        """The first entry of an element here since the copies parted; 0 if there is none."""
+        """The first entry about an element of this copy since the parting; 0 if there is none."""
         query = "SELECT min(seq) FROM journal WHERE seq > ? AND element = ?"
         (first,) = self._ours.fetch_one(query, (self.shared, here))
         return int(first or 0)
@@ -275,9 +275,9 @@ class Alignment:
     def _is_apart(self, element: Element, candidate: int, theirs_seq: int, ours_seq: int) -> bool:
         """True if two elements with one key are different because one copy has purged that key.
 
-        Purges up to the given entries count. The element of the copy that purged the key was added
-        after the purge, so it is not the one that the other copy still has. Definitions are never
-        apart: they are used by their names.
+        Purges up to the given entries count. The copy that purged the key added its element after
+        the purge, so this is not the element that the other copy still has. Definitions are never
+        apart: names identify them.
         """
         if self._purged is None or not any(self._purged):
             return False
@@ -291,21 +291,21 @@ class Alignment:
         )
 
     def keys_ever(self, number: int) -> set[bytes]:
-        """The keys that an element of the other copy has had."""
+        """All keys that an element of the other copy has had."""
         return keys_ever(self._theirs, number, self._theirs.position)
 
     def number_here(self, number: int) -> int | None:
-        """The number here of an element there, as the newest merge has left it."""
+        """The number in this copy for an element of the other one, by the newest merge."""
         return self._newest_match(number, is_there=True)
 
     def _known_there(self, number: int) -> int | None:
-        """The number there of an element here, as the newest merge has left it."""
+        """The number in the other copy for an element of this one, by the newest merge."""
         return self._newest_match(number, is_there=False)
 
     def match_purged(self, mine: Touched) -> None:
-        """Match elements that one copy has purged, by the keys they had when both had them.
+        """Match elements that one copy has purged, by the keys that they had when both had them.
 
-        Of a purged element, its keys are left, and the entries between which it had them.
+        The record of a purge keeps the keys of the element and the entries at which they began.
         """
         if not self._moments:
             return
@@ -322,7 +322,7 @@ class Alignment:
                     self._keep(there, life.number)
 
     def _is_known(self, there: int, here: int) -> bool:
-        """True if a merge, or the numbers, tell what one of two elements is in the other copy."""
+        """True if a merge, or equal numbers, already match one of two elements."""
         return (
             there in self._known
             or here in self._numbers
@@ -336,9 +336,9 @@ class Alignment:
         self._numbers[here] = there
 
     def _with_key(self, state: Reader, numbers: Collection[int], key: bytes | None) -> int | None:
-        """The element with a key among those of a state that have changed since the copies parted.
+        """The element of a past state that has a key, among those that changed since the parting.
 
-        Those that a purge is about are few, and so are the moments: each state is read once.
+        Each state is read once: there are few moments, and few elements with purges.
         """
         if key is None:
             return None
@@ -363,11 +363,11 @@ class Alignment:
         return max(times)[1] if times else None
 
     def matches(self) -> dict[int, int]:
-        """The numbers here of elements there that have no number in common with them."""
+        """The numbers in this copy for elements of the other one that have another number there."""
         return {there: here for here, there in self._numbers.items()}
 
     def _is_taken(self, candidate: int, number: int) -> bool:
-        """True if the element with the same key here is another one that both had."""
+        """True if a candidate for a match belongs to another element of the other copy."""
         return (
             candidate in self._parted
             or self._known_there(candidate) not in (None, number)
@@ -379,7 +379,7 @@ class Alignment:
         )
 
     def _like(self, ours: Reader, element: Element | None) -> int | None:
-        """The number here of the element with the natural key of one of the other copy."""
+        """The number in this copy of the element with the natural key of the given element."""
         twin: Element | None = None
         if element is None:
             return None
@@ -395,12 +395,12 @@ class Alignment:
         return None if twin is None else twin.number
 
     def _find_kind(self, find: Callable[[str], int | None], name: str) -> int | None:
-        """The number here of a type or predicate of the other copy, which one may have renamed."""
+        """The number in this copy of a type or predicate that the other copy names so."""
         number = find(self._renamed.get(name, name))
         return find(name) if number is None else number
 
     def translate(self, element: Element) -> Element:
-        """An element of the other copy, with its number and those of its ends told in ours."""
+        """An element of the other copy, with the numbers of this copy for itself and its ends."""
         number = self.number(element.number)
         if isinstance(element, Concept):
             return element if number == element.number else element._replace(number=number)
@@ -418,7 +418,7 @@ class Alignment:
         return ids.link_id(known, id_.split(":", 2)[2])
 
     def numbers_there(self, numbers: Iterable[int]) -> dict[int, list[int]]:
-        """For numbers of ours, those that the same elements may have in the other copy."""
+        """For numbers of this copy: the possible numbers of the same elements in the other copy."""
         by_number: dict[int, list[int]] = {}
         for number in numbers:
             other = self._numbers.get(number)
@@ -430,7 +430,7 @@ class Alignment:
         return by_number
 
     def stored(self, reader: Reader, numbers: Iterable[int]) -> dict[int, Element]:
-        """The elements with numbers of ours, just as a state of the other copy has them."""
+        """Elements by their numbers in this copy, exactly as a state of the other copy has them."""
         there = self.numbers_there(numbers)
         stored = reader.elements({number for some in there.values() for number in some})
         by_number = {
@@ -442,7 +442,7 @@ class Alignment:
         return {number: element for number, element in by_number.items() if element is not None}
 
     def elements(self, reader: Reader, numbers: Iterable[int]) -> dict[int, Element]:
-        """The elements with numbers of ours, as a state of the other copy has them."""
+        """Elements of a state of the other copy, with the numbers of this copy."""
         return {
             number: self.translate(element)._replace(number=number)
             for number, element in self.stored(reader, numbers).items()

@@ -1,4 +1,4 @@
-"""Elements by the time and the author of their versions, and authors by what they wrote."""
+"""Finds elements by the time and author of their versions, and authors by their changes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from mycel.store.log.journal import Kind
 from mycel.store.query.reader import Reader
 
 _AUTHOR: Final = "(SELECT tx.actor FROM tx WHERE tx.seq >= v.{seq} ORDER BY tx.seq LIMIT 1)"
-"""The author of the transaction that wrote a version."""
+"""A query for the author of the transaction that wrote a version."""
 
 
 _NAMED: Final = "SELECT id FROM actor WHERE name IN (SELECT value FROM json_each(:names))"
@@ -24,17 +24,17 @@ class WritingSpan(NamedTuple):
     until: int
     """The last entry at which the version may have been written."""
     actors: Collection[str] | None = None
-    """The actors of whom one wrote it; None for anybody."""
+    """The actors, one of whom wrote the version; None for anybody."""
 
 
 class AuthorCount(NamedTuple):
-    """An actor with the transactions and changes of a span."""
+    """An actor, with the number of transactions and changes in a span."""
 
     name: str
     commits: int
     changes: int
     time_us: int
-    """The time of the last of its transactions."""
+    """The time of the actor's last transaction."""
 
 
 def authors(reader: Reader, after: int, until: int) -> list[AuthorCount]:
@@ -49,7 +49,7 @@ def authors(reader: Reader, after: int, until: int) -> list[AuthorCount]:
 
 
 def written_in(reader: Reader, numbers: Collection[int], span: WritingSpan) -> set[int]:
-    """Those of some elements of which a version was written in a span."""
+    """The elements among these with a version that was written in a span."""
     elements: set[int] = set()
     for table, group in (
         ("concept", [number for number in numbers if not number & 1]),
@@ -66,7 +66,7 @@ def written_in(reader: Reader, numbers: Collection[int], span: WritingSpan) -> s
 
 
 def writers(reader: Reader, numbers: Collection[int]) -> dict[int, dict[str, int]]:
-    """The actors who wrote versions of some elements, each with the time of the last one."""
+    """The actors who wrote versions of some elements, each with the time of the last version."""
     actors: dict[int, dict[str, int]] = {number: {} for number in numbers}
     for table, odd in (("concept", 0), ("proposition", 1)):
         rows = reader.execute(
@@ -84,9 +84,9 @@ def writers(reader: Reader, numbers: Collection[int]) -> dict[int, dict[str, int
 
 
 def concepts_written(reader: Reader, span: WritingSpan) -> list[int]:
-    """All concepts with an entry of the journal in a span, those that changed last first.
+    """All concepts with an entry of the journal in a span; the last changed comes first.
 
-    Those that are not part of the reader's state are among them.
+    Concepts that are not part of the reader's state are included.
     """
     by = "" if span.actors is None else f" AND tx.actor IN ({_NAMED})"
     rows = reader.execute(
@@ -101,7 +101,7 @@ def concepts_written(reader: Reader, span: WritingSpan) -> list[int]:
 
 
 def _fits(span: WritingSpan, seq: str) -> str:
-    """The condition on a row of a version, whose entry of the journal is in a column."""
+    """The condition on a row of a version; `column` has the entry that wrote it."""
     by = "" if span.actors is None else f" AND {_AUTHOR.format(seq=seq)} IN ({_NAMED})"
     return f"v.id = j.value AND v.{seq} > :after AND v.{seq} <= :until{by}"
 

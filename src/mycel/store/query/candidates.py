@@ -2,10 +2,9 @@
 
 FTS5 takes more than a microsecond for each term of each element that it ranks, and some sixty
 nanoseconds for each element that has a term, ranked or not. So both are bounded (`RANKED_MAX`,
-`SCANNED_MAX`): the rarest terms of a question are taken, as long as the elements that have them are
-not more. Where even one term is too frequent, the newest elements with it are ranked. Elements with
-all terms of a question are found without ranking, which takes hardly longer for many terms than for
-two.
+`SCANNED_MAX`): the rarest terms of a question are taken until their elements reach the bound. Where
+even one term is too frequent, the newest elements with it are ranked. Elements that have all terms
+of a question are found without ranking, which is hardly slower for many terms than for two.
 
 Filters are part of each query, so a limit counts what passes them. `search.name_match`
 computes the score of a candidate from BM25 and the number of terms that it has; `search.weights`
@@ -42,16 +41,16 @@ from mycel.text.queries import (
 )
 
 RANKED_MAX: Final = 600
-"""Elements that one query ranks, at most; one counts once for each term of the query."""
+"""The most elements that one query ranks. An element counts once for each term of the query."""
 
 SCANNED_MAX: Final = 3_000
-"""Elements with the terms that one query ranks by, at most; one counts once for each term."""
+"""The most elements with the terms that a query ranks by. One counts once for each term."""
 
 TITLES_RANKED_MAX: Final = 200
-"""Elements that are ranked by their titles, at most."""
+"""The most elements that are ranked by their titles."""
 
 COUNTED_MAX: Final = 1_000
-"""The number up to which the elements with a term are counted; such a term is frequent."""
+"""The number at which counting the elements of a term stops; a term with more is frequent."""
 
 SENTENCE_WORDS: Final = 12
 """The usual number of words of a link, read as a sentence."""
@@ -65,11 +64,11 @@ class Term(NamedTuple):
 
     text: str
     elements: int
-    """The number of elements that have it, up to `COUNTED_MAX` + 1."""
+    """The number of elements that have the term, up to `COUNTED_MAX` + 1."""
 
 
 def counted(reader: Reader, terms: Iterable[str]) -> list[Term]:
-    """Terms with the number of elements that have each, the rarest first."""
+    """Terms with the number of elements that have each; the rarest term comes first."""
     terms = list(terms)
     counts = reader.connection.text_index.counts(reader.connection, terms, COUNTED_MAX + 1)
     all_terms = map(Term, terms, counts)
@@ -83,7 +82,7 @@ def usual_bm25(reader: Reader, terms: Iterable[Term]) -> float:
 
 
 class TermIndex:
-    """BM25 of single terms, also of concepts that are not folded into the index yet."""
+    """BM25 scores of single terms, also of concepts that the index does not hold yet."""
 
     def __init__(self, reader: Reader, columns: ColumnWeights) -> None:
         self._reader, self._columns = reader, columns
@@ -93,7 +92,7 @@ class TermIndex:
             self._fresh = in_memory(text.live_documents(reader.connection, self._pending))
 
     def scores(self, term: str, most: int) -> list[tuple[int, float]] | None:
-        """BM25 of every element that has a term; None if more than `most` have it."""
+        """The BM25 score of every element that has a term; None if these are more than `most`."""
         connection = self._reader.connection
         index = connection.text_index
         if index.counts(connection, (term,), most + 1) > [most]:
@@ -106,19 +105,19 @@ class TermIndex:
 
 
 def pending_concepts(reader: Reader) -> set[int]:
-    """Concepts whose text the index does not hold as it is now."""
+    """Concepts whose present text is not in the index yet."""
     return {number for number in text.pending(reader.connection) if ids.is_concept(number)}
 
 
 def has_title(reader: Reader, terms: Sequence[str]) -> bool:
-    """True if the index has an element with all of some terms in its title."""
+    """True if the index has an element with all of these terms in its title."""
     connection = reader.connection
     index = connection.text_index
     return bool(terms) and bool(index.numbers(connection, _titles_with(terms), ALL_TEXTS, 1))
 
 
 def with_phrase(reader: Reader, phrase: str, limit: int) -> list[int]:
-    """The newest elements whose text has the words of a phrase in a row."""
+    """The newest elements whose text has the words of a phrase one after another."""
     words = " ".join(terms_of(phrase))
     if not words:
         return []
@@ -130,12 +129,11 @@ def with_phrase(reader: Reader, phrase: str, limit: int) -> list[int]:
 class Candidates:
     """Concepts or links that may fit a question, as the index knows them at one moment.
 
-    `without` are elements to leave out, `condition` is that of all filters, `columns` weigh titles
-    and bodies in BM25. Unless `tests` are
-    wanted as much, tests and generated files are found by words where there is room for more.
-    Elements that are not folded into the index yet are found too, through a small index of their
-    own; how they rank against the others is then an estimate. So are those that have `changed`
-    since the state of the reader.
+    `without` are elements to leave out, `condition` has all filters, `columns` has the weights of
+    titles and bodies in BM25. Tests and generated files come last in a search by words, unless
+    `tests` is true. Elements that are not folded into the index yet are found too, through a small
+    index of their own; how they rank against the others is then an estimate. So are those that have
+    `changed` since the state of the reader.
     """
 
     def __init__(
@@ -157,17 +155,17 @@ class Candidates:
         pending = {number for number in unread if ids.is_concept(number) != self._is_link}
         joined, where = "", "text.rowid NOT IN (SELECT value FROM json_each(:without))"
         if condition.few is not None:
-            # FTS5 looks each of them up, term by term, sooner than it scans the whole index.
+            # FTS5 looks up each of these numbers, which is faster than a scan of the whole index.
             where += f" AND text.rowid IN ({', '.join(map(str, sorted(condition.few)))})"
         if not reader.state.is_live:
             where += f" AND e.seq <= {reader.state.seq}"
         if condition.sql or not reader.state.is_live:
-            # Joined, never asked with IN: FTS5 would look up each of many elements, term by term.
+            # A join: with IN, FTS5 would look up each of many elements, term by term.
             table = reader.connection.dialect.stored(condition.table)
             joined = f" CROSS JOIN {table} e"
             where = f"e.id = text.rowid AND {where}{condition.sql}"
         if condition.types is not None and not self._is_link:
-            # FTS5 skips what is outside of a range without reading it.
+            # FTS5 skips numbers outside of a range without reading their rows.
             query = (
                 "SELECT min(c.id), max(c.id) FROM json_each(?) j"
                 " CROSS JOIN concept c WHERE c.type = j.value"
@@ -183,7 +181,7 @@ class Candidates:
         self._fresh = in_memory(fresh) if pending or changed is not None else None
 
     def by_keys(self, keys: Collection[str], limit: int) -> list[int]:
-        """Elements that have one of these keys, until there are enough: definitions first."""
+        """Elements that have one of these keys, up to a limit: definitions come first."""
         elements: dict[int, None] = {}
         for standing in Standing if keys else ():
             query = with_keys(keys, standing)
@@ -196,7 +194,10 @@ class Candidates:
         return list(elements)
 
     def by_words(self, terms: Sequence[Term], limit: int) -> list[TextMatch]:
-        """Elements that have some of these terms: best first those with all, then the others."""
+        """Elements that have some of these terms, the best first.
+
+        Those with all terms are found first, then the others.
+        """
         known = [term for term in terms if term.elements]
         matches: dict[int, TextMatch] = {}
         if known:
@@ -212,13 +213,13 @@ class Candidates:
             size = sum(term.elements for term in some)
             matches = self._ranked(any_of(term.text for term in some), limit, size) | matches
             if len(matches) < limit and len(some) < len(known) and self._condition.sql:
-                # What passes a filter may have none but the frequent terms.
+                # Elements that pass a filter may have only frequent terms.
                 every_term = any_of(term.text for term in known)
                 matches = self._ranked(every_term, limit, SCANNED_MAX) | matches
         return self._with_fresh(matches, any_of(term.text for term in terms), limit, terms)
 
     def _with_all(self, terms: Sequence[Term], limit: int) -> list[int]:
-        """The newest elements that have all of these terms, not ranked."""
+        """The newest elements that have all of these terms, without ranking."""
         query = self._definitions(all_of(term.text for term in terms))
         return self._numbers(query, limit, self._chosen.newest())
 
@@ -240,13 +241,13 @@ class Candidates:
         return self._with_fresh(matches, query, limit, terms)
 
     def by_beginning(self, term: str, limit: int) -> list[TextMatch]:
-        """Elements with words that begin like a term, best first."""
+        """Elements with words that begin with a term, best first."""
         query = any_of((term,))._replace(is_beginning=True)
         matches = self._ranked(query, limit, SCANNED_MAX)
         return self._with_fresh(matches, query, limit, ())
 
     def _definitions(self, query: TextQuery) -> TextQuery:
-        """A query for the elements that another finds, without tests and generated files."""
+        """The same query without tests and generated files, unless `tests` is true."""
         return query if self._tests else query._replace(without_key=ASIDE_KEY)
 
     def _with_fresh(
@@ -257,7 +258,7 @@ class Candidates:
         terms: Sequence[Term],
     ) -> list[TextMatch]:
         if (fresh := self._fresh) is not None:
-            # How rare a term is, the whole index says; the small one only orders.
+            # The whole index says how rare a term is; the order comes from the small index.
             share = usual_bm25(self._reader, terms) / max(len(terms), 1)
             for match in fresh.text_index.ranked(fresh, query, ALL_TEXTS, self._columns, limit):
                 bm25 = share * match.terms + _ORDERING * match.bm25
@@ -267,9 +268,9 @@ class Candidates:
     def _ranked(
         self, query: TextQuery, limit: int, size: int, terms: int = 1
     ) -> dict[int, TextMatch]:
-        """The best matches by number, at most `size`, each with its number of matching terms.
+        """The best matches by number, each with the number of terms that it has.
 
-        If they are too many, only the newest are ranked.
+        `size` is the expected number of matches. If it is too large, only the newest are ranked.
         """
         chosen, ranked = self._chosen, max(limit, RANKED_MAX // terms)
         if size > ranked:
@@ -282,14 +283,14 @@ class Candidates:
     def _numbers(
         self, query: TextQuery, limit: int, chosen: Selection | None = None, offset: int = 0
     ) -> list[int]:
-        """The numbers of elements that fit a query, the oldest first unless said otherwise."""
+        """The numbers of elements that fit a query; the oldest first, unless `chosen` differs."""
         index = self._connection.text_index
         return index.numbers(self._connection, query, chosen or self._chosen, limit, offset)
 
     def _documents(
         self, reader: Reader, numbers: Iterable[int]
     ) -> Iterator[tuple[int, AnalysedText | None]]:
-        """The texts of elements that pass, in the state of the reader."""
+        """The texts of these elements in the state of the reader, if they pass the filters."""
         name = "''" if self._is_link else "e.name"
         passing = self._condition
         query = (
@@ -308,9 +309,9 @@ def _titles_with(terms: Sequence[str]) -> TextQuery:
 def matches_in(
     reader: Reader, texts: Sequence[tuple[int, str]], terms: Sequence[Term]
 ) -> list[TextMatch]:
-    """The matches of texts that are in no index, each for itself: BM25 with a fixed usual length.
+    """Matches of texts that are in no index, by BM25 with a fixed average length.
 
-    How rare a term is, the index of all elements says.
+    The rarity of a term comes from the index of all elements.
     """
     size = reader.connection.text_index.size(reader.connection)
     phrases = [(tokens_of(term.text), rarity(size, term.elements)) for term in terms]
@@ -325,7 +326,7 @@ def matches_in(
 
 
 def _contains(tokens: Sequence[str], phrase: Sequence[str]) -> bool:
-    """True if a text has the tokens of a phrase in a row."""
+    """True if a text has the tokens of a phrase one after another."""
     if len(phrase) == 1:
         return phrase[0] in tokens
     places = range(len(tokens) - len(phrase) + 1) if phrase else ()
@@ -364,13 +365,13 @@ def sentences(reader: Reader, links: Iterable[int]) -> Iterator[Sentence]:
 
 
 def _names(name: str, attributes: str) -> tuple[str, ...]:
-    """All names of a concept, its aliases too."""
+    """All names and aliases of a concept."""
     element_names = called(name, parse_object(attributes))
     return element_names.names + element_names.aliases
 
 
 def in_memory(documents: Iterable[tuple[int, AnalysedText | None]]) -> Connection:
-    """An index of its own for some documents."""
+    """A text index in memory that holds only these documents."""
     connection = SqliteConnection(":memory:")
     connection.execute(FTS)
     with connection:
@@ -379,7 +380,7 @@ def in_memory(documents: Iterable[tuple[int, AnalysedText | None]]) -> Connectio
 
 
 def _affordable(terms: Sequence[Term], most: int) -> list[Term]:
-    """The rarest terms, as long as not more elements than `most` have them; at least one."""
+    """The rarest terms that at most `most` elements have together; at least one term."""
     total = 0
     selection: list[Term] = []
     for term in terms:

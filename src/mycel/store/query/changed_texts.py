@@ -1,11 +1,11 @@
-"""Texts of the past: elements that have changed since a moment, as they were then.
+"""Reads the past texts of elements that have changed since a moment.
 
-The text index holds the present. Elements that have not changed since are found there; of the
-others, this module reads those that may have a word of the question. All words with one stem begin
-like the stem without its last two letters, as far as it is ASCII, so SQLite tests for that with
-LIKE, which is many times faster than indexing everything. Texts with other letters, whose accents
-the tokenizer drops, and with aliases, whose spelling is compared, pass the test unseen. If too many
-pass, those with the words as they were asked come first.
+The text index holds the present. Elements that have not changed since the moment are found there.
+Of the others, this module reads those that may have a word of the question. All words with one
+ASCII stem begin with the stem without its last two letters. SQLite tests for these beginnings with
+LIKE, which is many times faster than an index of all past texts. Two kinds of texts are always
+read: those with other letters, whose accents the tokenizer drops, and those with aliases, whose
+spelling is compared. If too many are left, those with the exact words of the question come first.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from mycel.store.query.reader import Reader
 from mycel.text.analysis import AnalysedText
 
 READ_MAX: Final = 1_000
-"""The most elements that are read: those with most words of the question, the newest among them."""
+"""The most elements that are read: those with most of the words, and the newest among them."""
 
 
 class ChangedTexts:
-    """Elements that have changed since the state of a reader, in that state."""
+    """The elements that have changed since the state of a reader, as that state has them."""
 
     def __init__(self, reader: Reader, terms: Sequence[str]) -> None:
         self._reader = reader
@@ -36,7 +36,7 @@ class ChangedTexts:
     def documents(
         self, condition: Condition, without: Collection[int]
     ) -> Iterator[tuple[int, AnalysedText | None]]:
-        """Texts of elements that pass and may have words of the question."""
+        """The texts of elements that pass the filters and may have words of the question."""
         table = condition.table
         numbers = self._changed(table).difference(without)
         is_concept = table == "concept"
@@ -84,7 +84,7 @@ class ChangedTexts:
 
 
 def _patterns(terms: Sequence[str]) -> list[tuple[str, str]]:
-    """Two patterns of LIKE for each term: the term, and what all words with its stem contain."""
+    """Two LIKE patterns for each term: one for the term itself, one for all words with its stem."""
     patterns: list[tuple[str, str]] = []
     for term in terms:
         longest = max(tokens_of(term), key=len, default="")

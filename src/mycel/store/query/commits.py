@@ -33,7 +33,7 @@ class LogEntry(NamedTuple):
     concepts_root: bytes
     edges_root: bytes
     commit: str
-    """Its id, which means the same in every copy of the graph."""
+    """The id of the commit, which is the same in every copy of the graph."""
 
     @property
     def time(self) -> datetime:
@@ -41,7 +41,7 @@ class LogEntry(NamedTuple):
 
     @property
     def changes(self) -> int:
-        """The number of elements that it changed."""
+        """The number of elements that the transaction changed."""
         return self.seq - self.first_seq
 
     def to_dict(self) -> dict[str, Any]:
@@ -59,19 +59,19 @@ class LogEntry(NamedTuple):
 
 
 class LogFilter(NamedTuple):
-    """The conditions that a transaction has to meet; None sets no condition."""
+    """The conditions on a transaction; a condition that is None sets no limit."""
 
     path: GraphPath | None = None
-    """It changed an element under this path, or a link that begins there."""
+    """The transaction changed an element under this path, or a link that begins there."""
     type: str | None = None
-    """It changed a concept of this type, or a link with this predicate."""
+    """The transaction changed a concept of this type, or a link with this predicate."""
     actor: str | None = None
     after: int | None = None
-    """It ended after this entry."""
+    """The transaction ended after this entry."""
     until: int | None = None
-    """It ended at this entry, or before it."""
+    """The transaction ended at this entry or before it."""
     text: str | None = None
-    """Its message has this text, in capitals or not."""
+    """The message has this text, in upper or lower case."""
 
 
 def transactions(
@@ -81,7 +81,7 @@ def transactions(
     before: int | None = None,
     where: LogFilter = LogFilter(),  # noqa: B008 - an immutable value
 ) -> Iterator[LogEntry]:
-    """Transactions, newest first, from those that ended before the entry `before`.
+    """Transactions that ended before the entry `before`, newest first.
 
     Raises:
         TypeMismatch: no such type or predicate was ever defined.
@@ -127,7 +127,7 @@ def _text(what: str, value: object) -> str:
 
 
 def _touched(versions: str) -> str:
-    """A condition: an entry of the transaction began, or ended, one of these versions."""
+    """A condition: an entry of the transaction wrote or ended one of these versions."""
     return (
         "tx.seq IN (SELECT (SELECT min(t.seq) FROM tx t WHERE t.seq >= e.at)"
         f" FROM ({versions}) e WHERE e.at < {OPEN_END})"
@@ -135,7 +135,7 @@ def _touched(versions: str) -> str:
 
 
 def _versions(table: str, where: str) -> str:
-    """The entries at which versions of elements began or ended."""
+    """A query for the entries that wrote or ended versions of elements."""
     return (
         f"SELECT v.seq AS at FROM {table} v WHERE {where}"
         f" UNION SELECT v.from_seq FROM {table}_past v WHERE {where}"
@@ -190,7 +190,7 @@ def later_transactions(
 
 
 def changed_elements(reader: Reader, entry: LogEntry, limit: int) -> list[int]:
-    """Some of the elements that a transaction changed, each once, in the order of their entries."""
+    """Some of the elements that a transaction changed, in the order of their first entries."""
     query = (
         "SELECT element FROM journal WHERE seq >= ? AND seq < ? AND kind NOT IN (?, ?)"
         " GROUP BY element ORDER BY min(seq) LIMIT ?"
@@ -200,13 +200,13 @@ def changed_elements(reader: Reader, entry: LogEntry, limit: int) -> list[int]:
 
 
 def changes_since(reader: Reader, first_seq: int) -> list[tuple[int, int]]:
-    """The kind and element of every entry from a position on, of an open transaction too."""
+    """The kind and element of each entry from a position on, also in an open transaction."""
     query = "SELECT DISTINCT kind, element FROM journal WHERE seq >= ?"
     return [(kind, element) for kind, element in reader.fetch_all(query, (first_seq,))]
 
 
 def marks_since(reader: Reader, first_seq: int) -> list[marks.Mark]:
-    """The marks from a position on, of an open transaction too."""
+    """The marks from a position on, also those of an open transaction."""
     query = "SELECT after FROM journal WHERE seq >= ? AND kind = ? ORDER BY seq"
     rows = reader.column(query, (first_seq, int(Kind.MARK)))
     return [marks.Mark(*cbor.decode(record)) for record in rows]
@@ -242,7 +242,7 @@ def tags(reader: Reader) -> dict[str, str]:
 
 
 def entry_named(reader: Reader, text: str) -> int | None:
-    """The entry at which the commit ends that an id or a tag names; None if it is neither.
+    """The last entry of the commit that an id or a tag names; None if it names none.
 
     Raises:
         NotFound: it is the id of a commit that this graph does not have.

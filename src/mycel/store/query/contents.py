@@ -1,4 +1,4 @@
-"""Rows of a state for callers that read large parts of it: contents of concepts, and their links.
+"""Reads rows of a state in bulk: contents of concepts, and their links.
 
 Rows, not elements: types and predicates are numbers, attributes and metadata are canonical JSON.
 Every function reads the state of its reader, the live one or one of the past.
@@ -33,12 +33,12 @@ StoredLink = tuple[int, int, int, int, float, str, str, int]
 """A link as it is stored.
 
 Number, subject, predicate, object, weight, attributes, metadata and version. It is a plain tuple,
-because they are read by the million.
+because links are read by the million.
 """
 
 
 def page(reader: Reader, after: int, limit: int) -> list[StoredConcept]:
-    """Concepts by number, after one that was seen before."""
+    """Concepts by number, after the last one that the caller has seen."""
     query = _select(reader, "concept", _CONCEPT, "", "e.id > ?1") + " ORDER BY 1 LIMIT ?2"
     return list(map(StoredConcept._make, reader.fetch_all(query, (after, limit))))
 
@@ -54,7 +54,7 @@ def concepts_named(reader: Reader, names: Collection[str]) -> list[StoredConcept
 
 
 def names(reader: Reader, numbers: Collection[int]) -> list[tuple[int, int, str]]:
-    """The concepts with these numbers: number, type and name."""
+    """Number, type and name of these concepts."""
     rows = _among(reader, "concept", "e.id, e.type, e.name", "id", numbers)
     return [(number, kind, name) for number, kind, name in rows]
 
@@ -72,7 +72,7 @@ def links_leaving(reader: Reader, numbers: Collection[int]) -> list[StoredLink]:
 
 
 def subjects_linked_to(reader: Reader, numbers: Collection[int]) -> set[int]:
-    """The elements that the links to these elements leave."""
+    """The subjects of the links to these elements."""
     return {subject for (subject,) in _among(reader, "proposition", "e.subject", "object", numbers)}
 
 
@@ -93,7 +93,7 @@ def has_links_on_links(reader: Reader) -> bool:
 def _among(
     reader: Reader, table: str, columns: str, key: str, values: Collection[Any]
 ) -> list[Row]:
-    """The rows of a table whose column `key` has one of these values."""
+    """A condition that the column `key` of a table has one of these values."""
     query = _select(reader, table, columns, "json_each(?1) j CROSS JOIN ", f"e.{key} = j.value")
     return reader.fetch_all(query, (text_array(values) if key == "name" else json_array(values),))
 

@@ -2,9 +2,9 @@
 
 An element begins with one entry of one commit. A copy that gets the element with a merge gives it a
 number of its own, and keeps the creation that it has in the source (`log.merges`). So two copies
-know the same element again that have never met, also when the copy between them is deleted. An
-element has several creations where a merge has made one of two. Creations of purged elements stay,
-and a merge passes them on to copies that never had the element.
+that have never met recognise the same element, even if the copy between them is deleted. An element
+has several creations if a merge has made one element of two. Creations of purged elements stay, and
+a merge passes them on to copies that never had the element.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _SIZE: Final = 16
 
 
 class Creations:
-    """The creations of the elements of a copy, as far as it has them since an entry."""
+    """The creations of the elements of a copy since an entry."""
 
     def __init__(self, reader: Reader, after: int) -> None:
         self._reader: Final = reader
@@ -36,7 +36,7 @@ class Creations:
         self.by_number: Final[dict[int, set[bytes]]] = {}
         rows = _kept_creations(reader, after)
         self.came_by_merges: Final = bool(rows)
-        """True if a merge has brought elements since the entry."""
+        """True if merges since the entry have brought elements."""
         came = {(seq, number) for seq, number, _ in rows}
         own = (
             (number, one)
@@ -49,10 +49,10 @@ class Creations:
         purged = {number for _, number in purged_after(reader, after)}
         doomed = (self.by_number.get(number, set()) for number in purged)
         self.purged: Final = passed_on.union(*doomed)
-        """The creations of elements that were purged here, or in what was merged."""
+        """The creations of elements that were purged here, or in a copy that was merged."""
 
     def add_old(self, numbers: Iterable[int]) -> None:
-        """Add the creations of elements from before the entry."""
+        """Add the creations of elements that are older than the entry."""
         before = self._reader.at(State(self._after))
         for number, creations in creations_of(before, numbers).items():
             self.by_number.setdefault(number, set()).update(creations)
@@ -65,9 +65,9 @@ class Creations:
         return {number for number, own in self.by_number.items() if not own.isdisjoint(among)}
 
     def unknown_purges(self, other: Creations) -> set[bytes]:
-        """The creations that are purged here, and not in another copy.
+        """The creations that are purged here and not in another copy.
 
-        One that another merge has restored here is there again.
+        A creation that another merge has restored here does not count.
         """
         unknown = self.purged - other.purged
         alive = self._reader.elements(self.numbers(unknown)).keys()
@@ -75,7 +75,7 @@ class Creations:
 
 
 def shared_creations(theirs: Creations, ours: Creations) -> Iterator[tuple[int, int]]:
-    """The numbers there and here of elements with a creation in common."""
+    """Pairs of numbers, there and here, of elements that share a creation."""
     here: dict[bytes, list[int]] = {}
     for number, creations in ours.by_number.items():
         for creation in creations:
@@ -86,17 +86,17 @@ def shared_creations(theirs: Creations, ours: Creations) -> Iterator[tuple[int, 
 
 
 def creations_of(reader: Reader, numbers: Iterable[int]) -> Mapping[int, set[bytes]]:
-    """The creations of elements in this copy, by number. Reads the whole journal."""
+    """The creations of elements by number. It reads the whole journal."""
     return {number: {one} for _, number, one in _own_creations(reader, 0, numbers)}
 
 
 def _own_creations(
     reader: Reader, after: int, numbers: Iterable[int] | None = None
 ) -> Iterator[tuple[int, int, bytes]]:
-    """The elements that this copy has made after an entry: the end of the commit, and creation."""
+    """Creations of elements that this copy made after an entry, with the end of the commit."""
     which = "" if numbers is None else " AND element IN (SELECT value FROM json_each(?3))"
     bindings = () if numbers is None else (json_array(numbers),)
-    # A purge leaves the hash of a record that was there, and nothing where none was.
+    # A purge keeps the hash of a record, and nothing if there was no record.
     entries = reader.fetch_all(
         "SELECT seq, element FROM journal WHERE seq > ?1 AND seq <= ?2 AND before IS NULL"
         f" AND kind IN ({Kind.PUT_CONCEPT}, {Kind.ADD_EDGE}){which} ORDER BY seq",
@@ -112,7 +112,7 @@ def _own_creations(
 
 
 def _kept_creations(reader: Reader, after: int) -> list[tuple[int, int, bytes]]:
-    """The creations that elements had in other copies, as merges after an entry have kept them."""
+    """The creations that elements have in other copies, as merges after an entry have kept them."""
     if not merges.have_creations(reader.connection):
         return []
     query = "SELECT seq, number, creation FROM merge_creation WHERE seq > ? AND seq <= ?"

@@ -3,8 +3,9 @@
 The journal says which elements changed between two positions, so that the cost depends on the
 number of changes and not on the size of the graph. Each of them is read in both states. Live
 elements are identified by number: one with another name, type, predicate or end has moved. An
-element that was removed in between is the same as a new one with its identity. Content is compared,
-not records: times and versions make no difference, nor does a change that was taken back.
+element that was removed in between is the same as a new one with its identity. The diff compares
+content, not records: times and versions do not count, and a change that was undone is no
+difference.
 """
 
 from __future__ import annotations
@@ -39,11 +40,11 @@ Field = Literal[
 
 
 SIGNS: Final = {"added": "+", "removed": "-", "changed": "~", "moved": ">"}
-"""The sign of each kind of change before the label of an element."""
+"""The sign of each kind of change, which stands before the label of the element."""
 
 
 class Absent(Enum):
-    """The value of a key that is not there."""
+    """The type of `ABSENT`, the value of a key that is not there."""
 
     ABSENT = "absent"
 
@@ -56,7 +57,7 @@ class ValueChange(NamedTuple):
 
     field: Field
     key: str
-    """The key in attributes or metadata; otherwise empty."""
+    """The key in attributes or metadata; empty for other fields."""
     old: Any
     new: Any
 
@@ -65,7 +66,7 @@ class ValueChange(NamedTuple):
         return f"{self.field}.{self.key}" if self.key else self.field
 
     def lines(self) -> list[str]:
-        """The lines that differ, as in a unified diff; empty unless both are texts with lines."""
+        """The lines that differ, as a unified diff; empty if no value has several lines."""
         texts = self.old, self.new
         if not all(isinstance(text, str) for text in texts) or not any("\n" in t for t in texts):
             return []
@@ -84,24 +85,24 @@ class ValueChange(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ElementChange:
-    """One element that differs. What differs in it is computed when somebody asks."""
+    """One element that differs. Its differing values are computed on demand."""
 
     kind: DiffKind
     before: Element | None
     after: Element | None
     _names: tuple[Mapping[int, Element], Mapping[int, Element]] = field(repr=False, compare=False)
-    """The elements that may be ends of links, in each of the two states."""
+    """The elements that ends of links may name, in each of the two states."""
     _aligned: Element | None = field(default=None, repr=False, compare=False)
-    """The element afterwards in the numbers of the first state, if it has others in a copy."""
+    """`after` with the numbers of the first copy, if a second copy numbers it otherwise."""
 
     @property
     def element(self) -> Element:
-        """The element as it is afterwards; a removed one as it was."""
+        """The element after the change; a removed one before it."""
         return either(self.after, self.before)
 
     @property
     def versions(self) -> tuple[Element, ...]:
-        """The element before and after, as far as it is there."""
+        """The versions before and after the change that exist: one or two."""
         return tuple(element for element in (self.before, self.after) if element is not None)
 
     @property
@@ -111,14 +112,14 @@ class ElementChange:
 
     @property
     def told_values(self) -> tuple[ValueChange, ...]:
-        """The values that differ; of a new or removed element, those beside its identity."""
+        """The values to show: those that differ, without a new or removed element's identity."""
         if self.kind not in ("added", "removed"):
             return self.values
         return tuple(value for value in self.values if value.field in ("attributes", "metadata"))
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        """Type and name, or predicate and ends, of the `element`."""
+        """Type and name of a concept, or predicate and ends of a link."""
         after = self._aligned or self.after
         return identity_of(either(after, self.before), self._names[after is not None])
 
@@ -145,7 +146,7 @@ class Diff(NamedTuple):
     purged: int = 0
     """The number of elements that were purged in between, of which nothing is known."""
     twins: Mapping[int, int] = MappingProxyType({})
-    """For elements of `b` that had another number in `a`: that number."""
+    """The number in `a` of each element that has another number in `b`."""
 
     def __bool__(self) -> bool:
         return bool(self.elements)
@@ -167,11 +168,11 @@ class Diff(NamedTuple):
 
 
 def diff(reader: Reader, a: State, b: State, paths: Sequence[object] = ()) -> Diff:
-    """The elements under some paths, or all, that differ between two states of one graph."""
+    """The elements that differ between two states of one graph: all, or those under paths."""
     (last,) = newest(reader.connection, "seq")
     first, second = (last if state.seq is None else state.seq for state in (a, b))
     touches = touched(reader, *sorted((first, second)))
-    last = max(last, first, second)  # A transaction has written beyond the newest commit.
+    last = max(last, first, second)  # The open transaction has entries after the newest commit.
     sides = [reader.at(LIVE if seq == last else State(seq)) for seq in (first, second)]
     old, new = (side.elements(touches.numbers) for side in sides)
     known = [
@@ -183,9 +184,9 @@ def diff(reader: Reader, a: State, b: State, paths: Sequence[object] = ()) -> Di
 
 
 def diff_copies(ours: Reader, theirs: Reader, paths: Sequence[object] = ()) -> Diff:
-    """The elements that differ between the states of two readers, of two copies of a graph.
+    """The elements that differ between two states, each read from a copy of the graph.
 
-    The elements after the change are those of the other copy, with their numbers there.
+    The version after a change is the one of the second copy, with its number there.
     """
     related = lineage(ours, theirs)
     shared = related.shared
@@ -220,7 +221,7 @@ def diff_copies(ours: Reader, theirs: Reader, paths: Sequence[object] = ()) -> D
 
 
 def _since(reader: Reader, seq: int) -> tuple[State, Touched]:
-    """The state of a reader, and the elements that changed after an entry up to it."""
+    """The state of a reader, and the elements with entries from after `seq` to that state."""
     end = reader.position
     return State(end), touched(reader, seq, end)
 
@@ -230,9 +231,9 @@ def _selected(
     known: Sequence[Mapping[int, Element]],
     paths: Sequence[object],
 ) -> tuple[ElementChange, ...]:
-    """The changes of elements under some paths, or all, in order.
+    """The changes of the elements under some paths, or of all, in order.
 
-    `known` has the elements that may be named in each of the two states.
+    `known` has the elements that labels may name, for each of the two states.
     """
     selection = PathSelection(paths)
     old_names, new_names = known
@@ -240,7 +241,7 @@ def _selected(
     for before, after in pairs:
         allowance.check()
         change = change_of(before, after, old_names, new_names)
-        # A link follows its subject, which may have moved to a path, or away from it.
+        # The path of a link is that of its subject, which may have moved.
         if change is not None and any(
             element is not None and selection.covers(element, names)
             for element in (before, after)
@@ -256,7 +257,7 @@ def _twins(
     known: Sequence[Mapping[int, Element]],
     ended: AbstractSet[int],
 ) -> dict[int, int]:
-    """The old number of each element that came back, perhaps under another one."""
+    """The old number of each element that was removed and came back, perhaps under a new number."""
     by_key = {
         _key(identity_of(element, known[0])): number
         for number, element in old.items()
@@ -278,7 +279,7 @@ def _pairs(
     twins: Mapping[int, int],
     ended: AbstractSet[int],
 ) -> Iterator[tuple[Element | None, Element | None]]:
-    """Each element before and after; None where it is not there."""
+    """The versions of each element before and after; None where the element does not exist."""
     paired = set(twins.values())
     for number, after in new.items():
         other = twins.get(number, number)
@@ -292,14 +293,14 @@ def _pairs(
 
 
 def _key(identity: Mapping[str, Any]) -> tuple[Any, ...]:
-    """An identity that can be looked up."""
+    """The identity of an element as a tuple, which can be a key of a dictionary."""
     return tuple(_key(part) if isinstance(part, Mapping) else part for part in identity.values())
 
 
 def with_ends(
     read: Callable[[Iterable[int]], Mapping[int, Element]], elements: Mapping[int, Element]
 ) -> dict[int, Element]:
-    """Elements, and the elements at the ends of the links among them."""
+    """The elements, and all elements at the ends of links among them, to any depth."""
     known = dict(elements)
     while missing := {end for element in known.values() for end in element.ends} - known.keys():
         more = read(missing)
@@ -310,7 +311,7 @@ def with_ends(
 
 
 def either(one: Element | None, other: Element | None) -> Element:
-    """The first of two elements that is there."""
+    """The first of two versions that is not None."""
     element = other if one is None else one
     if element is None:
         raise InternalError("A change has an element on neither side.")
@@ -323,7 +324,7 @@ def change_of(
     old_names: Mapping[int, Element],
     new_names: Mapping[int, Element],
 ) -> ElementChange | None:
-    """The difference between two versions of an element; None if they have the same content."""
+    """The change from one version of an element to another; None if their content is the same."""
     names = old_names, new_names
     if before is None or after is None:
         kind: DiffKind = "added" if before is None else "removed"
@@ -347,7 +348,7 @@ def _has_moved(
         and isinstance(after, Proposition)
         and before.ends == after.ends
     ):
-        # The end may have another name: that is a change of the end alone.
+        # A new name of an end is a change of the end alone.
         return before.predicate != after.predicate
     return identity_of(before, old_names) != identity_of(after, new_names)
 
@@ -361,7 +362,7 @@ def _content(element: Element) -> tuple[object, ...]:
 def values_of(
     element: Element, names: Mapping[int, Element] = MappingProxyType({})
 ) -> dict[tuple[Field, str], Any]:
-    """Each value of an element, by its field and key; ends as the identities of known elements."""
+    """The values of an element by field and key; ends are the identities of known elements."""
     identity = identity_of(element, names)
     values: dict[tuple[Field, str], Any] = {(key, ""): value for key, value in identity.items()}  # type: ignore[misc]
     if isinstance(element, Proposition):
@@ -381,14 +382,14 @@ def _values(
     same_ends = before is not None and after is not None and before.ends == after.ends
     for place in sorted(old.keys() | new.keys()):
         if same_ends and place[0] in ("subject", "object"):
-            continue  # The end may have another name: that is a change of the end alone.
+            continue  # A new name of an end is a change of the end alone.
         one, other = old.get(place, ABSENT), new.get(place, ABSENT)
         if not same_value(one, other):
             yield ValueChange(*place, one, other)
 
 
 def same_value(one: Any, other: Any) -> bool:
-    """True for equal JSON values: 1, 1.0 and true are three."""
+    """True if two JSON values are equal. The values 1, 1.0 and true all differ."""
     if one.__class__ is not other.__class__:
         return False
     if isinstance(one, dict):
@@ -399,7 +400,7 @@ def same_value(one: Any, other: Any) -> bool:
 
 
 def identity_of(element: Element, names: Mapping[int, Element]) -> dict[str, Any]:
-    """Type and name of a concept; predicate and ends of a link, whose ends are identities."""
+    """Type and name of a concept; or predicate and ends of a link, with identities as its ends."""
     if isinstance(element, Concept):
         return {"type": element.type, "name": element.name}
     ends = [identity_of(names[end], names) if end in names else {"id": end} for end in element.ends]
@@ -418,7 +419,7 @@ def label_of(identity: Mapping[str, Any]) -> str:
 
 
 def place_of(change: ElementChange) -> tuple[int, str, int]:
-    """The place of a change in the order of a diff."""
+    """The sort key of a change in a diff."""
     element = change.element
     if isinstance(element, Proposition):
         return 2, change.label, element.number

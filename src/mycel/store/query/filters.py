@@ -1,7 +1,7 @@
 """Filters of a search: conditions on elements, the same for candidates by words and by meaning.
 
-Every query for candidates has the condition in its WHERE, and the ranking by meaning masks all
-other passages, so a limit counts elements that pass.
+Every query for candidates has the condition in its WHERE, and the ranking by meaning ignores all
+other passages. So a limit counts only elements that pass.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ from mycel.store.query.refs import Ref
 from mycel.text.kinds import CODE, CODE_TYPES, STAMP, AnswerKind, checked_kind
 
 TEXT_BYTES_MAX: Final = 4_096
-"""The most bytes of a path, or of a key or value of metadata."""
+"""The size limit of a path, and of a key or value of metadata."""
 METADATA_KEYS_MAX: Final = 100
-"""The most keys of metadata in a search: each is a condition of the SQL statement."""
+"""The most metadata keys of one search: each adds a condition to the SQL statement."""
 
 
 class Filters(TypedDict, total=False):
@@ -43,58 +43,58 @@ class Filters(TypedDict, total=False):
     kind: AnswerKind | None
     """Notes, or code that a bootstrap read from files; "any" is no filter."""
     path: str | None
-    """A URI, `kip:Type`, or an id: the concept there, all below it, and links that leave those."""
+    """A URI, `kip:Type`, or an id. It finds the concept there, all below it, and links that leave
+    them."""
     workspace: str | None
-    """A workspace: its concepts and files, and links that leave those."""
+    """A workspace. It finds its concepts and files, and links that leave them."""
     actor: str | None
-    """The name of the actor that created the element, or wrote it last."""
+    """The actor who created the element, or who wrote it last."""
     since: datetime | str | None
     """The element was written last at this time or later."""
     until: datetime | str | None
     """The element was written last before this time."""
     metadata: Mapping[str, Any] | None
-    """Keys with values; a list in the metadata fits if it has the value."""
+    """Metadata keys with values. A list in the metadata fits if it has the value."""
     near: Ref | None
-    """An element; others near it in the graph are preferred. It excludes nothing."""
+    """An element whose neighbourhood ranks higher. It excludes nothing."""
     as_of: Moment | None
-    """A moment of the past: elements as they were then, by names and words."""
+    """A moment of the past: the search finds elements as they were then, by names and words."""
     without: str | Sequence[str] | None
     """Types of concepts to leave out, such as Event for the turns of conversations."""
     for_time: datetime | str | None
     """The element holds at this time, by its `valid_from` and `valid_until`."""
     include_archived: bool | None
-    """True to find what is archived too, by names and words."""
+    """True to find archived elements too, by names and words."""
 
 
 class Condition(NamedTuple):
     """A condition on the row `e` of an element.
 
-    Types and the kind stand apart from the other filters: search by meaning knows them without
-    asking the tables.
+    Types and the kind are separate fields: search by meaning checks them without the tables.
     """
 
     others: str = ""
-    """All filters but types and kind, in SQL; the beginning of it is AND."""
+    """The SQL condition of all filters except types and kind; it begins with AND."""
     bindings: Mapping[str, Any] = MappingProxyType({})
     types: frozenset[int] | None = None
-    """The types, or predicates, of which an element has to have one."""
+    """The allowed types, or predicates, of the element."""
     kind: AnswerKind | None = None
-    """The kind that an element has to have; None for any."""
+    """The required kind of the element; None for any."""
     table: Table = "concept"
     few: frozenset[int] | None = None
-    """The only elements that can pass, if these are few."""
+    """The numbers of the only elements that can pass, if these are few."""
     visible: str = ""
-    """An SQL condition, like `others`: the element is not archived, and so has passages."""
+    """An SQL condition that the element is not archived, and so has passages."""
     time_us: int | None = None
-    """The time of `for_time`, at which the element has to hold."""
+    """The time of `for_time`: the element has to hold then."""
 
     @property
     def sql(self) -> str:
-        """The whole condition, to be put behind another; empty if every element passes."""
+        """The whole condition, to follow another one; empty if every element passes."""
         sql = self.others + self.visible
         if self.types is not None:
             column = KIND_COLUMN[self.table]
-            # The plus sign keeps SQLite from reading all of a type where a name or row is given.
+            # The plus sign makes SQLite use the index of the name or row, not that of the type.
             numbers = ", ".join(map(str, sorted(self.types))) or "NULL"
             sql += f" AND +e.{column} IN ({numbers})"
         if self.kind is not None:
@@ -102,7 +102,7 @@ class Condition(NamedTuple):
         return sql
 
     def among(self, columns: Sequence[str], numbers: Collection[int]) -> Condition:
-        """The condition, and that one of these columns has one of these numbers."""
+        """A condition that also asks for one of these numbers in one of these columns."""
         among = "(SELECT value FROM json_each(:filter_among))"
         fits = " OR ".join(f"e.{column} IN {among}" for column in columns)
         bindings = {**self.bindings, "filter_among": json_array(numbers)}
@@ -110,12 +110,12 @@ class Condition(NamedTuple):
         return self._replace(others=f"{self.others} AND ({fits})", bindings=bindings, few=few)
 
     def passing(self, reader: Reader) -> list[int]:
-        """All elements that pass, in the state of the reader; for few of them."""
+        """The elements that pass, in the state of the reader. It is for few elements."""
         query = f"{reader.tables_text}SELECT e.id FROM {self.table} e WHERE TRUE{self.sql}"
         return reader.column(query, dict(self.bindings))
 
     def numbers(self, reader: Reader) -> list[int]:
-        """All elements that pass the filters other than types and kind, in the reader's state."""
+        """The elements that pass all filters except types and kind, in the reader's state."""
         query = f"{reader.tables_text}SELECT e.id FROM {self.table} e WHERE TRUE{self.others}"
         return reader.column(query, dict(self.bindings))
 
@@ -123,16 +123,16 @@ class Condition(NamedTuple):
 ALL: Final = Condition()
 
 _IS_CODE: Final[dict[Table, str]] = {
-    # The first test is quick, and most rows need no other.
+    # The first test is quick, and most rows fail it.
     "concept": f"(instr(e.attributes, '\"{STAMP}\":') > 0"
     f" AND json_type(e.attributes, '$.{STAMP}') IS NOT NULL"
     " AND json_type(e.attributes, '$.content') IS NULL"
     f" AND +e.type IN (SELECT id FROM type WHERE name IN {CODE_TYPES}))",
     "proposition": "(coalesce(e.metadata ->> '$.author', '') = 'bootstrap')",
 }
-"""Conditions on elements of the kind code (`search.kinds`)."""
+"""SQL conditions that an element is of the kind code (`search.kinds`)."""
 
-# The concept that a link is at: its subject, or the subject of the link that it leaves.
+# The concept whose path counts for a link: its subject, or the subject of the link there.
 _OWNERS: Final = (
     "WITH RECURSIVE owner (id) AS (SELECT e.subject UNION ALL"
     " SELECT p.subject FROM owner JOIN proposition p ON p.id = owner.id)"
@@ -141,12 +141,12 @@ _OWNERS: Final = (
 
 
 _SCHEMES: Final = ("concept", "file")
-"""The schemes of URIs that begin with the name of a workspace."""
+"""The schemes of URIs whose first part is the name of a workspace."""
 _WRITER: Final = "(SELECT t.actor FROM tx t WHERE t.seq >= e.seq ORDER BY t.seq LIMIT 1)"
 
 
 def state_reader(reader: Reader, filters: Filters) -> Reader:
-    """A reader of the state that `as_of` names, or else the same reader.
+    """A reader of the state that `as_of` names; the given reader if there is none.
 
     Raises:
         ConstraintViolation: there is no such state, or it was scrubbed.
@@ -157,7 +157,7 @@ def state_reader(reader: Reader, filters: Filters) -> Reader:
 
 
 def visibility_of(filters: Filters) -> Visibility:
-    """The elements that a search looks at."""
+    """The visibility for a search: with or without archived elements, and at which time."""
     time = filters.get("for_time")
     return Visibility(
         bool(filters.get("include_archived")),
@@ -168,7 +168,7 @@ def visibility_of(filters: Filters) -> Visibility:
 def condition(
     reader: Reader, filters: Filters, table: Table, types: Collection[int] | None = None
 ) -> Condition:
-    """The condition of all filters on the elements of a table, and of `types` or predicates.
+    """The condition of all filters and of `types` (or predicates), for the elements of a table.
 
     Raises:
         InvalidValueType: the value of a filter is of a wrong kind.

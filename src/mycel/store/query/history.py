@@ -1,4 +1,4 @@
-"""Versions of an element, and moments of the past."""
+"""Reads versions of an element, and finds moments of the past."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ from mycel.store.query.reader import Reader
 from mycel.store.query.refs import Ref, shown_ref
 
 TAGS_SHOWN: Final = 5
-"""The number of newest tags that a hint names."""
+"""The most tags that a hint names; it names the newest."""
 
 Moment = int | str | datetime | State
-"""A `seq`, the id of a commit, a tag, a time as ISO 8601 text, a time, or a state."""
+"""A position of the journal, the id of a commit, a tag, a time, its ISO 8601 text, or a state."""
 
 
 class Version(NamedTuple):
@@ -41,7 +41,7 @@ class Version(NamedTuple):
     kind: str
     transaction: LogEntry
     element: Element | None
-    """The element as it was from then on; None if it was purged."""
+    """The element as of this version; None if the version was purged."""
     reason: str
 
     def to_dict(self) -> dict[str, Any]:
@@ -72,7 +72,7 @@ def versions(reader: Reader, ref: Ref) -> list[Version]:
 def version_page(
     reader: Reader, ref: Ref, start: int, limit: int, last: int | None = None
 ) -> tuple[list[Version], int]:
-    """Some versions of an element, newest first, and the number of all, up to a position."""
+    """A page of versions of an element, newest first, and the number of all up to a position."""
     number = reader.number(ref)
     rows = [row for row in _version_rows(reader, number) if last is None or row[0] <= last][::-1]
     page = []
@@ -85,10 +85,10 @@ def version_page(
 
 
 def _version_rows(reader: Reader, number: int) -> list[tuple[int, int | None, bytes | None]]:
-    """The entry of each version or purge of an element; the row of an old version; the purge."""
+    """For each version or purge: its entry, the past row of an old version, and the purge."""
     table = table_of(number)
     return reader.fetch_all(
-        # PostgreSQL takes the type of a column from the first two parts.
+        # PostgreSQL takes the types of columns from the first two parts.
         "SELECT seq, NULL, after FROM journal WHERE element = ?1 AND ?1 != ?2 AND kind = 6"
         f" UNION ALL SELECT from_seq, rowid, NULL FROM {table}_past WHERE id = ?1"
         f" UNION ALL SELECT seq, NULL, NULL FROM {table} WHERE id = ?1 ORDER BY 1",
@@ -109,7 +109,7 @@ def _version_of(
 def value_since(reader: Reader, number: int, read: Callable[[Element], object]) -> int | None:
     """The entry since which an element has a value, as of the reader's state.
 
-    `read` takes the value from a version. None if the element is not there.
+    `read` returns the value in a version. The result is None if the element does not exist.
     """
     table = table_of(number)
     rows = reader.fetch_all(
@@ -127,7 +127,7 @@ def value_since(reader: Reader, number: int, read: Callable[[Element], object]) 
 
 
 def state_at(reader: Reader, moment: Moment) -> State:
-    """The state after the last transaction at or before a moment.
+    """The state after the last transaction that ended at a moment or before it.
 
     Raises:
         ConstraintViolation: a `seq` that lies in the future, or is negative, or a state that was
@@ -140,7 +140,7 @@ def state_at(reader: Reader, moment: Moment) -> State:
 
 
 def time_of_state(reader: Reader) -> int:
-    """The time of the state of a reader, in microseconds: now, or that of its last transaction."""
+    """The time of a reader's state: now, or for a past state that of its last transaction."""
     if reader.state.seq is None:
         return reader.now_us()
     query = "SELECT time FROM tx WHERE seq <= ? ORDER BY seq DESC LIMIT 1"
@@ -151,7 +151,7 @@ def time_of_state(reader: Reader) -> int:
 def check_kept(reader: Reader, state: State) -> None:
     """Refuse a state that was scrubbed.
 
-    Whoever holds on to a state asks again before each use: it may be scrubbed at any time.
+    A scrub may come at any time, so a caller that keeps a state checks it before each use.
 
     Raises:
         ConstraintViolation: it was.
@@ -171,7 +171,7 @@ def is_scrubbed(reader: Reader, seq: int) -> bool:
 
 
 def entry_at(reader: Reader, moment: Moment) -> int:
-    """The end of the last transaction at or before a moment; 0 before the first one.
+    """The last entry of the last transaction at or before a moment; 0 before the first one.
 
     Raises:
         ConstraintViolation: a `seq` that lies in the future, or is negative.
@@ -210,7 +210,10 @@ def entry_at(reader: Reader, moment: Moment) -> int:
 
 
 def before_moment(reader: Reader, moment: Moment) -> int:
-    """The end of the last transaction before a moment: one at the moment itself comes after it."""
+    """The last entry of the last transaction before a moment.
+
+    A transaction that ended at the moment itself is not counted as before it.
+    """
     if isinstance(moment, datetime) or (
         isinstance(moment, str) and entry_named(reader, moment) is None
     ):
@@ -225,7 +228,7 @@ def time_after(reader: Reader, seq: int) -> int:
 
 
 def seq_before(reader: Reader, seq: int) -> int:
-    """The position of the journal before the transaction that wrote an entry."""
+    """The position of the journal just before the transaction that wrote an entry."""
     query = "SELECT first_seq - 1 FROM tx WHERE seq >= ? ORDER BY seq LIMIT 1"
     return reader.count(query, (seq,))
 
@@ -242,7 +245,7 @@ def _microseconds(moment: str | datetime) -> int:
 def position_at_time(reader: Reader, time_us: int) -> int:
     """The end of the last transaction at or before a time; 0 before the first one.
 
-    Times never go back from one transaction to the next, so a search by halves finds it.
+    Times never decrease from one transaction to the next, so a binary search finds it.
     """
     (last,) = newest(reader.connection, "seq")
     low, high, best = 0, last, 0
@@ -260,7 +263,7 @@ def position_at_time(reader: Reader, time_us: int) -> int:
 
 
 def _row_element(reader: Reader, seq: int, number: int, rowid: int | None) -> Element:
-    """An element as one row has it; links at its ends are called what they were called then."""
+    """The element of a past row; a link at one of its ends has the id that it had then."""
     if rowid is not None:
         return reader.at(State(seq)).past_version(number, rowid)
     element = reader.element(number)
@@ -276,7 +279,7 @@ def _version(reader: Reader, seq: int, element: Element) -> Version:
 
 
 def snapshot_of(reader: Reader) -> Snapshot:
-    """All roots of the state that a reader sees."""
+    """The roots of the state that a reader sees."""
     seq = reader.state.seq
     if seq is None:
         return reader.head().snapshot()
@@ -300,7 +303,10 @@ class End(NamedTuple):
 
 
 def end_at(reader: Reader, moment: Moment | None, *, last: bool) -> End:
-    """The end of the last transaction at or before a moment; without one, of the last or first."""
+    """The end of the last transaction at or before a moment.
+
+    Without a moment, it is the end of the newest transaction, or of the first one.
+    """
     if moment is None:
         way = "DESC" if last else "ASC"
         row = reader.fetch_one(f"SELECT seq, time FROM tx ORDER BY seq {way} LIMIT 1")

@@ -1,4 +1,4 @@
-"""Pages of the journal as its rows are stored, for exact copies of a graph."""
+"""Reads pages of journal rows, for exact copies of a graph."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ class JournalPage(NamedTuple):
     """Some transactions with their entries."""
 
     entries: list[Row]
-    """Each: seq, kind, element, before, after, purged."""
+    """Each entry: seq, kind, element, before, after, purged."""
     transactions: list[tuple[Any, ...]]
-    """Each: seq, first_seq, time, actor by name, message, concepts root, edges root."""
+    """Each transaction: seq, first_seq, time, actor by name, message, concepts root, edges root."""
     ends: list[Row]
-    """The ends of the links that entries write: entry, subject, object."""
+    """The ends of the links that entries write. Each: entry, subject, object."""
     head: int
     """The position of the newest transaction."""
     next: int | None
-    """The position after which the next page goes on; None for the last page."""
+    """The position after which the next page begins; None for the last page."""
 
 
 def journal_page(reader: Reader, after: int, limit: int, bytes_max: int) -> JournalPage:
-    """Whole transactions after a position, up to a number and a size, but at least one."""
+    """Whole transactions after a position: at least one, and then up to a number and a size."""
     head = reader.position
     query = (
         "SELECT t.seq, t.first_seq, t.time, a.name, t.message, t.concepts_root, t.edges_root"
@@ -63,7 +63,7 @@ def journal_page(reader: Reader, after: int, limit: int, bytes_max: int) -> Jour
 
 
 def purges_page(reader: Reader, after: int, limit: int) -> list[Row]:
-    """The purges after an entry, up to a number of them: entry, element, record."""
+    """The purges after an entry, up to a number. Each: entry, element, record."""
     return reader.fetch_all(
         f"SELECT seq, element, after FROM journal WHERE kind = {Kind.PURGE:d} AND seq > ?"
         " ORDER BY seq LIMIT ?",
@@ -72,5 +72,5 @@ def purges_page(reader: Reader, after: int, limit: int) -> list[Row]:
 
 
 def journal_end(reader: Reader) -> int:
-    """The position of the last transaction; 0 in a file that has none yet."""
+    """The position of the last transaction; 0 in a file without any."""
     return reader.count("SELECT coalesce(max(seq), 0) FROM tx")

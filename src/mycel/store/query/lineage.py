@@ -1,7 +1,7 @@
 """The history that two copies of a graph share: its end, and their common ancestors.
 
-The commits of a copy are a single line. The marks of merges (`log.marks`) name commits of other
-copies: these commits, and all before them, are ancestors too.
+The commits of a copy form a single line. The marks of merges (`log.marks`) name commits of other
+copies. These commits, and all before them, are ancestors too.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from mycel.store.query.commits import commit_at, entry_named
 from mycel.store.query.reader import Reader
 
 PARTINGS_MAX: Final = 256
-"""The number of pairs of journals whose parting is remembered."""
+"""The most pairs of journals whose parting is remembered."""
 
 
 class Parting(NamedTuple):
-    """The last commit that two graphs share, and the number of commits that each has beyond it."""
+    """The last commit that two graphs share, and the number of commits of each after it."""
 
     entries: int
-    """The length of the journal up to that commit; 0 if they share nothing."""
+    """The length of the journal up to the last shared commit; 0 if there is none."""
     commit: str | None
     ahead: int
     """Commits that only the first graph has."""
     behind: int
-    """Commits that only the second one has."""
+    """Commits that only the second graph has."""
 
     def to_dict(self) -> dict[str, Any]:
         return self._asdict()
@@ -59,7 +59,7 @@ def _find_parting(one: Reader, other: Reader) -> Parting:
     """The moment at which two graphs part.
 
     Equal roots mean equal journals, so a binary search over the roots finds the longest common
-    beginning. No moment of parting has to be recorded.
+    beginning. So the commit at which they part need not be recorded.
     """
     nodes = [JournalNodes(reader.connection, reader.registry) for reader in (one, other)]
 
@@ -67,9 +67,9 @@ def _find_parting(one: Reader, other: Reader) -> Parting:
         return log.root_at(nodes[0], entries) != log.root_at(nodes[1], entries)
 
     low = min(one.head().seq, other.head().seq)
-    if differ(low):  # Otherwise one journal is the beginning of the other.
+    if differ(low):  # Otherwise one journal is a part of the other.
         low = bisect_left(range(low), True, lo=1, key=differ) - 1
-    # Two transactions that part may begin alike: the last whole one that both have counts.
+    # Two different transactions may begin with equal entries, so the last whole shared one counts.
     (entries,) = one.fetch_one("SELECT coalesce(max(seq), 0) FROM tx WHERE seq <= ?", (low,))
     beyond = "SELECT count(*) FROM tx WHERE seq > ?"
     (ahead,), (behind,) = (reader.fetch_one(beyond, (entries,)) for reader in (one, other))
@@ -77,39 +77,44 @@ def _find_parting(one: Reader, other: Reader) -> Parting:
 
 
 class Ancestor(NamedTuple):
-    """A state of a copy that is an ancestor of both states that are merged."""
+    """A state of some copy that is an ancestor of the two states to be merged."""
 
     copy: Reader
     seq: int
 
 
 class Lineage(NamedTuple):
-    """The relation of two states of two copies."""
+    """The relation of a state of our copy to a state of their copy."""
 
     shared: int
     """The entry up to which both journals are the same."""
     seen: int
-    """The entry of theirs up to which ours has everything."""
+    """The entry of theirs up to which our state has everything."""
     visible: int
-    """The entry of ours up to which theirs has everything."""
+    """The entry of ours up to which their state has everything."""
     bases: tuple[Ancestor, ...]
     """The newest common ancestors; none of them is an ancestor of another."""
     into_ours: Mapping[int, int]
     """Merges of theirs into ours: the last entry of each, and the entry of ours at that time."""
     into_theirs: Mapping[int, int]
-    """Merges of ours into theirs: the last entry of each, and the entry of ours at that time."""
+    """Merges of ours into theirs: the last entry of each, with the entry of ours that was
+    merged."""
     met: tuple[tuple[int, int], ...]
-    """The moments at which one had the other, or both the same third copy, by way of a third one:
-    theirs, then ours. Oldest first."""
+    """Moments, oldest first, at which both had the same content through a third copy: theirs, ours.
+
+    At such a moment one copy had the other by way of a third one, or both had merged the same third
+    one."""
     third: tuple[State, State] | None
-    """The states of ours and theirs in which each has first merged the same commit of a third copy
-    that cannot be read; None if they have no such commit, or if it is an ancestor of a base."""
+    """The states of ours and theirs right after each first merged one commit of a lost third copy.
+
+    The third copy cannot be read. None if they share no such commit, or if it is an ancestor of a
+    base."""
 
 
 def lineage(ours: Reader, theirs: Reader, others: Sequence[Reader] = ()) -> Lineage:
     """The common ancestors of the states of two readers.
 
-    `others` are copies that may have been merged into both (`merged_copies`).
+    `others` are copies that may have been merged into both (see `merged_copies`).
     """
     family = _Family()
     shared = min(family.shared(ours, theirs), ours.position, theirs.position)
@@ -164,15 +169,15 @@ class _Merge(NamedTuple):
     """A merge of one copy into another."""
 
     at: int
-    """The entry of the source that was merged."""
+    """The entry of the source up to which it was merged."""
     by: int
     """The last entry of the merge in the target."""
     is_direct: bool
-    """False if the target has got it with a third copy."""
+    """False if the merge came to the target with the merge of a third copy."""
 
 
 class _Family:
-    """For pairs of copies: the entries of one that the other has."""
+    """Computes and caches, for pairs of copies, which entries of one copy the other has."""
 
     def __init__(self) -> None:
         self._shared: Final[dict[tuple[int, int], int]] = {}
@@ -186,49 +191,49 @@ class _Family:
         return self._shared[key]
 
     def merges(self, copy: Reader, into: Ancestor) -> list[_Merge]:
-        """The merges of a copy into a state of another one."""
+        """The merges of a copy into a state of another copy."""
         key = id(copy.connection), id(into.copy.connection)
         if key not in self._merges:
             self._merges[key] = _merges_up_to(copy, parents(into.copy), copy.position)
         return [merge for merge in self._merges[key] if merge.by <= into.seq]
 
     def reach(self, copy: Reader, state: Ancestor) -> int:
-        """The entry of a copy up to which a state has everything."""
+        """The last entry of a copy that a state has, with everything before it."""
         if copy.connection is state.copy.connection:
             return state.seq
         native = min(self.shared(copy, state.copy), state.seq, copy.position)
         return max([native, *(merge.at for merge in self.merges(copy, state))])
 
     def has(self, state: Ancestor, older: Ancestor) -> bool:
-        """True if a state has everything that another one has."""
+        """True if a state has everything that an older state has."""
         return self.reach(older.copy, state) >= older.seq
 
     def first(self, copy: Reader, seq: int, end: Ancestor) -> int:
-        """The first entry at which a copy has everything up to an entry of another one."""
+        """The first entry of a copy at which it had everything up to an entry of another copy."""
         if min(self.shared(copy, end.copy), end.seq) >= seq:
             return seq
         return min(merge.by for merge in self.merges(copy, end) if merge.at >= seq)
 
 
 def merged_copies(ours: Reader, theirs: Reader) -> set[str]:
-    """The names of copies that were merged into one of two since these have parted."""
+    """The names of copies that were merged into one of two copies since these two parted."""
     shared = parting(ours, theirs).entries
     return {mark.name for reader in (ours, theirs) for seq, mark in parents(reader) if seq > shared}
 
 
 def is_contained(reader: Reader, other: Reader) -> bool:
-    """True if the first copy has, or has merged, all that the second one has."""
+    """True if the first copy has everything that the second one has, perhaps by merges."""
     ancestry = lineage(reader, other)
     return not has_content(other, ancestry.seen)
 
 
 def parents(reader: Reader) -> list[tuple[int, marks.Mark]]:
-    """The parents in other copies of commits up to a state, each with its merge's last entry."""
+    """The marks of merged commits up to a state, each with the last entry of its merge."""
     return _marked(reader, marks.MERGE)
 
 
 def merge_commits(reader: Reader, after: int) -> dict[int, range]:
-    """The entries of the commits of merges after an entry, by the last entry of each."""
+    """The entries of each merge commit after an entry, by the last entry of the merge."""
     query = "SELECT first_seq FROM tx WHERE seq = ?"
     ends = {by for by, _ in parents(reader) if by > after}
     return {by: range(reader.fetch_one(query, (by,))[0], by + 1) for by in sorted(ends)}
@@ -237,7 +242,7 @@ def merge_commits(reader: Reader, after: int) -> dict[int, range]:
 def imports(reader: Reader) -> list[tuple[int, marks.Mark]]:
     """The marks of edits that were merged, oldest first, each with the last entry of its commit.
 
-    The name of a mark is the origin of the edits, its commit the one that was edited.
+    The name of a mark is the origin of the edits; its commit is the one that was edited.
     """
     return _marked(reader, marks.IMPORT)
 
@@ -254,7 +259,7 @@ def _marked(reader: Reader, kind: str) -> list[tuple[int, marks.Mark]]:
 
 
 def has_content(reader: Reader, after: int) -> bool:
-    """True if entries after a position, up to the state, are more than marks of commits."""
+    """True if a state has entries after a position that are more than marks of commits."""
     query = "SELECT 1 FROM journal WHERE seq > ? AND seq <= ? AND kind != 9 LIMIT 1"
     if reader.fetch_first(query, (after, reader.position)) is not None:
         return True
@@ -262,10 +267,10 @@ def has_content(reader: Reader, after: int) -> bool:
 
 
 def _merges_up_to(reader: Reader, merges: list[tuple[int, marks.Mark]], end: int) -> list[_Merge]:
-    """The merges of commits that a copy has."""
+    """The merges, from these marks, of commits that a copy has up to an entry."""
     sources: dict[int, str | None] = {}
     for by, mark in merges:
-        sources.setdefault(by, mark.commit)  # The first mark of a merge is that of its source.
+        sources.setdefault(by, mark.commit)  # The first mark of a merge is for its source.
     past_merges = []
     for by, mark in merges:
         at = _position_of(reader, mark.commit)

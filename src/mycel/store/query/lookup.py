@@ -1,4 +1,4 @@
-"""Small look-ups: concepts by name, links by their ends and predicates."""
+"""Looks up concepts by name, and links by their ends and predicates."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from mycel.store.query.reader import Reader
 _LAST_CHARACTER: Final = "\U0010ffff"
 
 MERGED_FROM: Final = "_merged_from"
-"""The metadata with the sources that were merged into a concept."""
+"""The metadata key with the sources that were merged into a concept."""
 FORMER_NAMES_MAX: Final = 20
 
 
 def named_from(reader: Reader, beginning: str, limit: int, condition: Condition = ALL) -> list[int]:
-    """Concepts whose names begin with a text, by name; an exact name comes first."""
+    """Concepts whose names begin with a text, by name; an exact match comes first."""
     return reader.column(
         f"{reader.tables_text}SELECT e.id FROM concept e"
         f" WHERE e.name >= :low AND e.name < :high{condition.sql}"
@@ -53,8 +53,8 @@ def find_by_name(reader: Reader, names: Collection[str]) -> list[tuple[int, int,
 
 
 def numbers_named(reader: Reader, type_number: int, names: Collection[str]) -> dict[str, int]:
-    """The concepts of a type that have one of these names: each name with its number."""
-    # CROSS JOIN keeps SQLite to this order: one look into the index for each name.
+    """The concepts of a type that have one of these names: a number for each name."""
+    # CROSS JOIN keeps SQLite to this order: one look-up in the index for each name.
     query = (
         "SELECT c.name, c.id FROM json_each(?2) j CROSS JOIN concept c"
         " WHERE c.name = j.value AND c.type = ?1"
@@ -63,7 +63,7 @@ def numbers_named(reader: Reader, type_number: int, names: Collection[str]) -> d
 
 
 def concepts_at_most(reader: Reader) -> int:
-    """An upper bound of the number of concepts, from the largest id; counting reads all of them."""
+    """An upper bound of the number of concepts, from the largest id, without reading all rows."""
     return reader.count("SELECT coalesce(max(id), 0) / 2 FROM concept")
 
 
@@ -86,9 +86,9 @@ def types_between(reader: Reader, start: int, stop: int) -> list[tuple[int, int]
 
 
 def heirs(reader: Reader, key: str, sources: Collection[str]) -> dict[str, int]:
-    """Live concepts whose list under a metadata key has one of these texts, by text.
+    """Live concepts by the texts in a list of their metadata, for these texts.
 
-    The newest counts if several have it.
+    If several concepts have a text, the newest counts.
     """
     query = (
         "SELECT value, c.id FROM concept c, json_each(c.metadata, ?1)"
@@ -99,18 +99,18 @@ def heirs(reader: Reader, key: str, sources: Collection[str]) -> dict[str, int]:
 
 
 class FormerName(NamedTuple):
-    """A concept that had a name, and has it no more."""
+    """A concept that had a name in the past."""
 
     number: int
     type_number: int
-    """The type that it had under the name."""
+    """The type that the concept had under that name."""
     is_removed: bool
 
 
 def former_names(
     reader: Reader, names: Collection[str], without: Collection[int] = ()
 ) -> dict[str, FormerName]:
-    """The concept that had each of these names last, `without` those of some types."""
+    """For each name, the last concept that had it in the past, `without` concepts of some types."""
     query = (
         "SELECT j.value, p.id, p.type, p.to_seq = ?2 FROM json_each(?1) j"
         " CROSS JOIN concept_past p WHERE p.name = j.value"
@@ -124,7 +124,7 @@ def former_names(
 
 
 def former_names_ending(reader: Reader, root: str, ends: Collection[str]) -> list[str]:
-    """Names below a path that concepts had in the past, whose last segment is one of these."""
+    """Past names of concepts below a path whose last segment is one of these."""
     # Trimming all characters but slashes from the end of a name leaves what is before its end.
     query = (
         "SELECT DISTINCT name FROM concept_past WHERE name > ?1 || '/' AND name < ?1 || '0'"
@@ -135,7 +135,7 @@ def former_names_ending(reader: Reader, root: str, ends: Collection[str]) -> lis
 
 
 def names_once_ending(reader: Reader, end: str) -> list[str]:
-    """Names that end so and that concepts had in the past, a few of them."""
+    """Past names of concepts that end with a text; at most a few."""
     query = (
         "SELECT DISTINCT name FROM concept_past"
         " WHERE substr(name, length(name) - length(?1) + 1) = ?1 ORDER BY name LIMIT ?2"
@@ -151,9 +151,9 @@ def named_below(
     limit: int = INTEGER_MAX,
     without: Collection[int] = (),
 ) -> list[tuple[int, int, str]]:
-    """The concepts whose names continue a path after a slash, by name: number, type and name.
+    """Concepts below a path, by name: number, type and name of each.
 
-    Optionally only a number of them, from after a name, and `without` some types.
+    The page begins after a name, has at most `limit` concepts, and leaves out some types.
     """
     query = (
         "SELECT id, type, name FROM concept WHERE name > ?1 || '/' AND name > ?2 AND name < ?1 ||"
@@ -166,7 +166,7 @@ def named_below(
 
 
 def count_below(reader: Reader, path: str, without: Collection[int] = ()) -> int:
-    """The number of concepts with a path as their name or the beginning of it."""
+    """The number of concepts at a path or below it."""
     query = (
         "SELECT count(*) FROM concept WHERE (name = ?1 OR (name > ?1 || '/' AND name < ?1 || '0'))"
         " AND type NOT IN (SELECT value FROM json_each(?2))"
@@ -175,7 +175,7 @@ def count_below(reader: Reader, path: str, without: Collection[int] = ()) -> int
 
 
 class Segment(NamedTuple):
-    """A part of a path, directly below another: its concept, if it has one, and what is below."""
+    """One part of a path: its concept, if there is one, and the number of concepts below it."""
 
     name: str
     below: int
@@ -184,7 +184,7 @@ class Segment(NamedTuple):
 
 
 def segments_below(reader: Reader, path: str, *, without: Collection[int] = ()) -> list[Segment]:
-    """The parts that continue a path, by name, `without` concepts of some types."""
+    """The parts directly below a path, by name, `without` concepts of some types."""
     query = (
         "WITH part AS (SELECT id, type, substr(name, length(?1) + 2) AS rest FROM concept"
         " WHERE name > ?1 || '/' AND name < ?1 || '0'"
@@ -199,7 +199,7 @@ def segments_below(reader: Reader, path: str, *, without: Collection[int] = ()) 
 
 
 def has_any_of(reader: Reader, types: Collection[str]) -> bool:
-    """True if there is a concept of one of these types."""
+    """True if the state has a concept of one of these types."""
     numbers = [number for name in types if (number := reader.find_type(name)) is not None]
     query = (
         f"{reader.tables_text}SELECT 1 FROM json_each(?) j"
@@ -209,7 +209,7 @@ def has_any_of(reader: Reader, types: Collection[str]) -> bool:
 
 
 def hidden_among(reader: Reader, numbers: Collection[int]) -> frozenset[int]:
-    """Those of the elements that are archived, or are links at an archived element."""
+    """The elements among these that are archived, or that are links at an archived element."""
     if not numbers or not reader.has_hidden():
         return frozenset()
     (test,) = reader.tables_of(ORDINARY).shown_tests("j.value")
@@ -218,12 +218,12 @@ def hidden_among(reader: Reader, numbers: Collection[int]) -> frozenset[int]:
 
 
 def furniture(reader: Reader) -> frozenset[int]:
-    """Definitions and what else the core capsules bring, by number."""
+    """The numbers of definitions and of all other concepts that the core capsules bring."""
     return frozenset(reader.column(reader.tables_text + FURNITURE))
 
 
 def links_towards(reader: Reader, numbers: Collection[int], limit: int) -> dict[int, int]:
-    """The number of links to each of these elements, up to a limit."""
+    """The number of links to each of these elements, counted up to a limit."""
     query = (
         f"{reader.tables_text}SELECT j.value, (SELECT count(*) FROM"
         " (SELECT 1 FROM proposition WHERE object = j.value LIMIT ?2) l) FROM json_each(?1) j"
@@ -245,9 +245,9 @@ def twins(
     *,
     others: Collection[int | None] | None = None,
 ) -> list[tuple[int, int]]:
-    """Pairs of concepts with one of these names: one of the type, and one of another.
+    """Pairs of concepts that share one of these names: one of the type, the other of another type.
 
-    `others` are the types that the second one may have, if that matters.
+    With `others`, the second concept has one of those types.
     """
     bindings: tuple[Any, ...] = (type_number, text_array(names))
     among = ""
@@ -270,7 +270,7 @@ def types_named(reader: Reader, name: str, limit: int) -> list[int]:
 
 
 def names_of_type(reader: Reader, type_number: int | None, limit: int) -> list[str]:
-    """Names of some concepts of a type, or of any."""
+    """Names of some concepts of a type, or of any type."""
     of_type = "" if type_number is None else "WHERE type = ?2"
     query = f"SELECT name FROM concept {of_type} LIMIT ?1"
     bindings = (limit,) if type_number is None else (limit, type_number)
@@ -284,7 +284,7 @@ def attributes_of_type(reader: Reader, type_number: int, limit: int) -> list[Jso
 
 
 def names_from(reader: Reader, beginning: str, type_number: int | None, limit: int) -> list[str]:
-    """Names with a prefix, of one type or of all; up to a bound, since the index has no types."""
+    """Names with a prefix, of one type or of all. The number is limited: the index has no types."""
     query = (
         "SELECT name FROM (SELECT name, type FROM concept WHERE name >= ?1 AND name < ?2 LIMIT ?3)"
         " n"
@@ -301,7 +301,7 @@ def count_out(reader: Reader, subject: int, predicate: int) -> int:
 
 
 def links_with(reader: Reader, predicate: int, limit: int, condition: Condition = ALL) -> list[int]:
-    """Some links of a predicate."""
+    """Some of the links with a predicate."""
     query = (
         f"{reader.tables_text}SELECT e.id FROM proposition e"
         f" WHERE e.predicate = :predicate{condition.sql}"
@@ -317,13 +317,13 @@ class Around(NamedTuple):
     link: int
     predicate: int
     other: int
-    """Its other end."""
+    """The end of the link that is not the element."""
 
 
 def links_around_each(
     reader: Reader, numbers: Collection[int], limit: int
 ) -> list[tuple[int, Around]]:
-    """Links that leave or reach one of these elements, at most `limit` in each direction."""
+    """Links that leave or reach these elements, at most `limit` in each direction."""
     given = json_array(numbers)
     return [
         (number, Around(*row))
@@ -339,7 +339,7 @@ def links_around_each(
 def links_around(
     reader: Reader, number: int, predicate: int | None, limit: int, condition: Condition = ALL
 ) -> list[Around]:
-    """Some links that leave or reach an element, perhaps of one predicate only."""
+    """Some links that leave or reach an element; with a predicate, only its links."""
     kind = "" if predicate is None else "AND e.predicate = :predicate"
     bindings = {"number": number, "limit": limit, "predicate": predicate, **condition.bindings}
     return [
@@ -366,8 +366,8 @@ def links_after(
 ) -> list[tuple[int, int, int]]:
     """Links that leave (or reach) an element: each with its predicate and other end, in this order.
 
-    They begin after a predicate and other end that were seen before; (0, 0) comes before all.
-    Links of the predicates `without` are left out.
+    They begin after the predicate and other end that a caller saw last; (0, 0) comes before all.
+    Links of the predicates in `without` are left out.
     """
     near, far = ("subject", "object") if direction == "out" else ("object", "subject")
     kind = "AND predicate NOT IN (SELECT value FROM json_each(?5))"
@@ -387,7 +387,7 @@ def links_after(
 def links_between(
     reader: Reader, places: Collection[tuple[int, int, int]]
 ) -> dict[tuple[int, int, int], int]:
-    """The links with these subjects, predicates and objects, by number, in the reader's state."""
+    """The numbers of the links with these subjects, predicates and objects."""
     rows = reader.fetch_all(
         f"{reader.tables_text}SELECT p.subject, p.predicate, p.object, p.id FROM json_each(?1) j"
         " CROSS JOIN proposition p WHERE p.subject = CAST(j.value ->> 0 AS BIGINT)"
@@ -401,7 +401,7 @@ def links_between(
 def metadata_with_evidence(
     reader: Reader, places: Collection[tuple[int, int, int]]
 ) -> dict[tuple[int, int, int], JsonObject]:
-    """The metadata of those links between these places that have evidence."""
+    """The metadata of links with these places, for the links that have evidence."""
     rows = reader.fetch_all(
         f"{reader.tables_text}SELECT p.subject, p.predicate, p.object, p.metadata"
         " FROM json_each(?1) j CROSS JOIN proposition p"
@@ -420,9 +420,9 @@ def metadata_with_evidence(
 def links_at_named(
     reader: Reader, beginnings: Mapping[int, str], after: int, limit: int
 ) -> list[int]:
-    """Links that leave or reach concepts of some types, whose names begin as stated for the type.
+    """Links that leave or reach some concepts: those with a given type and beginning of the name.
 
-    By number, after one that was seen before.
+    `beginnings` has the beginning for each type. The links come by number, after the last one seen.
     """
     tables = reader.tables
     at = (
@@ -441,7 +441,7 @@ def links_at_named(
 def links_to_named(
     reader: Reader, numbers: Collection[int], beginnings: Mapping[int, str]
 ) -> dict[int, int]:
-    """The number of links that leave each of these elements for concepts as in `links_at_named`.
+    """The number of links from each of these elements to concepts as in `links_at_named`.
 
     Elements without such a link are left out.
     """
@@ -465,5 +465,5 @@ _EVER_ABOUT: Final = (
 
 
 def ever_about(reader: Reader, number: int) -> list[int]:
-    """The links, live or past, that refer to an element, or did so at any time."""
+    """The links, live or past, that have or had an element as an end."""
     return reader.column(_EVER_ABOUT, (number,))

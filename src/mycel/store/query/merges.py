@@ -1,4 +1,4 @@
-"""Merges of a graph: those that are open, their conflicts, and choices of those that are done."""
+"""Reads the open merges of a graph, their conflicts, and the choices of committed merges."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ _UNDECIDED: Final = "json_extract(body, '$.resolution') IS NULL"
 
 
 def opened(reader: Reader) -> list[dict[str, Any]]:
-    """The open merges, oldest first, as they are stored."""
+    """The open merges as they are stored, oldest first."""
     return merges.opened(reader.connection)
 
 
 def may_have_conflicts(reader: Reader) -> bool:
-    """False if no merge ever had a conflict in this file: a test that costs next to nothing."""
+    """False if no merge of this file ever had a conflict. This test costs next to nothing."""
     return merges.are_there(reader.connection)
 
 
 def stored_conflicts(reader: Reader, id_: str) -> list[dict[str, Any]]:
-    """The conflicts of one open merge, as they were computed last."""
+    """The conflicts of one open merge, as last computed."""
     return _conflicts(reader, "merge = ?", (id_,))
 
 
 def conflicts_named(reader: Reader, name: str) -> list[dict[str, Any]]:
-    """The undecided conflicts about concepts of a name, also of those that are not there."""
+    """The undecided conflicts about concepts with a name; the concepts need not exist."""
     where = f"json_extract(body, '$.identity.name') = ? AND {_UNDECIDED}"
     return _conflicts(reader, where, (name,))
 
@@ -43,7 +43,7 @@ def _conflicts(reader: Reader, where: str, bindings: Row) -> list[dict[str, Any]
 
 
 def open_conflicts(reader: Reader, numbers: Collection[int]) -> dict[int, list[dict[str, Any]]]:
-    """The undecided conflicts of open merges that are about elements, by number."""
+    """The undecided conflicts of open merges, by number of the element that each is about."""
     by_element: dict[int, list[dict[str, Any]]] = {}
     if not numbers or not may_have_conflicts(reader):
         return by_element
@@ -59,7 +59,7 @@ def open_conflicts(reader: Reader, numbers: Collection[int]) -> dict[int, list[d
 
 
 def count_undecided(reader: Reader) -> int:
-    """The number of conflicts of open merges, as computed last, that nobody has decided about."""
+    """The number of undecided conflicts of open merges, as last computed."""
     if not may_have_conflicts(reader):
         return 0
     return reader.count(f"SELECT count(*) FROM merge_conflict WHERE {_UNDECIDED}")
@@ -68,9 +68,10 @@ def count_undecided(reader: Reader) -> int:
 def match(
     reader: Reader, number: int, merged: Collection[int], *, of_source: bool
 ) -> tuple[int, int] | None:
-    """The newest of some merges that knows an element, and its number on the other side.
+    """The newest of some merges that knows an element, with its number on the other side.
 
-    `merged` are the last entries of the merges. The number is one of the source, or one of here.
+    `merged` has the last entries of the merges. The given number is one of the source, or one of
+    this copy.
     """
     if not merged or not may_have_conflicts(reader):
         return None
@@ -83,7 +84,7 @@ def match(
 
 
 def choices(reader: Reader, seq: int | None = None) -> list[tuple[int, dict[str, Any]]]:
-    """Automatic choices of one merge, or of all, newest first, each with the merge's last entry."""
+    """Automatic choices of one merge, or of all, newest first, with the last entry of the merge."""
     if not may_have_conflicts(reader):
         return []
     query = "SELECT seq, body FROM merge_choice WHERE seq = ?1 OR ?1 IS NULL ORDER BY seq DESC, id"

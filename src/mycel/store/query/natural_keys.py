@@ -1,4 +1,4 @@
-"""Hashes of natural keys, computed from elements as they were read."""
+"""Computes hashes of natural keys from elements that were read."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from mycel.store.log.topological import inside_out
 
 
 def element_key(element: Element, read: Callable[[int], Element | None]) -> bytes | None:
-    """The hash of an element's natural key; None if an end of a link is not there.
+    """The hash of an element's natural key; None if an end of the link does not exist.
 
     `read` gives the elements at the ends of links, by number.
     """

@@ -1,6 +1,6 @@
 """The surroundings of elements at a state: short rows, neighbours, and the links among them.
 
-And placeholders of missing concepts, with the links at them.
+It also finds placeholders of missing concepts, and the links at them.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ class ConceptCard(NamedTuple):
     label: str | None
     """Its readable name."""
     symbol: str | None
-    """The attribute `kind` of a concept of the type of symbols: class, method."""
+    """The attribute `kind` of a symbol of a source file: class, method and so on."""
     is_gone: bool
-    """True for a file that is not there any more, and for what it had."""
+    """True for a file that no longer exists, and for its symbols."""
 
 
 class WeightedLink(NamedTuple):
@@ -45,13 +45,13 @@ class Neighbour(NamedTuple):
 
     number: int
     weight: float
-    """The least weight of these links."""
+    """The least weight of the links between them."""
 
 
 def concept_rows(
     reader: Reader, numbers: Collection[int], symbol_type: int | None = None
 ) -> dict[int, ConceptCard]:
-    """Those of these concepts that are part of the state, by number."""
+    """The concepts among these numbers that are part of the state, by number."""
     rows = reader.execute(
         f"SELECT c.id, c.type, c.name, c.version, {READABLE_NAME.format(c='c')},"
         " CASE c.type WHEN ? THEN c.attributes ->> '$.kind' END,"
@@ -70,7 +70,7 @@ def neighbours(
     predicates: Collection[int] | None = None,
     types: Collection[int] | None = None,
 ) -> list[Neighbour]:
-    """The distinct elements that links join to an element, under the conditions."""
+    """The elements linked to an element, each once, under the conditions."""
     sides = {"out": [("subject", "object")], "in": [("object", "subject")]}
     ends = sides.get(direction) or [*sides["out"], *sides["in"]]
     kind = (
@@ -101,7 +101,7 @@ def neighbours(
 def links_between(
     reader: Reader, some: Collection[int], others: Collection[int], limit: int
 ) -> list[WeightedLink]:
-    """Links between one of some elements and one of the others, in either direction, each once."""
+    """The links between an element of one set and one of the other, in either direction."""
     queries = [
         "SELECT q.id, q.subject, q.predicate, q.object, q.weight, q.version"
         f" FROM json_each(?1) j CROSS JOIN {table} WHERE q.{near} = j.value"
@@ -129,7 +129,7 @@ def degrees(reader: Reader, numbers: Collection[int]) -> dict[int, int]:
 
 
 def counts_by_predicate(reader: Reader, number: int) -> list[tuple[int, str, int]]:
-    """The links at an element, counted by predicate and direction ("out" or "in")."""
+    """The number of links at an element for each predicate and direction ("out" or "in")."""
     queries = [
         f"SELECT q.predicate AS predicate, '{way}' AS way FROM {table}"
         f" WHERE q.{near} = ?1{in_force}"
@@ -145,9 +145,9 @@ def counts_by_predicate(reader: Reader, number: int) -> list[tuple[int, str, int
 
 
 def names_holding(reader: Reader, text: str, limit: int) -> list[int]:
-    """Concepts of a state whose name or readable name holds a text, in capitals or not.
+    """Concepts of a state whose name or readable name contains a text, in any case.
 
-    It reads all names: for states of the past, which have no index of names.
+    It reads all names. It is for states of the past, which have no index of names.
     """
     return reader.column(
         f"SELECT c.id FROM {reader.tables.concepts('c')}"
@@ -160,9 +160,9 @@ def names_holding(reader: Reader, text: str, limit: int) -> list[int]:
 def placeholders(
     reader: Reader, beginnings: Mapping[int, str], start: int, limit: int
 ) -> tuple[int, list[tuple[int, int]]]:
-    """The number of placeholders, and some of them with their number of links, most first.
+    """The number of placeholders; and some of them with their number of links, most linked first.
 
-    `beginnings` has, by number, the types of placeholders, each with how their names begin.
+    `beginnings` has, by type number, the text with which the names of placeholders begin.
     """
     tables = reader.tables
     chosen = (
@@ -185,7 +185,7 @@ def placeholders(
 
 
 def sources(reader: Reader, numbers: Collection[int], limit: int) -> list[tuple[int, int, int]]:
-    """Some links at each of these elements: the element, the other end, the predicate."""
+    """Some links at each of these elements: the element, the other end and the predicate."""
     tables = reader.tables
     rows: list[tuple[int, int, int]] = []
     queries = [

@@ -1,8 +1,8 @@
 """Origins of values: the time and actor of the write itself, through any number of merges.
 
-A merge is one commit, made by whoever merged. For each element that it changes, it keeps the
-origins of the values that it took from its source (`log.merges`), so that they are known even when
-the source is deleted.
+A merge is one commit, made by whoever merged. For each element that it changes, the merge keeps the
+origins of the values from its source (`log.merges`), so that they are known even after the source
+is deleted.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from mycel.store.query.history import value_since
 from mycel.store.query.reader import Reader
 
 EVERYWHERE = ""
-"""The place of an origin that all values have which a merge took from its source."""
+"""The place of an origin that holds for all values that a merge took from its source."""
 
 
 class Origin(NamedTuple):
-    """The time and actor of the commit that gave an attribute its value."""
+    """The time and actor of the commit that gave a value to an element."""
 
     time_us: int
     actor: str
@@ -33,13 +33,13 @@ UNKNOWN_ORIGIN = Origin(0, "")
 
 
 def origin_of(reader: Reader, number: int, place: str, read: Callable[[Element], object]) -> Origin:
-    """The origin of a value that an element has at a place; `read` takes it from a version."""
+    """The origin of the value at a place of an element. `read` returns the value in a version."""
     entry = value_since(reader, number, read)
     return UNKNOWN_ORIGIN if entry is None else written_by(reader, number, entry, place)
 
 
 def written_by(reader: Reader, number: int, entry: int, place: str) -> Origin:
-    """The origin of a value that an entry has written."""
+    """The origin of a value that an entry wrote."""
     seq, time_us, actor = reader.fetch_one(
         "SELECT seq, time, actor FROM tx WHERE seq >= ? ORDER BY seq LIMIT 1", (entry,)
     )
@@ -55,9 +55,9 @@ def written_by(reader: Reader, number: int, entry: int, place: str) -> Origin:
 
 
 def written_once(reader: Reader, numbers: Iterable[int], after: int) -> Mapping[int, Origin]:
-    """The origins of elements that one entry alone has written since another one.
+    """The origins of elements that only one entry has written since a given entry.
 
-    Elements whose entry is part of a merge with origins of several kinds are left out.
+    Elements whose entry belongs to a merge with several kinds of origins are left out.
     """
     distinct = {*numbers}
     entries: dict[int, int] = {}
@@ -88,7 +88,7 @@ def written_once(reader: Reader, numbers: Iterable[int], after: int) -> Mapping[
 def _merge_origins(
     reader: Reader, numbers: Iterable[int]
 ) -> Mapping[tuple[int, int], Mapping[str, Origin]]:
-    """The origins that merges have kept of elements, by element and merge."""
+    """The origins that merges have kept, by element and merge."""
     by_version: dict[tuple[int, int], dict[str, Origin]] = {}
     if merges.have_origins(reader.connection):
         query = (

@@ -1,6 +1,6 @@
 """The whole graph in outline: every concept and link by number, and what changed since a moment.
 
-For counts over the whole graph that are kept in memory and follow the journal.
+It is for counts over the whole graph that are kept in memory and follow the journal.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class ChangedElements(NamedTuple):
 
 
 def purges(reader: Reader) -> int:
-    """The number of purges so far: what was derived before the last one may hold what is purged."""
+    """The number of purges so far. Data derived before the last purge may hold purged content."""
     return reader.count("SELECT count(*) FROM journal WHERE kind = 6")
 
 
@@ -76,7 +76,7 @@ def links(reader: Reader) -> Iterator[tuple[int, int, int]]:
 def link_columns(reader: Reader) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
     """Subjects, predicates and objects of all links of a state, as arrays.
 
-    The database writes each column as one text: rows would take four times as long.
+    The database writes each column as one text; rows would take four times as long.
     """
     import numpy as np  # noqa: PLC0415 - only those who need it wait for it
 
@@ -89,7 +89,7 @@ def link_columns(reader: Reader) -> tuple[NDArray[Any], NDArray[Any], NDArray[An
 
 
 def changes_since(reader: Reader, since: int) -> ChangedElements | None:
-    """The elements that changed after a position; None if a purge has left no trace of some."""
+    """The elements that changed after a position; None if a purge hides some of them."""
     until = reader.position
     query = "SELECT kind, element FROM journal WHERE seq > ? AND seq <= ?"
     by_kind: tuple[set[int], set[int]] = (set(), set())
@@ -102,19 +102,19 @@ def changes_since(reader: Reader, since: int) -> ChangedElements | None:
 
 
 def concepts_among(reader: Reader, numbers: Collection[int]) -> list[ConceptLine]:
-    """Those of these concepts that are part of a state."""
+    """The concepts among these that are part of a state."""
     source = reader.tables.concepts("c")
     query = f"SELECT {_CONCEPT} FROM json_each(?) j CROSS JOIN {source} WHERE c.id = j.value"
     return list(map(ConceptLine._make, reader.fetch_all(query, (json_array(numbers),))))
 
 
 def links_among(reader: Reader, numbers: Collection[int]) -> list[LinkLine]:
-    """Those of these links that are part of a state."""
+    """The links among these that are part of a state."""
     return _links(reader, ("id",), numbers)
 
 
 def holding(reader: Reader, numbers: Collection[int], time_us: int) -> set[int]:
-    """Those of these elements that are part of a state and hold at a time, archived ones too."""
+    """The elements among these that are part of a state and hold at a time, even if archived."""
     tables = reader.tables_of(Visibility(include_archived=True, valid_at_us=time_us))
     queries = (
         f"SELECT e.id FROM json_each(?1) j CROSS JOIN {source}"
@@ -133,7 +133,7 @@ def links_at(reader: Reader, numbers: Collection[int]) -> list[LinkLine]:
 
 
 def _links(reader: Reader, columns: Sequence[str], numbers: Collection[int]) -> list[LinkLine]:
-    """The links that have one of these numbers in one of the columns."""
+    """The links with one of these numbers in one of the columns."""
     query = " UNION ".join(
         "SELECT p.id, p.subject, p.predicate, p.object"
         f" FROM json_each(?1) j CROSS JOIN {reader.tables.links('p')} WHERE p.{column} = j.value"

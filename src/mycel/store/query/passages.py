@@ -1,4 +1,4 @@
-"""Stored passages and vectors of search, and the elements that they are derived from."""
+"""Reads stored passages and vectors of search, and the elements that they are derived from."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from mycel.store.query.reader import Reader
 _SHOWN: Final = (
     f"NOT EXISTS (SELECT 1 FROM hidden h WHERE h.element = concept.id AND h.to_seq = {OPEN_END})"
 )
-"""An SQL condition: the concept is not archived. Archived concepts are not indexed."""
+"""An SQL condition: the concept is not archived. Search does not index archived concepts."""
 _SOUGHT: Final = f"type NOT IN (1, 2) AND id NOT IN ({FURNITURE}) AND {_SHOWN}"
 
 
@@ -30,7 +30,7 @@ class SourceRow(NamedTuple):
 
 
 def mark(reader: Reader, model: str) -> int | None:
-    """The entry of the journal up to which all is derived; None if nothing is."""
+    """The entry of the journal up to which everything is derived; None if nothing is."""
     return passages.mark(reader.connection, model)
 
 
@@ -45,19 +45,19 @@ def last_entry(reader: Reader) -> int:
 
 
 def changed_since(reader: Reader, seq: int) -> set[int]:
-    """Concepts that entries of the journal after this one are about."""
+    """The concepts with journal entries after this one."""
     query = "SELECT DISTINCT element FROM journal WHERE seq > ? AND element & 1 = 0"
     return set(reader.column(query, (seq,)))
 
 
 def sought(reader: Reader) -> array[int]:
-    """The concepts that search may find."""
+    """The concepts among these that search may find."""
     cursor = reader.execute(f"SELECT id FROM concept WHERE {_SOUGHT} ORDER BY id")
     return array("q", (number for (number,) in cursor))
 
 
 def sources(reader: Reader, numbers: Collection[int] | None = None) -> list[SourceRow]:
-    """Live concepts that are no definitions, or those among them with these numbers."""
+    """Live concepts except definitions: all of them, or those with these numbers."""
     query = "SELECT id, seq, type, name, attributes FROM concept"
     query += f" WHERE type NOT IN (1, 2) AND {_SHOWN}"
     if numbers is None:
@@ -67,7 +67,7 @@ def sources(reader: Reader, numbers: Collection[int] | None = None) -> list[Sour
 
 
 def stored(reader: Reader, model: str) -> Iterator[tuple[PassageRow, bytes]]:
-    """Stored passages of concepts as they are now, with their vectors by a model, by element."""
+    """Stored passages of the present versions of concepts, with their vectors by a model."""
     if not passages.has_tables(reader.connection):
         return
     query = (
@@ -80,7 +80,7 @@ def stored(reader: Reader, model: str) -> Iterator[tuple[PassageRow, bytes]]:
 
 
 def blocks(reader: Reader, model: str) -> Iterator[tuple[int, bytes]]:
-    """The stored blocks of passages with their numbers, in order."""
+    """The stored blocks of passages, in order, each with its number."""
     query = (
         "SELECT block, data FROM recall_block"
         " WHERE model = (SELECT id FROM recall_mark WHERE name = ?) ORDER BY block"
@@ -98,7 +98,7 @@ def vectors(reader: Reader, model: str) -> Iterator[tuple[int, bytes]]:
 
 
 def vectors_of(reader: Reader, model: str, numbers: Collection[int]) -> dict[int, bytes]:
-    """The stored vectors of concepts as they are now, by element."""
+    """The stored vectors of the present versions of concepts, by element."""
     if not passages.has_tables(reader.connection):
         return {}
     query = (
@@ -111,7 +111,7 @@ def vectors_of(reader: Reader, model: str, numbers: Collection[int]) -> dict[int
 
 
 def without_vector(reader: Reader, model: str) -> list[int]:
-    """Concepts that search may find and that have no vector by a model as they are now."""
+    """Concepts that search may find and whose present version has no vector by a model."""
     query = f"SELECT id FROM concept WHERE {_SOUGHT}"
     if passages.has_tables(reader.connection):
         query += (

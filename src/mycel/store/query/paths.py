@@ -1,9 +1,9 @@
 """Paths: parts of the graph by the names of their concepts.
 
-A path is a URI: it covers the concept with this name and all below it, whose names go on with `/`
-or `#`. Concepts that are not called by a URI have the paths of the views: `kip:Person` covers all
-of a type, `kip:Person/Ada` or `("Person", "Ada")` one of them. An element, or its id, covers the
-element alone. A link is where its subject is.
+A path is a URI. It covers the concept with this name and the concepts below it, whose names go on
+with `/` or `#`. Concepts whose names are no URIs have the paths of the views: `kip:Person` covers
+all of a type, and `kip:Person/Ada` or `("Person", "Ada")` one of them. An element, or its id,
+covers the element alone. The path of a link is that of its subject.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ _KIP: Final = "kip:"
 _BELOW: Final = ("/", "#")
 
 AnyPath = str | Concept | Proposition | tuple[str, str]
-"""A path as callers write it."""
+"""The forms in which callers write a path."""
 
 
 class GraphPath(NamedTuple):
-    """One path, as it is compared."""
+    """A path in the form in which it is compared."""
 
     type: str | None
     """The type that a `kip:` path names."""
     name: str
-    """The name of the concept; empty for all of a type."""
+    """The name of the concept; empty if the path covers a whole type."""
     number: int | None = None
-    """The element, if its id was given."""
+    """The number of the element, if the caller gave its id."""
 
     def covers(self, concept: Concept) -> bool:
         if self.type is not None and concept.type != self.type:
@@ -42,7 +42,7 @@ class GraphPath(NamedTuple):
 
 
 def path_of(text: object) -> GraphPath:
-    """Read a path.
+    """The path that a caller wrote, parsed.
 
     Raises:
         InvalidValueType: it is no text, or empty.
@@ -75,7 +75,7 @@ class PathSelection:
         self._numbers: Final = {path.number for path in self.paths}
 
     def covers(self, element: Element, known: Mapping[int, Element]) -> bool:
-        """True if a path covers the element; `known` has the concepts that links begin at."""
+        """True if a path covers the element; `known` has the subjects of links."""
         if not self.paths or element.number in self._numbers:
             return True
         owner: Element | None = element
@@ -87,7 +87,7 @@ class PathSelection:
 
 
 def condition(path: GraphPath, row: str) -> tuple[str, dict[str, Any]]:
-    """The condition that a path covers the row of a concept, and its bindings, `:path_…`."""
+    """An SQL condition that a path covers the concept of a row, with its bindings `:path_…`."""
     if path.number is not None:
         return f"{row}.id = :path_number", {"path_number": path.number}
     parts: list[str] = []
@@ -102,7 +102,7 @@ def condition(path: GraphPath, row: str) -> tuple[str, dict[str, Any]]:
 
 
 def below(row: str, parameter: str) -> str:
-    """The condition that the name of a row is the bound one, or below it."""
+    """An SQL condition that the name of a row is the bound name, or below it."""
     ranges = (
         f"({row}.name >= :{parameter} || '{sign}' AND {row}.name < :{parameter} ||"
         f" '{chr(ord(sign) + 1)}')"

@@ -1,4 +1,4 @@
-"""Stored vectors of properties, and the concepts that they are made of."""
+"""Reads stored vectors of properties, and the concepts that still need one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mycel.store.query.reader import Reader
 def stored(
     reader: Reader, column: Column, numbers: Collection[int] | None = None
 ) -> Iterator[tuple[int, bytes]]:
-    """The vectors of live concepts as they are now, by number; or of those with these numbers."""
+    """The vectors of the present versions of live concepts, by number: of all, or of these."""
     column_number = property_vectors.number_of(reader.connection, column)
     if column_number is None:
         return iter(())
@@ -32,7 +32,7 @@ def stored(
 def missing(
     reader: Reader, column: Column, numbers: Collection[int] | None = None
 ) -> Iterator[SourceRow]:
-    """Live concepts of a type that have no vector as they are now; or those among these numbers."""
+    """Live concepts of a type whose present version has no vector: all, or those among these."""
     column_number = property_vectors.number_of(reader.connection, column)
     query = (
         "SELECT c.id, c.seq, c.type, c.name, c.attributes FROM concept c"

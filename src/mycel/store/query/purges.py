@@ -17,19 +17,19 @@ class Purges(NamedTuple):
     """Elements that were purged."""
 
     numbers: frozenset[int]
-    """The numbers of purged elements that this copy had itself."""
+    """The purged elements that this copy itself had, by number."""
     keys: Mapping[bytes, int]
-    """Hashes of the keys that all of them had, each with the first entry that purged it."""
+    """The hashes of the keys of all purged elements, each with the first entry that purged it."""
 
 
 def last_purge(reader: Reader) -> int:
-    """The last entry that purged or scrubbed something; 0 if none did."""
+    """The last entry that purged or scrubbed something; 0 if there is none."""
     row = reader.fetch_one("SELECT max(seq) FROM journal WHERE kind = ?", (int(Kind.PURGE),))
     return int(row[0] or 0)
 
 
 def purged_after(reader: Reader, seq: int) -> list[tuple[int, int]]:
-    """The purges of whole elements after an entry: the entry, and the element."""
+    """The purges of whole elements after an entry. Each: the entry and the element."""
     rows = purges(reader.connection, seq)
     return [(at, number) for at, number, fields in rows if fields.until is None]
 
@@ -40,10 +40,10 @@ def purges_since(
     known: int = 0,
     counts: Callable[[int, bytes], bool] = lambda _entry, _key: True,
 ) -> Purges:
-    """The elements that were purged entirely after an entry, with keys that they had since `known`.
+    """The elements that were purged entirely after an entry, with the keys that they had.
 
-    Keys from before `known` are left out: another element may have such a key by now.
-    `counts` tells whether a key is among the keys by which an entry purges.
+    Keys that ended before `known` are left out: another element may have such a key by now.
+    `counts` may leave out keys of a purge entry.
     """
     numbers: set[int] = set()
     purged: list[tuple[int, bytes]] = []
@@ -61,7 +61,7 @@ def purges_since(
 
 
 class PurgedLife(NamedTuple):
-    """The life of an element that was purged: its first entry, its purge, and its keys."""
+    """The life of a purged element: its first entry, its purge, and its keys."""
 
     number: int
     began: int
@@ -70,12 +70,12 @@ class PurgedLife(NamedTuple):
     fields: PurgeFields
 
     def key_at(self, seq: int) -> bytes | None:
-        """The key of the element at an entry; None if it was not there."""
+        """The key of the element at an entry; None if the element did not exist then."""
         return self.fields.keys_at(seq)[0] if self.began <= seq < self.ended else None
 
 
 def purged_lives(reader: Reader, seq: int) -> list[PurgedLife]:
-    """The elements that were made and purged after an entry."""
+    """The elements that were created and purged after an entry."""
     by_number = {
         number: (at, fields)
         for at, number, fields in purges(reader.connection, seq)
@@ -92,7 +92,7 @@ def purged_lives(reader: Reader, seq: int) -> list[PurgedLife]:
 
 
 def keys_ever(reader: Reader, number: int, until: int) -> set[bytes]:
-    """The keys that an element has had up to an entry; those before a scrub are not known."""
+    """The keys that an element has had up to an entry. Keys from before a scrub are not known."""
     if not reader.was_ever(number):
         return set()
     auditor = Auditor(reader.connection, reader.registry)

@@ -1,8 +1,8 @@
 """Reading elements: the live state, or the state at a moment of the past.
 
-The live tables hold nothing but live rows. In a past state, a row counts if it was written by then
-and not yet superseded. A reader answers the same questions about both, so every traversal works on
-both.
+The live tables hold nothing but live rows. In a past state, a row counts if it was written by that
+moment and superseded only later. A reader answers the same questions about the present and the
+past, so every traversal works on both.
 """
 
 from __future__ import annotations
@@ -48,10 +48,9 @@ _CONCEPT_PAST, _PROPOSITION_PAST = (
     for columns in (CONCEPT_COLUMNS, PROPOSITION_COLUMNS)
 )
 _LIVE_FIRST: Final = " ORDER BY tombstoned_at DESC NULLS FIRST"
-"""An order of rows: live elements, then removed ones, the last removed first. A name may have been
-of both."""
+"""The order of rows with one name: the live element, then removed ones, the last removed first."""
 _NUMBERS: Final = "(SELECT value AS number FROM json_each(?1)) j CROSS JOIN "
-"""A list of numbers, joined to a table: less work than `id IN (…)`, which sorts them first."""
+"""Joins a list of numbers to a table. `id IN (…)` is slower: it sorts the numbers first."""
 _EACH: Final = "json_each(?1) j CROSS JOIN "
 _ENDS: Final[dict[Way, tuple[str, str]]] = {
     "out": ("subject", "object"),
@@ -70,7 +69,7 @@ def _wall_clock_us() -> int:
 
 
 class _Limits:
-    """The deadline and the allowance of what runs on one connection."""
+    """The deadline and the allowance of the statements on one connection."""
 
     __slots__ = ("allowance", "deadline")
 
@@ -79,7 +78,7 @@ class _Limits:
         self.allowance: Allowance | None = None
 
     def are_over(self) -> bool:
-        """True if what runs has to stop. May wait here until it is its turn again."""
+        """True if the running statement has to stop. It may first wait for its turn."""
         if monotonic() > self.deadline:
             return True
         return self.allowance is not None and self.allowance.is_over()
@@ -90,7 +89,7 @@ def _nothing() -> None:
 
 
 class Reader:
-    """Answers about a state as one connection sees it."""
+    """Reads one state of the graph on one connection."""
 
     def __init__(
         self,
@@ -100,32 +99,32 @@ class Reader:
         live: Reader | None = None,
     ) -> None:
         self.state: Final = state
-        """The state that it reads."""
+        """The state that this reader reads."""
         self._seq: Final = state.seq
         self._written: Final = "" if state.seq is None else f" AND seq <= {state.seq}"
-        """A condition on live rows: they were written by then."""
+        """An SQL condition on live rows: they were written by the moment of the state."""
         self._from_written: Final = "" if state.seq is None else f" AND from_seq <= {state.seq}"
         self.live: Final = live or self
         """The reader of the live state on the same connection."""
         self.is_writer: bool = live is not None and live.is_writer
-        """True if its connection writes."""
+        """True if the connection belongs to the writer."""
         self.connection: Final = connection
         self.registry: Final = registry
         self.execute: Final = connection.execute
         self.process: Final = os.getpid()
         self.settle: Callable[[], None] = _nothing if live is None else live.settle
-        """A function that completes the writer's indexes before a planned statement reads them."""
+        """Completes the writer's indexes before a planned statement reads them."""
         self.now_us: Callable[[], int] = _wall_clock_us if live is None else live.now_us
-        """The clock: microseconds since the epoch."""
+        """The clock, in microseconds since the epoch."""
         self._limits: Final[_Limits] = _Limits() if live is None else live._limits
-        """Limits that the readers of all states on one connection share."""
+        """The limits, shared by the readers of all states on the connection."""
         self.version = -1
-        """SQLite's count of changes when `definitions` was read."""
+        """The data version of the connection when `definitions` was read."""
         self.definitions = -1
         """The number of the last change of a definition that this reader has seen.
 
-        The first link at an end that was always a concept counts too (`link_ends`), and the first
-        element that is hidden.
+        It also rises when an end of a predicate gets its first link (`link_ends`), and when the
+        first element of the graph is hidden.
         """
         self.newest = 0
         """The position of the journal when `definitions` was read."""
@@ -135,7 +134,7 @@ class Reader:
         return fetch_all(self.connection, query, bindings)
 
     def column(self, query: str, bindings: Bindings = ()) -> list[Any]:
-        """The only column of all rows of a query."""
+        """The values of the only column of a query."""
         return [value for (value,) in self.connection.execute(query, bindings)]
 
     def fetch_first(self, query: str, bindings: Bindings = ()) -> Row | None:
@@ -151,7 +150,7 @@ class Reader:
         return fetch_one(self.connection, query, bindings)
 
     def count(self, query: str, bindings: Bindings = ()) -> int:
-        """The only number of a query."""
+        """The number that a query returns."""
         (number,) = self.fetch_one(query, bindings)
         return int(number)
 
@@ -164,35 +163,35 @@ class Reader:
         return Reader(self.connection, self.registry, state, self.live)
 
     def has_hidden(self) -> bool:
-        """True if an element is, or once was, left out of ordinary answers."""
+        """True if an element is, or once was, hidden."""
         (has_any,) = self.fetch_one("SELECT EXISTS (SELECT 1 FROM hidden)")
         return bool(has_any)
 
     def replica_lag_s(self) -> float | None:
-        """The seconds by which a replica is behind; None if the database is none."""
+        """The seconds by which a replica is behind; None if the database is no replica."""
         return self.connection.replica_lag_s()
 
     def head(self) -> Head:
-        """The newest position of the journal, and what follows from it."""
+        """The head of the journal: positions, counters and roots."""
         return Head.read(self.connection)
 
     @property
     def dialect(self) -> Dialect:
-        """The dialect of its database."""
+        """The dialect of the database."""
         return self.connection.dialect
 
     @property
     def tables(self) -> StateTables:
-        """The tables of its state, for the text of a query."""
+        """The tables of the state, for the text of a query."""
         return StateTables.of(self.state, self.connection.dialect)
 
     @property
     def tables_text(self) -> str:
-        """The beginning of a query about its state that is written for the live tables."""
+        """The beginning of a query for this state whose text names the live tables."""
         return tables(self.state, self.connection.dialect)
 
     def tables_of(self, visibility: Visibility) -> StateTables:
-        """The tables of its state, for the text of a query that looks at a part of it."""
+        """The tables of the state, for a query that leaves out elements by this visibility."""
         return replace(
             self.tables,
             hides=not visibility.include_archived and self.has_hidden(),
@@ -201,7 +200,7 @@ class Reader:
 
     @property
     def position(self) -> int:
-        """The entry of the journal at which its state ends."""
+        """The entry of the journal at which the state ends."""
         if self._seq is not None:
             return self._seq
         (last,) = newest(self.connection, "seq")
@@ -209,17 +208,17 @@ class Reader:
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
-        """Let everything that is read in this block be of one moment."""
+        """Let all statements in this block read one snapshot."""
         self.connection.begin_reading()
         try:
             yield
         finally:
-            if self.connection.in_transaction:  # A statement that fails may have ended it.
+            if self.connection.in_transaction:  # A failed statement may have ended the transaction.
                 self.execute("COMMIT")
 
     @property
     def deadline(self) -> float:
-        """The time (`time.monotonic`) at which what runs on this connection is stopped."""
+        """The time (`time.monotonic`) at which statements on this connection are stopped."""
         return self._limits.deadline
 
     @deadline.setter
@@ -227,11 +226,11 @@ class Reader:
         self._limits.deadline = time
 
     def limit(self) -> None:
-        """Let the allowance of this thread, if there is one, stop what runs on this connection."""
+        """Let the allowance of this thread, if there is one, stop statements on this connection."""
         self._limits.allowance = current()
 
     def free(self) -> None:
-        """End the deadline and the allowance."""
+        """Remove the deadline and the allowance."""
         self._limits.deadline, self._limits.allowance = inf, None
 
     def watch(self) -> None:
@@ -242,8 +241,9 @@ class Reader:
     def watched(self) -> Iterator[None]:
         """Let the deadline stop what runs in this block: a planned statement.
 
-        For the writer's connection, and for reading only: SQLite rolls the whole transaction back
-        when a statement that writes is stopped. What is still to be written is written before.
+        It is for planned statements that read on the writer's connection. SQLite rolls the whole
+        transaction back when a statement that writes is stopped, so pending rows are written
+        before.
         """
         self.settle()
         self.watch()
@@ -254,7 +254,7 @@ class Reader:
                 self.connection.watch(None)
 
     def check_deadline(self) -> None:
-        """Go no further when the deadline has passed.
+        """Stop the caller when the deadline has passed.
 
         Raises:
             ExecutionTimeout: it has.
@@ -265,7 +265,7 @@ class Reader:
     def refresh(self) -> int:
         """The number of the definitions that the last statement saw.
 
-        SQLite's count of changes is that of the snapshot of the last statement.
+        The data version is that of the snapshot of the last statement.
         """
         version = self.connection.data_version()
         return self.definitions if version == self.version else self.reread()
@@ -276,7 +276,7 @@ class Reader:
         return self.definitions
 
     def _read_newest(self) -> tuple[int, int, int]:
-        """The position, the number of definitions, and the version at which they were read."""
+        """The position, the number of definitions, and the data version to which both belong."""
         while True:
             version = self.connection.data_version()
             position, definitions = newest(self.connection, _NEWEST)
@@ -328,10 +328,10 @@ class Reader:
     def number(self, ref: Ref) -> int:
         """The number of the element that a caller names, live or removed (`refs`).
 
-        An id is all of its text: the number of one link with the predicate of another names
-        nothing (`NO_LINK`). A link that was removed is named by every id that it ever had:
-        its tombstone may have had to give its place to another link. Nothing is known of the
-        predicate of what was purged.
+        An id of a link has its number and its predicate; if the two do not belong together, the id
+        names nothing (`NO_LINK`). Every id that a removed link ever had still names it, because its
+        tombstone may have been moved to another predicate. The predicate in the id of a purged link
+        is not checked.
 
         Raises:
             InvalidId: it is no reference.
@@ -372,7 +372,7 @@ class Reader:
                 )
 
     def _was_called(self, number: int, id_: str) -> bool:
-        """True if a link has ever had this id."""
+        """True if a removed link ever had this id."""
         query = "SELECT DISTINCT predicate FROM proposition_past WHERE id = ?"
         names = map(self.predicate_name, self.column(query, (number,)))
         return id_ in [ids.link_id(number, name) for name in names]
@@ -383,7 +383,7 @@ class Reader:
         return self.link(number, tombstoned=tombstoned)
 
     def elements(self, numbers: Iterable[int], *, tombstoned: bool = False) -> dict[int, Element]:
-        """Those of the elements with these numbers that are there, in no particular order."""
+        """The elements with these numbers that exist in the state, in no particular order."""
         concepts: list[int] = []
         links: list[int] = []
         for number in numbers:
@@ -407,7 +407,7 @@ class Reader:
     def concept_named(
         self, type_number: int | None, name: str, *, tombstoned: bool = False
     ) -> Concept | None:
-        """The concept with this name, of this type or (None) of any."""
+        """The concept with this name: of this type, or of any type if it is None."""
         if name.__class__ is not str:
             check_name(name)
         if type_number is None:
@@ -422,12 +422,12 @@ class Reader:
         return None if number is None else self.concept_named(number, name, tombstoned=tombstoned)
 
     def record_at(self, seq: int) -> bytes | None:
-        """The record that the entry `seq` left behind."""
+        """The record that the entry `seq` wrote."""
         row = self.fetch_first("SELECT after FROM journal WHERE seq = ?", (seq,))
         return None if row is None else row[0]
 
     def records_at(self, seqs: Sequence[int]) -> dict[int, bytes]:
-        """The records that these entries left behind, by entry."""
+        """The records that these entries wrote, by entry."""
         query = "SELECT seq, after FROM journal WHERE seq IN (SELECT value FROM json_each(?1))"
         return dict(self.execute(query, (json_array(seqs),)))
 
@@ -444,12 +444,12 @@ class Reader:
         )
 
     def find_link(self, subject: int, predicate: str, object_: int) -> Proposition | None:
-        """The link of a predicate between two elements; None also if there is no such predicate."""
+        """The link of a predicate between two elements; None if there is none."""
         number = self.find_predicate(predicate)
         return None if number is None else self.link_between(subject, number, object_)
 
     def was_ever(self, number: int) -> bool:
-        """True if an element is live, or ever was."""
+        """True if an element is live, or was live at any time."""
         table = table_of(number)
         query = (
             f"SELECT 1 FROM {table} WHERE id = ?1{self._written} UNION ALL"
@@ -467,7 +467,7 @@ class Reader:
         *,
         tombstoned: bool = False,
     ) -> Iterator[Proposition]:
-        """Links that leave (or reach) an element, by predicate number and then by the other end."""
+        """The links that leave (or reach) an element, by predicate number and then by other end."""
         near, far = _ENDS[direction]
         where = _adjacency(near, "?1", predicates)
         rows = self.execute(
@@ -486,8 +486,8 @@ class Reader:
     ) -> Iterator[int]:
         """The other ends of the links at some elements, element by element.
 
-        Those of one element come in the order of predicate number and id. The links of a single
-        element are read one by one, so that stopping early spares the rest; those of several are
+        The neighbours of one element are ordered by predicate number and id. The links of a single
+        element are read one by one, so a caller may stop early. The links of several elements are
         read at once.
         """
         alone = len(ends) == 1
@@ -503,7 +503,7 @@ class Reader:
         neighbours: list[Row] = self.execute(
             query, (json_array(ends), *(predicates or ()))
         ).fetchall()
-        # Usually they come in this order, which makes it quick; no promise is made.
+        # Rows usually come in this order already, and then sorting is quick.
         neighbours.sort()
         return (other for _, _, other in neighbours)
 
@@ -512,8 +512,8 @@ class Reader:
     ) -> list[Element]:
         """The live elements at the other ends of the first live links at an element.
 
-        They come in the order of `neighbours`, one for each link, in one statement: that takes half
-        the time where links are few. An index has this order for one direction and predicate.
+        They come in the order of `neighbours`, one for each link, from one statement: with few
+        links that takes half the time. An index has this order for one direction and predicate.
         """
         near, far = _ENDS[direction]
         predicates = () if predicate is None else (predicate,)
@@ -536,7 +536,7 @@ class Reader:
         )
 
     def touching_links(self, number: int) -> Iterator[Proposition]:
-        """The same links. Each is read when its turn comes, and left out if it is gone by then."""
+        """The live links at an element, each read on demand; removed ones are left out."""
         for link_number in self.touching(number):
             link = self.link(link_number)
             if link is not None:
@@ -564,10 +564,10 @@ class Reader:
     def _where(
         self, table: str, columns: str, past: str, where: str, tombstoned: bool, tables: str
     ) -> str:
-        """A query for rows of the state; on request also for elements that are removed in it.
+        """A query for rows of the state; on request also for rows of removed elements.
 
-        `past` are the columns of past rows. It is one statement, because between two a row might
-        go from one table to the other.
+        `past` are the columns of past rows. It is one statement: between two, a row might move from
+        one table to the other.
         """
         query = f"SELECT {columns} FROM {tables}{table} WHERE {where}{self._written}"
         if self._seq is not None:
@@ -582,7 +582,7 @@ class Reader:
         )
 
     def past_version(self, number: int, rowid: int) -> Element:
-        """An element as a row of the past tables has it."""
+        """The version of an element in a row of the past tables."""
         if ids.is_concept(number):
             query = f"SELECT {_CONCEPT_PAST} FROM concept_past WHERE rowid = ?"
             return next(self._as_concepts((self.fetch_one(query, (rowid,)),)))
@@ -591,8 +591,8 @@ class Reader:
 
     # From rows to elements.
 
-    # Made by the million: named tuples are made directly, and known names looked up in place.
-    # When iteration stops early, the cursor goes with the generator.
+    # Elements are made by the million, so named tuples are made directly and known names looked up
+    # in place. When iteration stops early, the cursor is dropped with the generator.
 
     def _as_concepts(self, rows: Iterable[Row]) -> Iterator[Concept]:
         types, actors = self.registry.types.names, self.registry.actors.names
@@ -650,7 +650,7 @@ class Reader:
             )
 
     def outer_id(self, number: int) -> str:
-        """The id that people see. A link's names its predicate, or the last one it had."""
+        """The public id. That of a link has its predicate, or the last predicate that it had."""
         if ids.is_concept(number):
             return ids.concept_id(number)
         row = self.fetch_first(
@@ -667,7 +667,7 @@ class Reader:
 
 
 def _adjacency(near: str, of: str, predicates: Sequence[int] | None) -> str:
-    """A condition on one end and any number of predicates, which are bound from ?2 on."""
+    """A condition on one end and on any number of predicates; these are bound from ?2 on."""
     if predicates is None:
         return f"{near} = {of}"
     marks = ", ".join(f"?{at}" for at in range(2, len(predicates) + 2))

@@ -20,20 +20,20 @@ from mycel.model.ids import parse_id
 from mycel.model.names import shorten
 
 KIP: Final = "kip:"
-"""The beginning of URIs of elements whose names are no URIs."""
+"""The scheme of URIs for elements whose names are no URIs."""
 
 Ref: TypeAlias = "str | Concept | Proposition | tuple[str, str] | tuple[Ref, str, Ref]"
 
 
 def is_natural(ref: object) -> TypeGuard[str | tuple[object, ...]]:
-    """True if a reference names an element by names, so that it has to be looked up."""
+    """True if a reference is a natural key or a URI, and so has to be looked up."""
     if ref.__class__ is str:
         return ("://" in ref or kip_identity(ref) is not None) and not ref.startswith(("C:", "P:"))
     return ref.__class__ is tuple
 
 
 def kip_identity(uri: str) -> tuple[str, str] | str | None:
-    """The type and name in a `kip:` URI, or the id; None if it is no such URI.
+    """The type and name in a `kip:` URI, or its id; None for any other text.
 
     >>> kip_identity("kip:City/Porto"), kip_identity("kip:P:13:treats"), kip_identity("City:Porto")
     (('City', 'Porto'), 'P:13:treats', None)
@@ -48,7 +48,7 @@ def kip_identity(uri: str) -> tuple[str, str] | str | None:
 
 
 def refuse_self_link(subject: Ref, object_: Ref) -> None:
-    """Refuse two ends that are the same, before asking whether they are ids at all.
+    """Refuse equal ends, before anything checks whether they are ids.
 
     Raises:
         SelfEdgeError: they are.
@@ -59,12 +59,12 @@ def refuse_self_link(subject: Ref, object_: Ref) -> None:
 
 
 def shown_ref(ref: object) -> str:
-    """The reference that a caller used, for a message."""
+    """A reference as a message shows it."""
     return shorten(repr(ref.id if isinstance(ref, (Concept, Proposition)) else ref))
 
 
 def missing(ref: object) -> NotFound:
-    """The error for an element that is not there."""
+    """The error for an element that does not exist."""
     if ref.__class__ is tuple and len(ref) == 2:
         type_name, name = ref
         return NotFound(
@@ -75,7 +75,7 @@ def missing(ref: object) -> NotFound:
 
 
 def resolve(ref: object) -> int:
-    """The number of an element that is named by its id, or given itself.
+    """The number in an id, or of an element that was given itself.
 
     Raises:
         InvalidId: it is neither an element nor an id.

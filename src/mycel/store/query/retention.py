@@ -1,4 +1,4 @@
-"""Elements that may be due: what upkeep looks at."""
+"""Finds elements that may be due for upkeep."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _WRITTEN_BY: Final = "(SELECT t.actor FROM tx t WHERE t.seq >= v.seq ORDER BY t.
 
 
 class StoredRule(NamedTuple):
-    """The rule that a definition has, as JSON text."""
+    """The retention rule in a definition, as JSON text."""
 
     is_link: bool
     name: str
@@ -32,7 +32,7 @@ class StoredRule(NamedTuple):
 
 
 def stored_rules(reader: Reader) -> list[StoredRule]:
-    """The rules of all types and predicates that have one."""
+    """The retention rules of all types and predicates that have one."""
     rows = reader.fetch_all(
         f"SELECT c.type, c.name, c.attributes -> '$.{RETENTION}' FROM concept c"
         f" WHERE c.type IN ({CONCEPT_TYPE_NUMBER}, {PROPOSITION_TYPE_NUMBER})"
@@ -44,7 +44,7 @@ def stored_rules(reader: Reader) -> list[StoredRule]:
 
 
 def expired(reader: Reader, now_us: int) -> list[int]:
-    """Elements whose `expires_at` has come and that are not archived."""
+    """The elements whose `expires_at` is past and that are not archived."""
     return reader.column(
         f"SELECT l.element FROM lifetime l WHERE l.to_seq = {OPEN_END} AND l.expires <= ?1"
         f" AND NOT EXISTS (SELECT 1 FROM hidden h WHERE h.element = l.element"
@@ -54,7 +54,7 @@ def expired(reader: Reader, now_us: int) -> list[int]:
 
 
 def created_by(reader: Reader, table: str, kind: int, time_us: int) -> list[int]:
-    """Elements of a type or predicate that exist since a time and are not archived."""
+    """The unarchived elements of a type or predicate that were created up to a time."""
     column = "e.type" if table == "concept" else "e.predicate"
     return reader.column(
         f"SELECT e.id FROM {table} e WHERE {column} = ?1 AND e.created_at <= ?2"
@@ -64,7 +64,7 @@ def created_by(reader: Reader, table: str, kind: int, time_us: int) -> list[int]
 
 
 def links_marked(reader: Reader, key: str) -> list[int]:
-    """Links that have a key in their metadata and are not hidden."""
+    """The links that have a key in their metadata and are not hidden."""
     return reader.column(
         "SELECT p.id FROM proposition p WHERE instr(p.metadata, ?1) > 0"
         f" AND NOT {_IS_HIDDEN.format(row='p')} ORDER BY p.id",
@@ -73,7 +73,7 @@ def links_marked(reader: Reader, key: str) -> list[int]:
 
 
 def instances(reader: Reader, type_name: str, after: int = 0) -> list[int]:
-    """The concepts of a type that are not archived, behind a number, the oldest first."""
+    """The unarchived concepts of a type after a number, the oldest first."""
     return reader.column(
         "SELECT c.id FROM concept c WHERE c.type = ?1 AND c.id > ?2"
         f" AND NOT {_IS_HIDDEN.format(row='c')} ORDER BY c.id",
@@ -82,7 +82,7 @@ def instances(reader: Reader, type_name: str, after: int = 0) -> list[int]:
 
 
 def count_open_tasks(reader: Reader) -> int:
-    """The number of SleepTasks that nobody has decided."""
+    """The number of open SleepTasks, which nobody has decided."""
     return reader.count(
         "SELECT count(*) FROM concept c WHERE c.type = ?1"
         " AND coalesce(c.attributes ->> '$.status', 'pending') NOT IN ('completed', 'failed')"
@@ -99,7 +99,7 @@ def count_archived(reader: Reader) -> int:
 
 
 def with_own_rule(reader: Reader) -> list[int]:
-    """Elements that have a rule of their own and are not archived."""
+    """The unarchived elements that have a retention rule of their own."""
     queries = (
         f"SELECT e.id FROM {table} e WHERE instr(e.metadata, '\"{RETENTION}\"') > 0"
         f" AND NOT {_IS_HIDDEN.format(row='e')}"
@@ -109,7 +109,7 @@ def with_own_rule(reader: Reader) -> list[int]:
 
 
 def growth(reader: Reader, since_us: int, limit: int) -> list[tuple[str, int, int, int]]:
-    """Types with concepts since a time: name, concepts, those since then, and archived ones."""
+    """Types with new concepts since a time: name, all concepts, new ones, archived ones."""
     return reader.fetch_all(
         "SELECT t.name, count(*), sum(CASE WHEN c.created_at >= ?1 THEN 1 ELSE 0 END) AS fresh,"
         f" sum(CASE WHEN {_IS_HIDDEN.format(row='c')} THEN 1 ELSE 0 END)"
@@ -130,7 +130,7 @@ def links_with_evidence(reader: Reader) -> list[int]:
 
 
 def is_referred_to(reader: Reader, number: int, without: int | None) -> bool:
-    """True if a link that is not hidden leads to an element, other than by one predicate."""
+    """True if a link that is not hidden leads to an element, by any predicate except one."""
     return (
         reader.fetch_first(
             "SELECT 1 FROM proposition p WHERE p.object = ?1 AND p.predicate IS DISTINCT FROM ?2"
@@ -142,7 +142,7 @@ def is_referred_to(reader: Reader, number: int, without: int | None) -> bool:
 
 
 def written_by_others(reader: Reader, table: str, number: int, actor: str) -> int | None:
-    """The time at which anybody but an actor wrote an element last."""
+    """The last time at which anybody except one actor wrote an element."""
     row = reader.fetch_first(
         f"SELECT max({_WRITTEN_AT}) FROM (SELECT seq FROM {table} WHERE id = ?1"
         f" UNION ALL SELECT from_seq FROM {table}_past WHERE id = ?1) v"
@@ -153,7 +153,7 @@ def written_by_others(reader: Reader, table: str, number: int, actor: str) -> in
 
 
 def named_concepts(reader: Reader) -> list[tuple[int, int, str, str]]:
-    """Number, type, name and attributes of concepts that are knowledge and not archived."""
+    """Number, type, name and attributes of the unarchived concepts that are knowledge."""
     return reader.fetch_all(
         "SELECT c.id, c.type, c.name, c.attributes FROM concept c"
         f" WHERE c.id NOT IN ({FURNITURE}) AND NOT {_IS_HIDDEN.format(row='c')} ORDER BY c.id"
@@ -161,7 +161,7 @@ def named_concepts(reader: Reader) -> list[tuple[int, int, str, str]]:
 
 
 class LinkSpan(NamedTuple):
-    """The time in which a link of a subject holds, in microseconds."""
+    """The time during which a link of a subject holds, in microseconds."""
 
     subject: int
     link: int
@@ -170,9 +170,9 @@ class LinkSpan(NamedTuple):
 
 
 def spans_of_rivals(reader: Reader, predicate: int) -> list[LinkSpan]:
-    """The spans of links of subjects that have several of a predicate, by subject and beginning.
+    """The spans of links for subjects with several links of a predicate, by subject and beginning.
 
-    A link without `valid_from` counts from its creation. Superseded ones are left out.
+    A link without `valid_from` holds from its creation. Superseded links are left out.
     """
     live = f"p.predicate = ?1 AND NOT {_IS_HIDDEN.format(row='p')}"
     rows = reader.fetch_all(
@@ -189,9 +189,9 @@ def spans_of_rivals(reader: Reader, predicate: int) -> list[LinkSpan]:
 
 
 def paired_links(reader: Reader, predicate: int, opposite: int, limit: int) -> list[int]:
-    """Links of a predicate whose ends another one joins too, in the same direction.
+    """The links of a predicate with the same ends, in the same direction, as a link of another one.
 
-    Both hold at some time; a link without a beginning or an end holds from or for ever.
+    Both links hold at some common time. A link without a beginning or end holds without that limit.
     """
     return reader.column(
         "SELECT p.id FROM proposition p JOIN proposition o ON o.subject = p.subject"
@@ -210,7 +210,7 @@ def paired_links(reader: Reader, predicate: int, opposite: int, limit: int) -> l
 
 
 def predicates_naming(reader: Reader, key: str) -> list[tuple[str, str]]:
-    """The names of predicates whose definition has a text as an attribute, and the texts."""
+    """The predicates whose definition has an attribute that is a text: name and text of each."""
     return reader.fetch_all(
         "SELECT c.name, c.attributes ->> ?1 FROM concept c"
         f" WHERE c.type = {PROPOSITION_TYPE_NUMBER} AND json_type(c.attributes, ?1) = 'text'"
@@ -220,7 +220,7 @@ def predicates_naming(reader: Reader, key: str) -> list[tuple[str, str]]:
 
 
 def links_with(reader: Reader, predicate: int, limit: int) -> list[int]:
-    """Links of a predicate that are not hidden."""
+    """The links of a predicate that are not hidden."""
     return reader.column(
         "SELECT p.id FROM proposition p WHERE p.predicate = ?1"
         f" AND NOT {_IS_HIDDEN.format(row='p')} ORDER BY p.id LIMIT ?2",
@@ -229,7 +229,7 @@ def links_with(reader: Reader, predicate: int, limit: int) -> list[int]:
 
 
 def empty_instances(reader: Reader, type_name: str, predicate: str) -> list[int]:
-    """The concepts of a type that no live link of a predicate reaches."""
+    """The concepts of a type that no live link of a predicate leads to."""
     return reader.column(
         "SELECT c.id FROM concept c WHERE c.type = ?1"
         f" AND c.id NOT IN ({FURNITURE}) AND NOT {_IS_HIDDEN.format(row='c')}"

@@ -1,4 +1,4 @@
-"""Saved views, as a reader finds them (`store.log.saved_views`)."""
+"""Reads saved views (`store.log.saved_views`)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def views_by_name(reader: Reader) -> list[SavedView]:
 
 
 def view_with_body(reader: Reader, id_: str) -> tuple[SavedView, dict[str, Any]] | None:
-    """One saved view and its content; None if there is none with this id."""
+    """A saved view with its content; None if no view has this id."""
     for view in views_by_name(reader):
         if view.id == id_:
             return view, saved_views.body_of(reader.connection, id_)

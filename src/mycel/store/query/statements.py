@@ -1,4 +1,4 @@
-"""Running a compiled statement: a batch of rows at a time, up to the bounds of a result."""
+"""Runs a compiled statement: a batch of rows at a time, up to the limits of a result."""
 
 from __future__ import annotations
 
@@ -20,29 +20,29 @@ from mycel.store.query.reader import Reader
 
 _CELL: Final = itemgetter(0)
 CELLS_AT_FIRST: Final = 2
-"""The number of cells that are fetched at once, of some megabytes each at most."""
+"""The number of cells in the first batch; a cell has some megabytes at most."""
 CELLS_UNCOUNTED: Final = 100
-"""The same number where memory is not limited: a few rows come in one batch, in two thirds of the
-time."""
+"""The number of cells in a batch without a memory limit. A few rows then come in one batch, in two
+thirds of the time."""
 CELLS_MAX: Final = 10_000
-"""The most cells that are fetched at once, after their size is known."""
+"""The most cells of a later batch."""
 _GROWTH: Final = 4
 _BATCH_BYTES: Final = 1 << 20
-"""The size of a batch, as far as the rows before it can tell."""
+"""The size of a batch in bytes, estimated from the rows before it."""
 _CELL_BYTES: Final = 8
-"""Memory of a cell beside its text, at least."""
+"""The memory of a cell beside its text, at least."""
 
 
 class SumOverflowError(InternalError):
-    """A sum went beyond 64 bits: the statement has to be compiled with exact sums."""
+    """A sum exceeded 64 bits: the statement has to be compiled again with exact sums."""
 
 
 def cells(reader: Reader, statement: Statement, bindings: Row, limit: int | None) -> list[Any]:
     """All rows of a statement, or the cells of its only column.
 
-    With an allowance they are counted (`allowance.charge`) a batch at a time. The first batch is
-    small then, and the size of a later one follows from the rows before it, so little is fetched
-    that is not counted.
+    With an allowance, the memory of each batch is counted (`allowance.charge`). Then the first
+    batch is small, and the size of each later batch follows from the rows before it, so that little
+    is fetched before it is counted.
 
     Raises:
         ExecutionTimeout: it took longer than the reader's deadline.
@@ -54,7 +54,7 @@ def cells(reader: Reader, statement: Statement, bindings: Row, limit: int | None
     if current() is None:
         size = CELLS_UNCOUNTED // width or 1
         if limit is not None and limit < size:
-            size = limit + 2  # One more than can come.
+            size = limit + 2  # One more row than can come.
     cursor = reader.connection.cursor()
     try:
         reader.connection.execute_with_version(cursor, statement.text, bindings)
@@ -65,7 +65,7 @@ def cells(reader: Reader, statement: Statement, bindings: Row, limit: int | None
                 charge(_memory_of(batch, statement))
             return batch
         return _with_more(batch, coming, statement, limit)
-    except BaseException as error:  # Whatever it was, the statement must not stay open.
+    except BaseException as error:  # Whatever the error was, the statement must not stay open.
         cursor.close()
         if isinstance(error, apsw.SQLError) and "integer overflow" in str(error):
             raise SumOverflowError(str(error)) from error
@@ -77,10 +77,10 @@ def cells(reader: Reader, statement: Statement, bindings: Row, limit: int | None
 def _with_more(
     batch: list[Any], coming: Iterator[Any], statement: Statement, limit: int | None
 ) -> list[Any]:
-    """The first batch, and all that come after it."""
+    """The first batch, and all further batches."""
     rows: list[Any] = []
     width = len(statement.json_columns)
-    rows_max = RESULT_ROWS_MAX + (limit is not None)  # One more tells that there is a next page.
+    rows_max = RESULT_ROWS_MAX + (limit is not None)  # A next page shows as one more row.
     length, is_counted = 0, current() is not None
     while batch:
         rows += batch
@@ -99,21 +99,21 @@ def _with_more(
 
 
 def _memory_of(rows: Sequence[Any], statement: Statement) -> int:
-    """The memory of the texts of some rows together."""
+    """The memory of the texts in some rows."""
     if len(statement.json_columns) == 1:
         return sum(map(getsizeof, rows)) if statement.texts else 0
     return sum([sum([getsizeof(row[at]) for row in rows]) for at in statement.texts])
 
 
 def _length_of(rows: Sequence[Any], statement: Statement) -> int:
-    """The length of the texts of some rows together."""
+    """The length of all texts in some rows."""
     if len(statement.json_columns) == 1:
         return _length(rows) if statement.texts else 0
     return sum([_length([row[at] for row in rows]) for at in statement.texts])
 
 
 def _length(column: Sequence[Any]) -> int:
-    """The length of the texts of a column together. Nearly always all cells are texts, or none."""
+    """The length of all texts in a column. Usually all of its cells are texts, or none is."""
     try:
         return sum(map(len, column))
     except TypeError:
@@ -121,7 +121,7 @@ def _length(column: Sequence[Any]) -> int:
 
 
 def numbers(reader: Reader, statement: Statement, bindings: Row) -> list[tuple[int | None, ...]]:
-    """All rows of a statement that gives numbers of elements; a writer's too.
+    """All rows of a statement whose rows are numbers of elements; also for the writer's reader.
 
     Raises:
         ExecutionTimeout: it took longer than the reader's deadline.
@@ -134,5 +134,5 @@ def numbers(reader: Reader, statement: Statement, bindings: Row) -> list[tuple[i
 
 
 def steps(reader: Reader, statement: Statement) -> list[str]:
-    """The database's own plan of a statement, indented."""
+    """The plan that the database makes for a statement, indented."""
     return reader.connection.steps(statement.text, (None,) * len(statement.bindings))

@@ -1,6 +1,6 @@
 """Approximate counts for the planner: counted up to a bound, and estimated from samples.
 
-They are exact enough to choose a good order of joins, and take a few milliseconds on a graph of any
+The counts are exact enough for a good order of joins, and take a few milliseconds on a graph of any
 size. The planner decides how long it keeps them.
 """
 
@@ -18,7 +18,7 @@ PROBES: Final = 500
 """The size of a sample of links."""
 HITS_MIN: Final = 20
 DEGREE_MAX: Final = 100
-"""The number up to which links of one element, or elements of one value, are counted."""
+"""The number up to which the links of one element, or the elements of one value, are counted."""
 VALUES: Final = 200
 """The size of a sample of index values."""
 
@@ -26,7 +26,7 @@ Counted = TypeVar("Counted")
 
 
 class StoreStatistics:
-    """Implements `plan.Statistics` over one connection; made for each planning."""
+    """The `plan.Statistics` of one connection; the planner makes one for each planning."""
 
     def __init__(self, reader: Reader, known: dict[tuple[str, int], Any]) -> None:
         self._connection: Final = reader.connection
@@ -45,7 +45,7 @@ class StoreStatistics:
         return self._cached_count("entries", slot, self._count_entries)
 
     def _cached_count(self, what: str, number: int, count: Callable[[int], Counted]) -> Counted:
-        """A count, made once."""
+        """A count that is made at most once."""
         key = what, number
         if key not in self._known:
             self._known[key] = count(number)
@@ -53,10 +53,10 @@ class StoreStatistics:
         return total
 
     def _count_entries(self, slot: int) -> Entries:
-        """The numbers of elements and of distinct values.
+        """The numbers of elements and of distinct values in a slot.
 
-        Few are counted. Of many, there are as many as the owner has instances, and the first
-        values tell how many elements share one.
+        A small slot is counted. For a large one, the number of elements is that of the owner's
+        instances, and a sample of values shows how many elements share one.
         """
         seen, values = self._numbers(
             "SELECT count(*), count(DISTINCT value) FROM"
@@ -73,7 +73,7 @@ class StoreStatistics:
         return Entries(total, met if met < VALUES else max(total / max(shared, 1.0), met))
 
     def _values(self, slot: int) -> tuple[float, ...]:
-        """The number of values in a sample, and of elements for each."""
+        """A sample: the number of distinct values, and the number of elements for each."""
         next_value = f"SELECT min(q.value) FROM property q WHERE q.slot = {slot}"
         return self._numbers(
             f"WITH RECURSIVE at(value, place) AS (SELECT ({next_value}), 1 UNION ALL"
@@ -97,10 +97,10 @@ class StoreStatistics:
         return max(density * (final - first), seen)
 
     def _spread(self, predicate: int) -> Spread:
-        """Links with a predicate (-1: any), and at how many elements they begin and end.
+        """The number of links of a predicate (-1: any), and of elements at either end.
 
-        Few links are counted. Of many, some that are spread over the whole table are looked at: an
-        element with k links is met k times as often, so the mean of 1/k tells how many there are.
+        Few links are counted. Of many, a sample is read at even distances. It meets an element with
+        k links k times as often, so the mean of 1/k gives the number of elements.
         """
         where = "" if predicate < 0 else f"WHERE predicate = {predicate}"
         seen, subjects, objects = self._numbers(
@@ -112,12 +112,12 @@ class StoreStatistics:
         (last,) = self._numbers("SELECT max(id) FROM proposition")
         probed, hits, per_subject, per_object = self._probes(predicate)
         total = max(last / 2 * hits / max(probed, 1.0), seen)
-        if hits < HITS_MIN:  # Too rare among the probes to be told from them.
+        if hits < HITS_MIN:  # The links are too rare in the sample for an estimate.
             return Spread(total, max(subjects, 1.0), max(objects, 1.0))
         return Spread(total, max(total * per_subject, 1.0), max(total * per_object, 1.0))
 
     def _probes(self, predicate: int) -> tuple[float, ...]:
-        """Of links at even distances: how many, how many count, and 1/degree of their ends."""
+        """A sample of links at even distances: its size, how many count, and 1/degree of ends."""
         also = "" if predicate < 0 else f"AND q.predicate = {predicate}"
         counts = "TRUE" if predicate < 0 else f"p.predicate = {predicate}"
         degree = (

@@ -1,4 +1,4 @@
-"""Submissions and proposals, as a reader finds them (`store.log.submissions`)."""
+"""Reads outcomes of submissions, and proposals (`store.log.submissions`)."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from mycel.store.query.reader import Reader
 
 
 def outcome_of(reader: Reader, actor: str, key: str) -> KeptOutcome | None:
-    """The outcome of a submission; None if there is none with this key."""
+    """The outcome of the submission with this key; None if there is none."""
     return submissions.outcome(reader.connection, actor, key)
 
 
 def proposal_rows(reader: Reader, status: str | None, limit: int) -> list[StoredProposal]:
-    """Proposals, newest first; those of a status, or all."""
+    """Proposals, newest first: all, or those with one status."""
     return submissions.proposals(reader.connection, status, limit)
 
 
 def proposal_row(reader: Reader, id_: str) -> StoredProposal | None:
-    """One proposal; None if there is none with this id."""
+    """A proposal; None if no proposal has this id."""
     return submissions.proposal(reader.connection, id_)

@@ -1,4 +1,4 @@
-"""Concepts that supersede others, by the links that say so."""
+"""Finds the concepts that supersede others, by links of some predicates."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from mycel.store.file.rows import json_array
 from mycel.store.query.reader import Reader
 
 _LINKS: Final = (("supersedes", "object", "subject"), ("superseded_by", "subject", "object"))
-"""Predicates, each with the end that is superseded and the end that takes its place."""
+"""The predicates that supersede, each with the replaced end and the replacing end."""
 
 SUCCESSORS_MAX: Final = 3
-"""The most successors of one element that are read."""
+"""The most successors that are read for one element."""
 
 
 def successors(reader: Reader, numbers: Collection[int]) -> dict[int, list[int]]:

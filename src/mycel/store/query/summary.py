@@ -1,8 +1,8 @@
 """Counts of types, predicates and attributes, for descriptions of the graph.
 
-Each takes a bounded time on a graph of any size. Small tables are counted. In large ones a count
-stops at a cap, and the rest is estimated from rows at even distances; `exact` tells the two apart.
-A sample of a small table is the whole table, so small graphs are described exactly.
+Each count takes a bounded time on a graph of any size. Small tables are counted. In a large table,
+counting stops at a limit, and the rest is estimated from rows at even distances; `exact` is False
+then. A sample of a small table is the whole table, so small graphs are described exactly.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from mycel.store.file.rows import Row
 from mycel.store.query.reader import Reader
 
 COUNTED_ROWS_MAX: Final = 20_000
-"""The number of rows up to which they are counted one by one (about 1 ms)."""
+"""The number up to which rows are counted one by one (about 1 ms)."""
 
 SAMPLE_ROWS: Final = 1_000
 """The size of a sample of a large table."""
@@ -28,7 +28,7 @@ _DEGREE: Final = " + ".join(
     f"(SELECT count(*) FROM (SELECT 1 FROM proposition WHERE {end} = c.id LIMIT {DEGREE_MAX}) l)"
     for end in ("subject", "object")
 )
-"""The number of links of a concept `c`."""
+"""A query for the number of links of a concept `c`."""
 
 _KINDS: Final = """
 WITH RECURSIVE kinds(n) AS (
@@ -40,7 +40,7 @@ WITH RECURSIVE kinds(n) AS (
 SELECT n, (SELECT count(*) FROM (SELECT 1 FROM {table} WHERE {column} = kinds.n LIMIT ?1) k)
 FROM kinds WHERE n IS NOT NULL"""
 
-# Numbers at even distances, each moved on to the next row that is there.
+# Numbers at even distances, each replaced by the next existing row.
 _SAMPLE: Final = """
 WITH RECURSIVE
     bounds(low, high) AS (SELECT (SELECT min(id) FROM {table}), (SELECT max(id) FROM {table})),
@@ -69,7 +69,7 @@ class Shape(NamedTuple):
     subject_type: int | None
     object_type: int | None
     links: int
-    """Its number in the sample."""
+    """The number of sampled links with this shape."""
 
 
 def totals(reader: Reader) -> tuple[int, int]:
@@ -81,17 +81,17 @@ def totals(reader: Reader) -> tuple[int, int]:
 
 
 def concepts_by_type(reader: Reader) -> list[Count]:
-    """The number of concepts of each type that has any, largest first."""
+    """The number of concepts of each type in use, largest first."""
     return _counts(reader, "concept", "type")
 
 
 def links_by_predicate(reader: Reader) -> list[Count]:
-    """The number of links of each predicate that has any, largest first."""
+    """The number of links of each predicate in use, largest first."""
     return _counts(reader, "proposition", "predicate")
 
 
 def count_up_to(reader: Reader, table: str, column: str, at: int, most: int) -> int:
-    """The number of rows with this number in the column, up to `most`."""
+    """The number of rows with a number in a column, counted up to `most`."""
     return reader.count(
         f"SELECT count(*) FROM (SELECT 1 FROM {table} WHERE {column} = ? LIMIT ?) k",
         (at, most),
@@ -125,7 +125,7 @@ def definitions(
 
 
 def definition(reader: Reader, meta: int, name: str) -> JsonObject:
-    """The attributes of the concept that defines a type or predicate; none if there is none."""
+    """The attributes of the concept that defines a type or predicate; empty if there is none."""
     query = (
         f"SELECT c.attributes FROM {reader.tables.concepts('c')} WHERE c.name = ? AND c.type = ?"
     )
@@ -137,13 +137,13 @@ def definition(reader: Reader, meta: int, name: str) -> JsonObject:
 
 
 class Domain(NamedTuple):
-    """A domain, and how much belongs to it."""
+    """A domain, and the number of its members."""
 
     number: int
     name: str
     attributes_json: str
     members: int
-    """Counted up to `DEGREE_MAX`."""
+    """The number of members, counted up to `DEGREE_MAX`."""
 
 
 def domains(reader: Reader, domain_type: int, membership: int, limit: int) -> list[Domain]:
@@ -158,8 +158,8 @@ def domains(reader: Reader, domain_type: int, membership: int, limit: int) -> li
 
 
 def defined_in(reader: Reader, membership: int) -> list[tuple[int, int, str]]:
-    """Definitions that belong to a domain: domain, meta-type, name."""
-    # From the few definitions to their domains, not from the many members to what they are.
+    """Definitions that belong to a domain. Each: the domain, the meta-type and the name."""
+    # The join begins at the few definitions, not at the many members of the domains.
     rows = reader.fetch_all(
         "SELECT p.object, c.type, c.name FROM concept c"
         " CROSS JOIN proposition p WHERE p.subject = c.id AND p.predicate = ?1"
@@ -172,9 +172,9 @@ def defined_in(reader: Reader, membership: int) -> list[tuple[int, int, str]]:
 def member_types(
     reader: Reader, membership: int, domain: int, sample: int
 ) -> list[tuple[int, int]]:
-    """Of which types the first members of a domain are, the most frequent first.
+    """The types of the first members of a domain, the most frequent first.
 
-    Definitions are left out: they belong to a domain as what they define, see `defined_in`.
+    Definitions are left out; `defined_in` has those.
     """
     rows = reader.fetch_all(
         "SELECT c.type, count(*) FROM (SELECT subject FROM proposition"
@@ -188,7 +188,7 @@ def member_types(
 def key_members(
     reader: Reader, membership: int, domain: int, sample: int, limit: int
 ) -> list[tuple[int, str]]:
-    """The most linked among the first members of a domain: type and name."""
+    """The most linked concepts among the first members of a domain: type and name."""
     rows = reader.fetch_all(
         f"SELECT c.type, c.name, {_DEGREE} FROM (SELECT subject FROM proposition"
         " WHERE predicate = ?1 AND object = ?2 LIMIT ?3) m JOIN concept c ON c.id = m.subject"
@@ -202,17 +202,17 @@ def key_members(
 
 
 class SampledConcept(NamedTuple):
-    """A concept, and how many links it has."""
+    """A concept of a sample, and its number of links."""
 
     number: int
     name: str
     attributes_json: str
     links: int
-    """Counted up to `DEGREE_MAX` on each side."""
+    """The number of links, counted up to `DEGREE_MAX` in each direction."""
 
 
 def instances(reader: Reader, type_number: int, sample: int) -> list[SampledConcept]:
-    """Instances of a type from all over its range, the most linked first."""
+    """A sample of instances over the whole range of a type, the most linked first."""
     few = count_up_to(reader, "concept", "type", type_number, sample + 1) <= sample
     chosen = (_EVERYTHING if few else _SAMPLE).format(table=f"concept WHERE type = {type_number}")
     rows = reader.fetch_all(
@@ -226,9 +226,9 @@ def instances(reader: Reader, type_number: int, sample: int) -> list[SampledConc
 def relationships(
     reader: Reader, numbers: list[int], per_element: int
 ) -> list[tuple[str, int, int | None, int]]:
-    """The links of these concepts: direction, predicate, type of the other end, count.
+    """The links of these concepts, grouped: direction, predicate, type of the other end, count.
 
-    Of each concept and direction the first links are looked at.
+    Only the first links of each concept and direction are read.
     """
     seen: dict[tuple[str, int, int | None], int] = {}
     for direction, near, far in (("out", "subject", "object"), ("in", "object", "subject")):
@@ -246,7 +246,10 @@ def relationships(
 
 
 class SampledLink(NamedTuple):
-    """A link, and what it joins. The type and name of an end that is itself a link are None."""
+    """A link of a sample, and the elements that it joins.
+
+    The type and name of an end that is itself a link are None.
+    """
 
     number: int
     subject: int
@@ -261,9 +264,9 @@ class SampledLink(NamedTuple):
 def kinds_at(
     reader: Reader, predicate: int, end: Literal["subject", "object"], most: int
 ) -> list[tuple[str, int]]:
-    """The types of concepts and predicates of links at one end of a predicate's links.
+    """The types of elements at one end of a predicate's links; for links, their predicates.
 
-    Each comes with its number of links, the most frequent first; at most `most` links are read.
+    Each comes with its number of links, the most frequent first. At most `most` links are read.
     """
     rows = reader.fetch_all(
         f"SELECT coalesce(t.name, r.name), count(*) FROM (SELECT {end} AS number FROM proposition"
@@ -276,7 +279,7 @@ def kinds_at(
 
 
 def links_of(reader: Reader, predicate: int, sample: int) -> list[SampledLink]:
-    """Links of a predicate: some from the beginning of its range, some from its end."""
+    """Some links of a predicate: from the beginning and from the end of its range."""
     rows: list[Row] = []
     for order in ("ASC", "DESC"):
         rows += reader.fetch_all(
@@ -293,7 +296,7 @@ def links_of(reader: Reader, predicate: int, sample: int) -> list[SampledLink]:
 
 
 def touching(reader: Reader, number: int) -> list[tuple[int, int]]:
-    """Links that have this element as an end: the link, and its other end."""
+    """The links that have this element as an end, each with its other end."""
     rows = reader.fetch_all(
         "SELECT id, object FROM proposition WHERE subject = ?1"
         " UNION ALL SELECT id, subject FROM proposition WHERE object = ?1",
@@ -327,11 +330,11 @@ def _counts(reader: Reader, table: str, column: str) -> list[Count]:
 
 
 def _sample(reader: Reader, table: str) -> str:
-    """The beginning of a query over `sample`: its one binding is how many rows are wanted."""
+    """The beginning of a query over `sample`; its one binding is the number of rows."""
     (total,) = reader.fetch_one(f"SELECT count(*) FROM {table}")
     return (_EVERYTHING if total <= SAMPLE_ROWS else _SAMPLE).format(table=f"{table} WHERE TRUE")
 
 
 def _rounded(estimate: float) -> int:
-    """An estimate, rounded: more digits would pretend to know more."""
+    """An estimate, rounded: more digits would suggest more precision."""
     return int(float(f"{estimate:.1e}"))

@@ -1,4 +1,4 @@
-"""The types and predicates that are defined now: what binding a command asks for."""
+"""The types and predicates in force, which the binding of a command looks up."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _MOMENTS: Final = (
     ' WHERE c.type = {meta} AND instr(c.attributes, \'"scalar":"DateTime"\') > 0'
     " AND p.value ->> '$.type.scalar' = 'DateTime'"
 )
-"""Most definitions have none, and of those nothing is parsed."""
+"""A query for the properties that are times. Most definitions have none, and are not parsed."""
 _HOPS_INSIDE: Final = re.compile(r"([A-Za-z_][A-Za-z0-9_]*+)(\{[0-9]*+,?[0-9]*+\})", re.ASCII)
 _NO_SLOTS: Final[Mapping[str, PropertySlot]] = MappingProxyType({})
 
@@ -50,8 +50,8 @@ _NO_SLOTS: Final[Mapping[str, PropertySlot]] = MappingProxyType({})
 class Vocabulary:
     """All names that are defined, as one connection sees them. It implements `plan.DefinedNames`.
 
-    For a reader of the past, these are the names that were defined then. Indexes exist for the live
-    state only.
+    For a reader of the past, these are the names that were defined then. Only the live state has
+    indexes.
     """
 
     def __init__(self, reader: Reader) -> None:
@@ -109,7 +109,7 @@ class Vocabulary:
         return self._slots.get((owner, link), _NO_SLOTS)
 
     def detached(self) -> Self:
-        """The same, with nothing left to read: it outlives its snapshot, and threads share it."""
+        """The same vocabulary, read completely: threads share it after its snapshot has ended."""
         _ = self._moments
         return self
 
@@ -125,7 +125,7 @@ class Vocabulary:
 
 
 def _moments(reader: Reader, source: str) -> dict[tuple[int, bool, bool], set[str]]:
-    """The properties that are times, by what they belong to and whether they are lists."""
+    """The properties that are times, by type or predicate, and whether each is a list."""
     by_owner: dict[tuple[int, bool, bool], set[str]] = {}
     for names, meta in (("type", CONCEPT_TYPE_NUMBER), ("predicate", PROPOSITION_TYPE_NUMBER)):
         query = _MOMENTS.format(source=source, names=names, meta=meta)
@@ -135,7 +135,7 @@ def _moments(reader: Reader, source: str) -> dict[tuple[int, bool, bool], set[st
 
 
 def _slots(reader: Reader) -> dict[tuple[int, bool], dict[str, PropertySlot]]:
-    """The indexes on single properties, by what they belong to; a unique one comes before others.
+    """The indexes on single properties, by type or predicate; a unique index is preferred.
 
     The ends of links have indexes of their own.
     """
@@ -151,7 +151,7 @@ def _slots(reader: Reader) -> dict[tuple[int, bool], dict[str, PropertySlot]]:
 
 
 def definitions_with(reader: Reader, key: str) -> list[JsonObject]:
-    """The attributes of every definition in which an attribute is an object, by number."""
+    """The attributes of every definition whose attribute `key` is an object, by number."""
     query = (
         f"SELECT c.attributes FROM {reader.tables.concepts('c')}"
         f" WHERE c.type IN {_META} AND json_type(c.attributes, ?) = 'object' ORDER BY c.id"
@@ -160,7 +160,7 @@ def definitions_with(reader: Reader, key: str) -> list[JsonObject]:
 
 
 def predicates_with(reader: Reader, key: str) -> list[str]:
-    """The names of predicates in whose definition an attribute is true."""
+    """The predicates whose definition has an attribute that is true."""
     query = (
         f"SELECT c.name FROM {reader.tables.concepts('c')}"
         f" WHERE c.type = {PROPOSITION_TYPE_NUMBER} AND json_type(c.attributes, ?) = 'true'"
@@ -170,7 +170,7 @@ def predicates_with(reader: Reader, key: str) -> list[str]:
 
 
 def retired_definitions_with(reader: Reader, key: str) -> list[tuple[JsonObject, int]]:
-    """The same of definitions that are removed, each with the position before its removal."""
+    """Like `definitions_with` for removed definitions, each with the position before removal."""
     query = (
         "SELECT c.attributes,"
         " (SELECT first_seq - 1 FROM tx WHERE seq >= c.from_seq ORDER BY seq LIMIT 1)"
@@ -184,7 +184,7 @@ def retired_definitions_with(reader: Reader, key: str) -> list[tuple[JsonObject,
 def undefined(
     what: str, name: str, known: list[str], command: str, others: Collection[str] = ()
 ) -> TypeMismatch:
-    """The error for a name that nothing defines, with the closest names that are defined.
+    """The error for an undefined name, with the closest names that are defined.
 
     `others` are the names of the other kind: of predicates for a type, of types for a predicate.
     """

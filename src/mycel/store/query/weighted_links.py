@@ -25,18 +25,18 @@ _ENDS: Final = (
     " UNION SELECT subject, object FROM json_each(?1) j CROSS JOIN proposition_past q"
     " WHERE q.id = j.value AND q.to_seq > ?2"
 )
-"""The ends of links, now and in every version that came to an end since."""
+"""The ends of links: of live ones, and of versions that have ended since a position."""
 
 
 _TURNED: Final = (
     "SELECT DISTINCT h.element FROM json_each(?1) j CROSS JOIN hidden h"
     f" WHERE h.element = j.value AND (h.from_seq > ?2 OR (h.to_seq > ?2 AND h.to_seq < {OPEN_END}))"
 )
-"""Elements that became hidden, or came back, since a position."""
+"""The elements that became hidden, or were restored, since a position."""
 
 
 class NearLinks:
-    """The links that leave an element, or reach it, in the state that a reader sees."""
+    """The links that leave an element, or reach it, in the reader's state."""
 
     def __init__(
         self,
@@ -60,12 +60,12 @@ class NearLinks:
         self._connection: Final = reader.connection
 
     def of(self, number: int) -> list[Row]:
-        """Units, predicate and other end of each link, in this order."""
+        """Each link of an element: its units, predicate and other end; sorted by these."""
         return fetch_all(self._connection, self._query, (number,))
 
 
 class OutdatedLinks:
-    """The links at an element that do not hold now, or lead to what does not hold now."""
+    """The links at an element that do not hold now, or whose other end does not."""
 
     def __init__(self, reader: Reader) -> None:
         self._connection: Final = reader.connection
@@ -76,7 +76,7 @@ class OutdatedLinks:
         }
 
     def of(self, number: int, *, against: bool) -> set[tuple[int, int]]:
-        """Predicate and other end of each."""
+        """The predicate and other end of each link."""
         rows = fetch_all(self._connection, self._queries[against], (number, self._now_us))
         return {(predicate, other) for predicate, other in rows}
 
@@ -91,7 +91,7 @@ def _outdated_query(tables: StateTables, *, against: bool) -> str:
 
 
 def has_lifetimes(reader: Reader) -> bool:
-    """True if an element has, or once had, a time from or until which it holds."""
+    """True if the time of an element is, or once was, limited."""
     (has_rows,) = reader.fetch_one("SELECT EXISTS (SELECT 1 FROM lifetime)")
     return bool(has_rows)
 
@@ -108,15 +108,15 @@ def symmetric_predicates(reader: Reader) -> frozenset[int]:
 
 
 def sizes_max(reader: Reader) -> tuple[int, int]:
-    """The number of concepts and of links that there ever were."""
+    """The largest numbers of concepts and of links that ever existed."""
     concepts, links = newest(reader.connection, "next_concept, next_proposition")
     return concepts // ids.ID_STEP, links // ids.ID_STEP
 
 
 def changed_ends(reader: Reader, since: int, until: int) -> frozenset[int] | None:
-    """The elements at whose links something changed between two positions of the journal.
+    """The elements at which a link changed between two positions of the journal.
 
-    None if that cannot be known: a purge leaves no trace of the links that there were.
+    None if that is not known: a purge leaves no trace of the links that it removed.
     """
     query = "SELECT kind, element FROM journal WHERE seq > ? AND seq <= ?"
     entries = reader.fetch_all(query, (since, until))
@@ -124,7 +124,7 @@ def changed_ends(reader: Reader, since: int, until: int) -> frozenset[int] | Non
         return None
     numbers = {number for _, number in entries}
     links = {number for number in numbers if not ids.is_concept(number)}
-    # What is archived, or restored, takes the links at it along.
+    # Archiving or restoring an element does the same to its links.
     turned = reader.column(_TURNED, (json_array(numbers), since))
     links.update(all_about(turned, reader.touching))
     if not links:
@@ -134,7 +134,7 @@ def changed_ends(reader: Reader, since: int, until: int) -> frozenset[int] | Non
 
 
 def every_link(reader: Reader) -> Iterator[Row]:
-    """Subject, object, predicate and units of all live links that are not hidden."""
+    """Subject, object, predicate and units of all live links, hidden ones excepted."""
     tests = reader.tables_of(ORDINARY).link_tests("proposition")
     where = "".join(f" WHERE {test}" for test in tests)
     return reader.execute(f"SELECT subject, object, predicate, {_UNITS} FROM proposition{where}")

@@ -1,4 +1,4 @@
-"""Elements that were written again after something linked to them."""
+"""Finds citations whose cited concept was written again later."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _THEN: Final = (
 
 
 class ChangedCitation(NamedTuple):
-    """A concept that was written again after a note, or its link to it, was written."""
+    """A concept that was written again later than the note that cites it, and than the link."""
 
     note: int
     cited: int
@@ -41,12 +41,12 @@ class ChangedCitation(NamedTuple):
 def changed_citations(
     reader: Reader, notes: Collection[int], without: str
 ) -> list[ChangedCitation]:
-    """The newer concepts that links join with these; links with the metadata `without` are not."""
+    """Concepts that changed after a link with these notes; metadata `without` excludes a link."""
     rows = reader.fetch_all(_QUERY, (json_array(notes), without))
     return list(map(ChangedCitation._make, rows))
 
 
 def attributes_then(reader: Reader, number: int, seq: int) -> str | None:
-    """The attributes of a concept after a journal entry, if it was changed since; else None."""
+    """The attributes of a concept after a journal entry; None if it has not changed since."""
     row = reader.fetch_first(_THEN, (number, seq))
     return None if row is None else str(row[0])

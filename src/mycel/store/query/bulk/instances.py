@@ -1,6 +1,7 @@
 """All instances of one type, or all links of one predicate, a chunk at a time.
 
-The numbers are read first, eight bytes each, so that the caller may change the rows while reading.
+The numbers are read first, eight bytes each, so that the caller may change the rows between two
+chunks.
 """
 
 from __future__ import annotations
@@ -25,11 +26,11 @@ _CONTENT: Final[dict[Table, str]] = {
 
 
 class Instance(NamedTuple):
-    """A concept or a link. A concept has a name, a link has two ends and a weight."""
+    """A concept or a link: a concept has a name, a link has two ends and a weight."""
 
     number: int
     kind: int
-    """Its type, or its predicate, by number."""
+    """The number of its type or predicate."""
     name: str
     subject: int
     object: int
@@ -70,7 +71,7 @@ def count_named(reader: Reader, kind: int, names: Sequence[str]) -> int:
 
 
 def are_there(reader: Reader, table: Table, kind: int, reason: str | None = None) -> bool:
-    """True if a type or predicate has live instances, or some removed for a reason."""
+    """True if a type or predicate has live instances, or some that a `reason` removed."""
     query = f"SELECT 1 FROM {table} WHERE {KIND_COLUMN[table]} = ?1"
     if reason is not None:
         query += (
@@ -88,7 +89,7 @@ def rows(reader: Reader, table: Table, kind: int) -> Iterator[Instance]:
 
 
 def chunks(reader: Reader, table: Table, chosen: Sequence[int]) -> Iterator[list[Instance]]:
-    """Rows by number, in that order; those that are gone are left out."""
+    """Rows by number, in that order, a chunk at a time; missing elements are left out."""
     query = (
         f"SELECT {_CONTENT[table]} FROM json_each(?) j CROSS JOIN {{table}} c"
         " WHERE c.id = j.value AND {in_force} ORDER BY j.key"
@@ -110,7 +111,7 @@ def _in_chunks(
 
 
 def names(reader: Reader, chosen: Iterable[int]) -> dict[int, tuple[str, str]]:
-    """The type and the name of those that are concepts."""
+    """The type and name of each concept among these elements."""
     query = (
         "SELECT c.id, t.name, c.name FROM json_each(?) j CROSS JOIN {table} c"
         " JOIN type t ON t.id = c.type WHERE c.id = j.value AND {in_force}"
@@ -129,7 +130,7 @@ def first_versions(
     actor: str,
     message: str,
 ) -> Iterator[int]:
-    """Elements that some transactions created and no other changed."""
+    """Elements that some transactions created and that no other transaction changed."""
     query = (
         "SELECT c.id FROM tx t JOIN actor a ON a.id = t.actor AND a.name = ?1"
         " CROSS JOIN journal j CROSS JOIN {table} c"
@@ -158,9 +159,9 @@ def has_weights(reader: Reader, kind: int, usual: float) -> bool:
 
 
 def _queries(query: str, table: Table, state: State) -> list[str]:
-    """A query for each table that holds rows of a state; at any moment a row is in one of them.
+    """A query for each table that holds rows of a state. At any moment, a row is in one of them.
 
-    It is not one query over both: SQLite would copy both tables before it looks for one row.
+    It is not one query over both tables: SQLite would copy both before it looks for one row.
     """
     if state.is_live:
         return [query.format(table=table, since="seq", in_force="TRUE")]
@@ -176,7 +177,8 @@ def attributes_at(
 ) -> dict[int, str]:
     """The attributes, as text, that elements had at a position of the journal.
 
-    One that was removed since for another reason than `besides` is another one now.
+    An element that was removed since, for another reason than `besides`, is left out: it is another
+    one now.
     """
     query = (
         f"SELECT c.id, c.attributes FROM json_each(?1) j CROSS JOIN {table}_past c"
@@ -188,9 +190,9 @@ def attributes_at(
 
 
 def removed_since(reader: Reader, chosen: Iterable[int], seq: int, *, besides: str) -> set[int]:
-    """Those of the concepts that were removed after `seq` for another reason than `besides`.
+    """The concepts that were removed after `seq` for another reason than `besides`.
 
-    A concept that came back since is among them: it counts as a new one.
+    A concept that was created again since is included: it counts as a new one.
     """
     query = (
         "SELECT j.value FROM json_each(?1) j WHERE EXISTS (SELECT 1 FROM concept_past t"
@@ -202,10 +204,10 @@ def removed_since(reader: Reader, chosen: Iterable[int], seq: int, *, besides: s
 
 
 def retired_at(reader: Reader, table: Table, time_us: int, reason: str) -> array[int]:
-    """Elements that were removed at a time for a reason and are still gone, oldest first.
+    """Elements that were removed at a time for a reason and are still removed, oldest first.
 
-    A tombstone keeps both when it gets another key, because an end of its link does. There is no
-    index for this: it looks at every tombstone that is in force.
+    A tombstone keeps its time and reason when it gets another key. No index helps: the query reads
+    every tombstone in force.
     """
     query = (
         f"SELECT id FROM {table}_past WHERE to_seq = {OPEN_END}"
@@ -215,7 +217,7 @@ def retired_at(reader: Reader, table: Table, time_us: int, reason: str) -> array
 
 
 def count_retired(reader: Reader, table: Table, kind: int, time_us: int, reason: str) -> int:
-    """The number of instances of a type that were removed at a time for a reason, and are gone."""
+    """The number of instances of a type that were removed at a time for a reason, and still are."""
     query = (
         f"SELECT count(*) FROM {table}_past WHERE {KIND_COLUMN[table]} = ? AND to_seq = {OPEN_END}"
         " AND tombstoned_at = ? AND tombstoned_reason = ?"
@@ -232,10 +234,10 @@ def count_hidden(
     *,
     besides: str,
 ) -> int:
-    """The number of live instances that have no value of an attribute, but had one at `seq`.
+    """The number of live instances that lost the value of an attribute since `seq`.
 
-    `names` are those of the attribute at that time and now.
-    One that was removed since for another reason than `besides` is another one now.
+    `names` are the names of the attribute at that time and now. An instance that was removed since,
+    for another reason than `besides`, does not count: it is another one now.
     """
     query = (
         f"SELECT count(*) FROM {table} n CROSS JOIN {table}_past c"
@@ -250,7 +252,7 @@ def count_hidden(
 
 
 def tombstones(reader: Reader, table: Table, chosen: Sequence[int]) -> Iterator[list[Instance]]:
-    """The last versions of removed elements, in the order of their numbers."""
+    """The tombstones of these elements, in the order of their numbers."""
     query = (
         f"SELECT {_CONTENT[table]} FROM json_each(?) j CROSS JOIN {table}_past c"
         f" WHERE c.id = j.value AND c.to_seq = {OPEN_END} ORDER BY j.key"
@@ -261,7 +263,7 @@ def tombstones(reader: Reader, table: Table, chosen: Sequence[int]) -> Iterator[
 def links_elsewhere(
     reader: Reader, predicate: int, from_type: int, to_type: int
 ) -> Iterator[tuple[int, int, int]]:
-    """Links of a predicate, with their ends, that do not lead from one type to the other."""
+    """Links of a predicate, with their ends, that do not lead from one given type to the other."""
     query = (
         "SELECT p.id, p.subject, p.object FROM proposition p"
         " LEFT JOIN concept s ON s.id = p.subject LEFT JOIN concept o ON o.id = p.object"
@@ -273,7 +275,7 @@ def links_elsewhere(
 def sources_beyond(
     reader: Reader, predicate: int, minimum: int, maximum: int | None
 ) -> Iterator[tuple[int, int]]:
-    """Elements from which fewer or more links of a predicate leave than allowed, and how many."""
+    """Elements with fewer or more links of a predicate than allowed, and the number of links."""
     query = (
         "SELECT subject, count(*) FROM proposition WHERE predicate = ?1 GROUP BY subject"
         " HAVING count(*) < ?2 OR count(*) > coalesce(?3, count(*))"
@@ -282,7 +284,7 @@ def sources_beyond(
 
 
 def ends_of(reader: Reader, predicate: int) -> list[tuple[int | None, int | None]]:
-    """The pairs of types that links of a predicate join; a link at an end has none."""
+    """The pairs of types that links of a predicate join; None stands for a link at an end."""
     query = (
         "SELECT DISTINCT s.type, o.type FROM proposition p"
         " LEFT JOIN concept s ON s.id = p.subject LEFT JOIN concept o ON o.id = p.object"

@@ -40,7 +40,7 @@ def _types(type_numbers: Collection[int]) -> str:
 
 
 def page(reader: Reader, type_numbers: Collection[int], after: int, limit: int) -> list[Member]:
-    """Some concepts of the types, by number, after one that was seen before."""
+    """Some concepts of the types, by number, after the last one that the caller has seen."""
     query = (
         f"SELECT {_COLUMNS} FROM concept c WHERE type IN ({_types(type_numbers)}) AND id > ?"
         " ORDER BY id LIMIT ?"
@@ -51,7 +51,7 @@ def page(reader: Reader, type_numbers: Collection[int], after: int, limit: int) 
 def find_by_name(
     reader: Reader, type_numbers: Collection[int], names: Collection[str]
 ) -> list[Member]:
-    """The concepts of the types with one of these names, each once."""
+    """Each concept of the types that has one of these names, once."""
     query = (
         f"SELECT {_COLUMNS} FROM json_each(?1) j CROSS JOIN concept c WHERE c.name = j.value"
         f" AND c.type IN ({_types(type_numbers)})"
@@ -62,8 +62,8 @@ def find_by_name(
 def containing(reader: Reader, type_numbers: Collection[int], text: str) -> Iterator[Member]:
     """The concepts of the types that may hold a text in lower case, by number, one at a time.
 
-    SQLite reads all of them: 13 ms for 10,000 concepts. It folds the letters of ASCII alone, so for
-    a text with others every concept is returned, and the caller compares.
+    SQLite reads all concepts: 13 ms for 10,000. It ignores case only for ASCII letters. For a text
+    with other letters, every concept is returned and the caller compares.
     """
     query = f"SELECT {_COLUMNS} FROM concept c WHERE type IN ({_types(type_numbers)})"
     bindings: Row = ()
@@ -81,11 +81,11 @@ def links(
     *,
     both_ways: bool,
 ) -> list[list[Any]]:
-    """The links from these concepts to others of the types, by creation.
+    """The links from these concepts to others of the types, in order of creation.
 
-    `both_ways`, those to these concepts too. Each is a list of when it was created, its number, the
-    name of its subject, the number of its predicate and the name of its object. They come as one
-    text of JSON: tens of thousands of rows take half as long again.
+    With `both_ways`, also the links to these concepts. Each link is a list: time of creation,
+    number, name of the subject, number of the predicate, name of the object. The lists come as one
+    JSON text: as rows, tens of thousands would take half as long again.
     """
     types = _types(type_numbers)
     query = _LINKS.format(near="subject", types=types)

@@ -1,7 +1,7 @@
 """Bulk queries for concepts under a URI prefix, and the links on them.
 
-For callers that compare a part of the graph with something outside, such as a folder: one query for
-all elements, not one for each.
+They serve callers that compare a part of the graph with a folder or another outside source: one
+query reads all elements.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class HeldLink(NamedTuple):
 
 
 def attribute_below(reader: Reader, path: str, key: str) -> list[tuple[str, object]]:
-    """Of each concept below a path that has an attribute: its name and that attribute.
+    """The name and an attribute of each concept below a path that has the attribute.
 
     Objects and lists come as JSON.
     """
@@ -71,7 +71,7 @@ def attribute_below(reader: Reader, path: str, key: str) -> list[tuple[str, obje
 
 
 def attribute_of(reader: Reader, name: str, key: str) -> object:
-    """An attribute of the concept with a name, of any type; None if it has none."""
+    """An attribute of the concept with a name, of any type; None if the concept lacks it."""
     row = reader.fetch_first(
         "SELECT attributes ->> ?2 FROM concept WHERE name = ?1 ORDER BY id LIMIT 1",
         (name, f'$."{key}"'),
@@ -95,19 +95,19 @@ def numbered(reader: Reader, numbers: Collection[int]) -> list[Held]:
 
 
 def below(reader: Reader, paths: Collection[str]) -> list[Held]:
-    """The concepts whose names continue one of these paths after a slash, by number."""
+    """The concepts below one of these paths, by number."""
     query = f"SELECT {_HELD} {_BELOW} ORDER BY c.id"
     return list(map(Held._make, reader.fetch_all(query, (text_array(paths),))))
 
 
 def numbers_below(reader: Reader, paths: Collection[str]) -> list[tuple[str, int]]:
-    """The concepts whose names continue one of these paths: name and number."""
+    """Names and numbers of the concepts below one of these paths."""
     rows = reader.fetch_all(f"SELECT c.name, c.id {_BELOW}", (text_array(paths),))
     return [(name, number) for name, number in rows]
 
 
 class StoredSpan(NamedTuple):
-    """The lines of a symbol of a file, both ends included."""
+    """The lines of a symbol in its file: first and last."""
 
     name: str
     kind: str
@@ -116,7 +116,7 @@ class StoredSpan(NamedTuple):
 
 
 def spans_below(reader: Reader, type_number: int, paths: Collection[str]) -> list[StoredSpan]:
-    """The lines of the concepts of a type below these paths, as far as they have lines."""
+    """The lines of the concepts of a type below these paths; those without lines are left out."""
     # The plus keeps SQLite to the index of names.
     query = (
         "SELECT c.name, json_extract(c.attributes, '$.kind', '$.line', '$.end_line')"
@@ -151,7 +151,7 @@ def links_at(
     numbers: Collection[int],
     predicates: Collection[int],
 ) -> list[HeldLink]:
-    """The links of some predicates that leave these elements, or reach them."""
+    """The links of some predicates that leave or reach these elements."""
     query = (
         f"SELECT {_LINK} FROM json_each(?1) j CROSS JOIN json_each(?2) k CROSS JOIN proposition p"
         f" WHERE p.{end} = j.value AND p.predicate = k.value"
@@ -163,9 +163,10 @@ def links_at(
 def removed_links(
     reader: Reader, places: Collection[tuple[int, int, int]], except_for: str
 ) -> set[tuple[int, int, int]]:
-    """Those of these places (subject, predicate, object) whose link was removed on purpose.
+    """The places among these (subject, predicate, object) whose link was removed on purpose.
 
-    Not for the reason that is given, and not because one of its ends was removed.
+    Links that were removed for the given `reason`, or because one of their ends was removed, do not
+    count.
     """
     if reader.fetch_first(_ANY_REMOVED, ()) is None:
         return set()
@@ -174,7 +175,7 @@ def removed_links(
 
 
 def past_attributes(reader: Reader, number: int) -> Iterator[str]:
-    """The attributes that a concept had before, the latest first, as JSON."""
+    """The past attributes of a concept as JSON, the latest first."""
     query = (
         "SELECT attributes FROM concept_past WHERE id = ? AND to_seq != ? ORDER BY from_seq DESC"
     )
