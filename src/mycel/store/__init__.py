@@ -1,6 +1,6 @@
 """The store: one database, its tables, and the single way to write to them.
 
-Packages and modules, each of which imports only from those before it:
+The packages and modules; each imports only from those above it:
 
 - `file`  files, the layout of a database, rows
 - `backend`  databases: connections, locks, copies; errors

@@ -1,8 +1,9 @@
-"""A copy of a graph in another database, with its whole journal: equal roots, equal proofs.
+"""Copies a graph to another database, with its whole journal: equal roots, equal proofs.
 
-Tables of content and of the journal are copied row by row. What follows from them and is spelled in
-another way elsewhere is made again: the index of properties and that of texts. What search derives
-is left out, and derived when it is needed. All of it is one transaction of the new graph.
+Tables of content and of the journal are copied row by row. The index of properties and the text
+index are made again, because each kind of database stores them in another form. Data that search
+derives is left out, and is derived when it is needed. The whole copy is one transaction of the new
+graph.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from mycel.store.opening import locate
 from mycel.text.analysis import AnalysedText
 
 READ_TOGETHER: Final = 5_000
-"""Rows that are read and written together."""
+"""The number of rows that are read and written at a time."""
 
 
 class _Table(NamedTuple):
@@ -36,7 +37,7 @@ class _Table(NamedTuple):
     """The columns that number its rows."""
     columns: str
     is_optional: bool = False
-    """True for a table that a file gets only once it needs it."""
+    """True for a table that a file gets only when it needs it."""
 
 
 _PAST: Final = ", to_seq, tombstoned_at, tombstoned_by, tombstoned_reason"
@@ -89,11 +90,11 @@ _OPTIONAL: Final = {
     "submission": submissions.TABLES,
     "view": saved_views.TABLES,
 }
-"""The statements that make tables that are optional, by the beginning of their names."""
+"""The statements that make optional tables, by the beginning of the tables' names."""
 
 
 def copy_store(store: Store, place: str) -> tuple[str, Snapshot]:
-    """Make a graph in a place where there is none. Returns its path or URL, and the roots.
+    """Copy a graph to a place where there is none. Returns the path or URL, and the roots.
 
     Raises:
         DuplicateExists: there is a graph already.
@@ -141,7 +142,7 @@ def _document(row: Row) -> tuple[int, AnalysedText | None]:
 
 
 def _rows(source: Connection, table: _Table) -> Iterator[list[Row]]:
-    """All rows in the order of the key, some at a time."""
+    """All rows in the order of the key, in batches."""
     width = table.key.count(",") + 1
     marks_of_key = ", ".join("?" * width)
     last: Row = ()

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from mycel.store.write.journal_copy import CopiedPage
 
 READ_ONCE_CACHE_KIB: Final = 2_048
-"""The page cache of a connection that reads everything once."""
+"""The page cache of a connection that reads each page once."""
 
 IDLE_READERS_MAX: Final = 16
 
@@ -58,9 +58,9 @@ def wall_clock_us() -> int:
 
 
 class ReaderLease:
-    """A reader for the time of a `with` block, in which errors of SQLite become ours.
+    """A reader that is lent for a `with` block, in which errors of SQLite become ours.
 
-    With `snapshot`, everything that is read in the block is of one moment.
+    With `snapshot`, the whole block reads one snapshot.
     """
 
     __slots__ = ("_reader", "_snapshot", "_state", "_store")
@@ -80,7 +80,7 @@ class ReaderLease:
 
     def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
         try:
-            # A statement that fails may have ended it.
+            # A failed statement may have ended the transaction.
             if self._snapshot and self._reader.connection.in_transaction:
                 self._reader.execute("COMMIT")
         except FAILURES as failure:
@@ -115,7 +115,7 @@ class Store:
         self.path: Final = os.fsdecode(path)
         self.registry: Final = Registry()
         self.now_us: Final = clock_us
-        """The clock: microseconds since the epoch."""
+        """The clock, in microseconds since the epoch."""
         self._remove_private: weakref.finalize[..., Store] | None = None
         place = self.path
         if place == MEMORY:
@@ -145,7 +145,8 @@ class Store:
         )
         if readonly:
             self._idle.append(self._reader(connection))
-        # The writer has a registry of its own: names that it adds are not shared before the commit.
+        # The writer has a registry of its own: before the commit, names that it adds are not
+        # shared.
         self._writer = Writer(
             self.location, Registry(), clock_us, guards, None if readonly else connection
         )
@@ -153,13 +154,13 @@ class Store:
         has_file = not (self.is_in_memory or readonly or is_address(str(self.location.path)))
         use_path = Path(f"{self.location.path}-use") if has_file else None
         self.use_counts: Final = UseCounts(use_path, clock_us, is_on=count_uses and not readonly)
-        """Counts of what was read, beside the graph."""
+        """Counts of elements that were read, in a file beside the graph."""
         _STORES.add(self)
 
     # Reading.
 
     def take(self, state: State = LIVE) -> Reader:
-        """A reader for one caller, until it is given back.
+        """Take a reader for one caller, who has to give it back.
 
         Raises:
             ConstraintViolation: the state was scrubbed.
@@ -191,13 +192,13 @@ class Store:
         return reader
 
     def give(self, reader: Reader) -> None:
-        """Return a reader that has no statement open."""
+        """Give back a reader that has no open statement."""
         reader = reader.live
         reader.free()
         if reader.process != self._process:
             self.location.abandon(reader.connection)
         elif reader.connection.is_lost:
-            # The others were lost with it, most likely: the next caller gets a new connection.
+            # The other readers were probably lost too: the next caller gets a new connection.
             self._drop_idle()
         elif self._closed or len(self._idle) >= IDLE_READERS_MAX:
             reader.connection.close()
@@ -209,15 +210,15 @@ class Store:
             self._idle.pop().connection.close()
 
     def lending(self, state: State = LIVE) -> ReaderLease:
-        """A reader for the block, for a single statement or for some of any moments."""
+        """A reader for the block, without a snapshot: each statement reads its own moment."""
         return ReaderLease(self, state, snapshot=False)
 
     def reading(self, state: State = LIVE) -> ReaderLease:
-        """A reader that sees one snapshot for as long as the block lasts."""
+        """A reader that sees one snapshot during the block."""
         return ReaderLease(self, state, snapshot=True)
 
     def stream(self, state: State, read: Callable[[Reader], Iterator[T]]) -> Iterator[T]:
-        """Return one by one what `read` gives. Its reader is lent until the end."""
+        """Yield what `read` yields. The reader is lent until the end."""
         reader = self.take(state)
         try:
             rows = read(reader)
@@ -234,12 +235,12 @@ class Store:
         except FAILURES as error:
             raise translate(error) from error
         finally:
-            del rows  # Closes the statement before the reader is used again.
+            del rows  # This closes the statement before the reader is used again.
             self.give(reader)
 
     @contextmanager
     def reading_afresh(self) -> Iterator[Reader]:
-        """Like `reading`, through a connection and names that nothing was read through before."""
+        """A reader as in `reading`, on a new connection and with no cached names."""
         self._check_open()
         with translated():
             connection = self.location.connect()
@@ -251,10 +252,10 @@ class Store:
 
     @contextmanager
     def reading_once(self) -> Iterator[Reader]:
-        """Like `reading_afresh`, for reading much of the file once.
+        """A reader as in `reading_afresh`, for reading much of the file once.
 
-        The connection maps nothing into memory: otherwise the process would become as large as what
-        it reads, for as long as it lives.
+        The connection maps nothing into memory: otherwise the process would grow by as much as it
+        reads, and stay that large.
         """
         with self.reading_afresh() as reader:
             reader.connection.map_nothing()
@@ -264,30 +265,29 @@ class Store:
     def needs_seed(self) -> bool:
         """True if the core capsules of a new graph are not written yet.
 
-        They may still be missing if the process that made the file has died. False for a bare
-        graph.
+        They are also missing if the process that made the file has died. A bare graph needs none.
         """
         with self.reading() as reader:
             rows = reader.fetch_all("SELECT message FROM tx ORDER BY seq LIMIT 2")
         return rows == [(EXPECTANT,)]
 
     def has_pending_text(self) -> bool:
-        """True if the text index lacks something that was written."""
+        """True if the text index does not yet have all text."""
         with self.lending() as reader:
             return bool(text.pending(reader.connection))
 
     def snapshot(self) -> Snapshot:
-        """All roots of this moment."""
+        """All roots of the present state."""
         with self.reading() as reader:
             return reader.head().snapshot()
 
     @property
     def is_in_memory(self) -> bool:
-        """True if the file is private and goes when the graph is closed."""
+        """True if the file is private and is removed when the graph is closed."""
         return self._remove_private is not None
 
     def check_idle(self, hint: str) -> None:
-        """Check that this thread is in no transaction, and the store open.
+        """Check that the store is open, and that this thread is in no transaction.
 
         Raises:
             ConstraintViolation, DatabaseClosed: it is not so.
@@ -303,7 +303,7 @@ class Store:
     # Writing.
 
     def check_may_write(self) -> None:
-        """Check that whoever this thread works for may write to this branch.
+        """Check that the permission of this thread allows writing to this branch.
 
         Raises:
             AccessDenied: it may not.
@@ -333,14 +333,14 @@ class Store:
     def scrub(self) -> bool:
         """Rewrite the file, so that no page keeps bytes of what was deleted, and cut the log.
 
-        Moving rows between pages leaves copies in unused space; nothing short of this removes them.
-        False if others kept the file busy (or the disk full) for so long that traces may remain.
+        Moving rows between pages leaves copies in unused space, so only a rewrite removes them.
+        Returns False if others kept the file busy, or the disk was full, so that traces may remain.
         """
         self._check_writable()
         return self.location.scrub()
 
     def fold(self, *, wait: bool = True) -> bool:
-        """Bring tree pages and text index up to date on disk. False if it was not its turn."""
+        """Bring tree pages and text index up to date on disk. Returns False if it got no turn."""
         if self.location.readonly or self._writer.is_mine():
             return False
 
@@ -354,7 +354,7 @@ class Store:
         return self._writer.maintain(work, wait=wait)
 
     def merge_text(self) -> bool:
-        """Merge a few pages of the text index. False if none is left, or it was not its turn."""
+        """Merge a few pages of the text index. Returns False if none is left, or without a turn."""
         if self.location.readonly or self._writer.is_mine():
             return False
         merged: list[bool] = []
@@ -365,7 +365,7 @@ class Store:
         return any(merged)
 
     def begin_checkpoint(self) -> None:
-        """Copy the log of the file into it soon, unless anybody is writing now."""
+        """Copy the log into the file soon, unless a writer is at work."""
         if not self.location.readonly and not self._writer.is_mine():
             self._writer.begin_checkpoint()
 
@@ -375,7 +375,7 @@ class Store:
         *args: P.args,
         **kwargs: P.kwargs,
     ) -> T:
-        """Change tables that hold no knowledge, when it is the turn of this thread.
+        """Change tables that hold no knowledge, in the turn of the writer.
 
         `work` is a function of `log.merges`, `log.saved_views`, `index.passages` or
         `index.property_vectors`, called with these arguments.
@@ -389,7 +389,7 @@ class Store:
         *args: P.args,
         **kwargs: P.kwargs,
     ) -> T:
-        """`maintain` for those who may not write the graph either, such as for a proposal.
+        """Run `maintain` also for callers who may not write the graph, such as for a proposal.
 
         The caller checks the rights.
         """
@@ -399,7 +399,7 @@ class Store:
         return results[-1]
 
     def copy_journal(self, page: CopiedPage, purges: KnownPurges) -> Head:
-        """Append transactions of another copy of this graph, with all that follows from them.
+        """Append transactions of another copy of this graph, with all derived rows.
 
         Raises:
             DatabaseCorrupt: they do not lead to the roots that they name; nothing was written.
@@ -420,9 +420,9 @@ class Store:
         *args: P.args,
         **kwargs: P.kwargs,
     ) -> T | None:
-        """`maintain` for data that can be derived again.
+        """Run `maintain` for data that can be derived again.
 
-        It is left out, and the result is None, if the file is read-only or somebody is writing.
+        It does nothing and returns None if the file is read-only or somebody is writing.
         """
         if self.location.readonly or self._writer.is_mine():
             return None
@@ -463,7 +463,7 @@ class Store:
         self._drop_idle()
 
     def after_fork(self) -> None:
-        """In a forked child: use none of the parent's connections."""
+        """In a forked child process: use none of the parent's connections."""
         for reader in self._idle:
             self.location.abandon(reader.connection)
         self._idle = []
@@ -471,11 +471,11 @@ class Store:
         self.use_counts.after_fork()
         self._writer.after_fork()
         if self._remove_private is not None:
-            self._remove_private.detach()  # The directory is the parent's.
+            self._remove_private.detach()  # The directory belongs to the parent.
 
 
 _STORES: weakref.WeakSet[Store] = weakref.WeakSet()
-"""All stores of the process; a closed one may still be given a reader back."""
+"""All stores of the process, also closed ones that may still get a reader back."""
 
 
 def _after_fork_in_child() -> None:

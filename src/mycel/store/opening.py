@@ -1,8 +1,8 @@
-"""From a path to an open file: resolves it, checks it, and creates a new one.
+"""Resolves the path of a graph, checks the file, and creates a new one.
 
 A graph "in memory" is a private file in a directory that lives in memory where the system has one,
-and is gone when the graph is closed. So it behaves like any other graph: readers keep their
-snapshots while others write, which SQLite's own in-memory databases cannot offer.
+and is removed when the graph is closed. So it behaves like any other graph: readers keep their
+snapshots while others write. SQLite's own in-memory databases do not allow this.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from mycel.store.write.transaction import Transaction
 MEMORY: Final = ":memory:"
 GENESIS: Final = "create the graph"
 EXPECTANT: Final = "create the graph; the core capsules follow"
-"""The message of the first transaction of a graph whose core capsules are still to be written."""
+"""The message of the first transaction of a graph whose core capsules are not written yet."""
 _MEMORY_DIRECTORY: Final = "/dev/shm"
 
 
@@ -56,7 +56,7 @@ def locate(
     vfs: str | None,
     memory: MemoryUse = "ample",
 ) -> Backend:
-    """The location of a graph, checked.
+    """The location of a graph, after checks.
 
     Raises:
         NotADatabase: no file can have this name.
@@ -76,7 +76,7 @@ def locate(
         return _locate_server(path, readonly=readonly, busy_timeout_s=busy_timeout_s)
     if "\0" in path or not is_unicode(path):
         raise NotADatabase(f"{path!r} is a name that no file can have.")
-    place = Path(path).resolve()  # The log stands beside the file itself, not beside a link to it.
+    place = Path(path).resolve()  # The log is beside the file itself, not beside a link to it.
     locked_out = readonly and not os.access(place.parent, os.W_OK)
     stamp = stamp_of(str(place)) if locked_out else None
     return DatabaseLocation(
@@ -102,7 +102,7 @@ def _locate_server(url: str, *, readonly: bool, busy_timeout_s: float) -> Backen
 
 
 def _examine(path: str, connection: Connection) -> None:
-    """Refuse objects that are not ours, and make tables that a development version did not have.
+    """Refuse foreign objects, and make tables that files of a development version lack.
 
     Raises:
         NotADatabase: there is a foreign object, or tables are missing and nothing may be written.
@@ -123,7 +123,7 @@ def _examine(path: str, connection: Connection) -> None:
 def _make_lifetimes(connection: Connection) -> None:
     connection.begin_writing()
     try:
-        if lifetimes.are_missing(connection):  # Another process may have been faster.
+        if lifetimes.are_missing(connection):  # Another process may have made them first.
             lifetimes.make(connection)
         connection.execute("COMMIT")
     finally:
@@ -141,7 +141,7 @@ def begin(connection: Connection, registry: Registry, now_us: int, message: str)
 
 
 def _genesis(registry: Registry, connection: Connection, now_us: int, message: str) -> None:
-    """The first transaction: the two meta-types, and the predicates every graph has."""
+    """Write the two meta-types and the predicates of every graph: the first transaction."""
     meta_types = (
         (layout.CONCEPT_TYPE_NUMBER, CONCEPT_TYPE),
         (layout.PROPOSITION_TYPE_NUMBER, PROPOSITION_TYPE),

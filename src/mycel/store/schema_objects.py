@@ -2,8 +2,8 @@
 
 SQLite runs code that a file brings along: a view in place of a table, a trigger, an index on an
 expression, a virtual table. So a file with a foreign object is refused before anything else in it
-is read, and the error names the object. A foreign table that is only a table runs nothing, and
-programs that replicate databases need one: `verify` reports it.
+is read, and the error names the object. There is one exception: a plain foreign table runs nothing,
+and programs that replicate databases need one. `verify` reports it.
 """
 
 from __future__ import annotations
@@ -40,27 +40,27 @@ _OWN_PREFIXES: Final = (
 """Tables of derived data, of merges, of saved views, of filtered copies and of
 submissions.
 
-An earlier version may have made them in another form."""
+An earlier version of Mycel may have made them with other columns."""
 _EXPRESSIONS: Final = re.compile(
     r"\b(?:AS|CHECK|DEFAULT|COLLATE|REFERENCES|USING)\b", re.IGNORECASE
 )
-"""Words in the definition of a table with which it computes something, or concerns others."""
+"""Words in the definition of a table that computes something, or that concerns other tables."""
 _STATISTICS: Final = frozenset(("sqlite_stat1", "sqlite_stat4", "sqlite_sequence"))
 _AUTOMATIC: Final = "sqlite_autoindex_"
 
 
 class SchemaObject(NamedTuple):
-    """A row of the schema of a file."""
+    """An object of a file: a row of its schema."""
 
     kind: str
     name: str
     table: str
     sql: str | None
-    """The statement that makes it; None for an index that SQLite makes by itself."""
+    """The statement that makes the object; None for an index that SQLite makes itself."""
 
     @property
     def is_plain_table(self) -> bool:
-        """True for a table that computes nothing, and is not in the place of a necessary one."""
+        """True for a table that computes nothing and has no name of a table of Mycel."""
         if self.kind != "table" or self.sql is None:
             return False
         if ("table", self.name) in _own_objects() and not self.name.startswith(_OWN_PREFIXES):
@@ -73,7 +73,7 @@ class SchemaObject(NamedTuple):
 
 
 def check_objects(path: str, connection: Connection) -> None:
-    """Refuse a file with objects that could run something.
+    """Refuse a file with objects that could run code.
 
     Raises:
         NotADatabase: there is one.
@@ -90,12 +90,12 @@ def check_objects(path: str, connection: Connection) -> None:
 
 
 def foreign_objects(connection: Connection) -> list[SchemaObject]:
-    """The objects of a file that Mycel did not make, or not in this form, the views first."""
+    """The objects that Mycel did not make, or not in this form; views come first."""
     rows = connection.execute("SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY 1 DESC")
     return [
         schema_object
         for kind, name, table, sql in rows
-        # A file may have anything there.
+        # A damaged file may have anything in this column.
         if not _is_own(
             schema_object := SchemaObject(str(kind), str(name), str(table), sql and str(sql))
         )
@@ -114,7 +114,7 @@ def _is_own(object_: SchemaObject) -> bool:
 
 @cache
 def _own_objects() -> dict[tuple[str, str], str]:
-    """The statement of every object that Mycel makes, by its kind and name."""
+    """The statement of every object that Mycel makes, by kind and name."""
     texts = (
         layout.CREATE,
         _TEXT_TABLES,
@@ -128,7 +128,7 @@ def _own_objects() -> dict[tuple[str, str], str]:
     )
     objects = {}
     for part in ";".join(texts).split(";"):
-        statement = part.strip().replace(" IF NOT EXISTS", "", 1)  # As SQLite keeps it.
+        statement = part.strip().replace(" IF NOT EXISTS", "", 1)  # As SQLite stores it.
         if head := _HEAD.match(statement):
             objects[head[1].lower(), head[2]] = statement
     return objects

@@ -23,18 +23,18 @@ from mycel.model.allowance import too_little_memory
 from mycel.store.backend.interface import Failure
 
 FAILURES = (apsw.Error, UnicodeDecodeError, Failure)
-"""Errors of reading and writing. SQLite returns text without checking that it is UTF-8."""
+"""Errors of reading and writing; SQLite returns text without checking that it is UTF-8."""
 
 REFUSALS = (apsw.Error, Failure)
-"""Errors of a database itself."""
+"""Errors of the database itself."""
 
 SURE_FAILURES = (apsw.BusyError, apsw.FullError)
-"""Errors of a COMMIT after which certainly nothing is written."""
+"""Errors of a COMMIT that certainly wrote nothing."""
 
 
 @contextmanager
 def translated() -> Iterator[None]:
-    """Turn errors of a database into ours; leave ours as they are."""
+    """Raise errors of a database as errors of Mycel; leave those of Mycel unchanged."""
     try:
         yield
     except FAILURES as error:
@@ -42,7 +42,7 @@ def translated() -> Iterator[None]:
 
 
 def translate(error: BaseException) -> MycelError:
-    """Our error for one of a database."""
+    """The error of Mycel for an error of a database."""
     message = str(error)
     match error:
         case Failure(error=ours):

@@ -1,9 +1,9 @@
 """The Protocols of a backend.
 
 Ledger, journal, trees, indexes, guards, history and checks are Mycel's own, and the same for every
-database. A backend is what is left: how a connection is opened, begins and ends a transaction,
-waits for other writers and is stopped. `Backend` is one graph in one database, `Connection` one
-connection to it. What databases spell in different ways is in the dialect of a connection
+database. A backend has the rest: how a connection is opened, begins and ends a transaction, waits
+for other writers and is stopped. `Backend` is one graph in one database, `Connection` one
+connection to it. SQL that databases spell in different ways is in the dialect of a connection
 (`sql/dialect`).
 
 A statement is written once, in SQL that every database reads, with `?`, `?1` or `:name` for a
@@ -29,13 +29,13 @@ MemoryUse = Literal["ample", "modest"]
 
 
 class Failure(Exception):  # noqa: N818 - `error` is the error.
-    """An error of a database whose driver may not be installed, and what it becomes."""
+    """An error of a database whose driver may not be installed, with the error that replaces it."""
 
     def __init__(self, error: MycelError, *, is_sure: bool = True) -> None:
         super().__init__(error.message)
         self.error: Final = error
         self.is_sure: Final = is_sure
-        """True if nothing was written; otherwise a COMMIT may have been."""
+        """True if nothing was written; False if a COMMIT may have succeeded."""
 
 
 class Cursor(Protocol):
@@ -49,25 +49,25 @@ class Cursor(Protocol):
     def close(self) -> None: ...
     @property
     def get(self) -> Any:
-        """The only row, or its only cell; None if there is none."""
+        """The only row, or the only cell of it; None if there is no row."""
 
 
 class Selection(NamedTuple):
-    """The elements among which the text index looks: those with a row `text` of it that passes."""
+    """A selection of elements for the text index: elements whose row `text` passes a condition."""
 
     before: str = ""
-    """The words before SELECT."""
+    """The SQL before SELECT."""
     joined: str = ""
-    """Joins with other tables."""
+    """The joins with other tables."""
     where: str = "0 = 0"
-    """The condition on `text.rowid` and the tables that are joined."""
+    """The condition on `text.rowid` and on the joined tables."""
     bindings: Mapping[str, Any] = {}
     is_link: bool | None = None
-    """True for links alone, False for concepts alone."""
+    """True for links only, False for concepts only."""
     is_newest_first: bool = False
 
     def newest(self) -> Selection:
-        """The same, the newest first."""
+        """The same selection, newest elements first."""
         return self._replace(is_newest_first=True)
 
     def narrowed(self, condition: str) -> Selection:
@@ -79,13 +79,13 @@ ALL_TEXTS: Final = Selection()
 
 
 class TextIndex(Protocol):
-    """The words of all elements, and where they stand."""
+    """The index of the words of all elements, with the places of each word."""
 
     def size(self, connection: Any) -> int:
         """The number of elements in the index."""
 
     def counts(self, connection: Any, phrases: Sequence[str], most: int) -> list[int]:
-        """The number of elements that have each of these phrases, up to `most`."""
+        """For each of these phrases, the number of elements that have it, up to `most`."""
 
     def numbers(
         self,
@@ -105,7 +105,7 @@ class TextIndex(Protocol):
         columns: ColumnWeights,
         limit: int | None = None,
     ) -> list[TextMatch]:
-        """Elements that fit a query with BM25 as FTS5 computes it, the best first."""
+        """The elements that fit a query, best first, with the BM25 scores that FTS5 computes."""
 
     def scores(
         self, connection: Any, phrase: str, columns: ColumnWeights
@@ -120,17 +120,17 @@ class TextIndex(Protocol):
         documents: Iterable[tuple[int, AnalysedText | None]],
         aside: Collection[int],
     ) -> Iterator[tuple[str, str]] | None:
-        """Differences from an index of these documents, some aside; None if it is one of FTS5."""
+        """Differences from an index of these documents, except some; None for an index of FTS5."""
 
     def merge_some(self, connection: Any) -> bool:
-        """Merge a few pages of the index, for faster searches; False if none is left."""
+        """Merge a few pages of the index for faster searches. Returns False if none is left."""
 
     def forget_removed(self, connection: Any) -> None:
-        """Remove what is left of documents that were removed."""
+        """Remove the traces of removed documents."""
 
 
 class Connection(Protocol):
-    """One connection: one statement at a time, of one thread at a time."""
+    """One connection. It runs one statement at a time, for one thread at a time."""
 
     @property
     def dialect(self) -> Dialect: ...
@@ -143,11 +143,11 @@ class Connection(Protocol):
     def in_transaction(self) -> bool: ...
     @property
     def is_lost(self) -> bool:
-        """True if it was cut, and can run nothing more."""
+        """True if the connection was cut, and can run nothing more."""
 
     @property
     def has_pages(self) -> bool:
-        """True if the database is a file, whose structure can be checked."""
+        """True if the database is a file, whose pages can be checked."""
 
     def changes(self) -> int:
         """The number of rows that the last statement changed."""
@@ -158,53 +158,53 @@ class Connection(Protocol):
     def data_version(self) -> int:
         """A number that changes when another connection has committed something.
 
-        Inside a transaction it is about the snapshot of the transaction.
+        Inside a transaction, it is the number of the transaction's snapshot.
         """
 
     def execute_with_version(self, cursor: Any, statement: str, bindings: Any) -> None:
-        """Run a statement after which `data_version` is asked for."""
+        """Run a statement, and keep the data version, which the caller asks for next."""
 
     def begin_reading(self) -> None:
-        """Begin a transaction in which everything is of one moment."""
+        """Begin a transaction that reads one snapshot."""
 
     def begin_writing(self, *, patient: bool = True) -> None:
-        """Begin the transaction of the one writer. With `patient`, wait for another one to end."""
+        """Begin a transaction that writes. With `patient`, wait for the other writer to end."""
 
     def is_unused(self) -> bool:
         """True if no statement and no transaction is open."""
 
     def watch(self, are_over: Callable[[], bool] | None) -> None:
-        """Ask now and then whether the limits of what runs are over, and stop it if they are."""
+        """Call a function now and then while statements run, and stop them if it returns True."""
 
     def forget_statistics(self) -> None:
-        """Remove what the planner knows of the content."""
+        """Remove the planner's statistics about the content."""
 
     def replica_lag_s(self) -> float | None:
-        """The seconds by which a replica is behind; None if the database is none."""
+        """The seconds by which a replica is behind; None if the database is no replica."""
 
     def has_objects(self, *names: str) -> bool:
         """True if the database has all of these tables and indexes."""
 
     def make(self, statements: str) -> None:
-        """Make tables and indexes that a graph in a file gets only once it needs them."""
+        """Make the tables and indexes that a graph in a file gets only when it needs them."""
 
     def append(self, table: str, columns: str, rows: Sequence[Sequence[Any]]) -> None:
-        """Write new rows of a table, many at once."""
+        """Insert many new rows into a table."""
 
     def unmake(self, *tables: str) -> None:
-        """Remove such tables with all that is in them."""
+        """Remove such tables with all their rows."""
 
     def steps(self, statement: str, bindings: Sequence[Any]) -> list[str]:
-        """The plan of a statement, a line a step."""
+        """The database's plan of a statement, one line for each step."""
 
     def map_nothing(self) -> None:
-        """Read through the cache alone."""
+        """Read through the page cache only, without mapping the file into memory."""
 
     def keep_in_memory(self, kib: int) -> None:
-        """Keep at most so much of the database in memory, and give the rest back."""
+        """Keep at most this much of the database in memory, and give the rest back."""
 
     def keep_nothing(self) -> None:
-        """Give back memory that is kept for later."""
+        """Give back memory that the connection keeps for later."""
 
     def close(self, force: bool = ..., /) -> None: ...
 
@@ -218,24 +218,24 @@ class Housekeeping(Protocol):
 
 
 class BranchPlaces(Protocol):
-    """The branches of a graph, and the place of each: a path or a URL."""
+    """The branches of a graph. Each has a place: a path or a URL."""
 
     @property
     def open(self) -> str:
-        """The name of the one that is open."""
+        """The name of the branch that is open."""
 
     def names(self) -> list[str]:
-        """The names of those that the caller may see, main first."""
+        """The names of the branches that the caller may see; main is the first."""
 
     def place(self, name: str) -> Path | str:
-        """The place of a branch, if it is there or not.
+        """The place of a branch, which need not exist.
 
         Raises:
             InvalidIdentifier: it cannot be the name of a branch.
         """
 
     def existing(self, name: str) -> Path | str:
-        """The place of a branch that is there.
+        """The place of an existing branch.
 
         Raises:
             InvalidIdentifier, NotFound: there is no such branch.
@@ -249,7 +249,7 @@ class BranchPlaces(Protocol):
         """
 
     def create(self, name: str, prepare: Callable[[Any], None]) -> None:
-        """Copy the branch that is open. `prepare` gets a connection to the copy before it is there.
+        """Copy the open branch. `prepare` gets a connection to the copy before others can see it.
 
         Raises:
             InvalidIdentifier, DuplicateExists: it cannot have this name, or another one has it.
@@ -265,10 +265,10 @@ class BranchPlaces(Protocol):
 
     @property
     def current(self) -> str:
-        """The branch that commands use unless they name another one."""
+        """The branch that commands use by default."""
 
     def switch(self, name: str) -> None:
-        """Choose the branch that commands use.
+        """Choose the branch that commands use by default.
 
         Raises:
             InvalidIdentifier, NotFound: there is no such branch.
@@ -292,7 +292,7 @@ class Backend(Protocol):
 
     @property
     def path(self) -> str:
-        """The name of the graph, as it is shown and opened: a path or a URL without a password."""
+        """The path of the graph, or its URL without a password, as callers open it."""
 
     @property
     def readonly(self) -> bool: ...
@@ -310,31 +310,31 @@ class Backend(Protocol):
 
     @property
     def is_read_without_locks(self) -> bool:
-        """True if readers ask whether it is unchanged each time (`check_unchanged`)."""
+        """True for a file that is read without locks; readers then call `check_unchanged`."""
 
     def open(self, begin: Callable[[Any], None], *, create: bool) -> Any:
-        """The first connection. `begin` writes the first transaction of a new graph."""
+        """Open the first connection. `begin` writes the first transaction of a new graph."""
 
     def connect(self, *, writable: bool = False) -> Any:
-        """A new connection. One that is not writable refuses every statement that writes."""
+        """Open a new connection. If it is not writable, it refuses every statement that writes."""
 
     def check_format(self, connection: Any) -> None:
         """Refuse a graph whose tables this version cannot read."""
 
     def check_unchanged(self) -> None:
-        """Refuse to go on reading without locks when somebody has changed the graph."""
+        """Refuse to go on reading without locks after somebody has changed the graph."""
 
     def identity(self, suffix: str = "") -> tuple[int, int] | None:
-        """The device and number of the file, or of a companion; None if there is none."""
+        """The device and inode number of the file, or of a companion; None if it does not exist."""
 
     def checkpointer(self) -> Housekeeping:
         """The work on the storage beside commits."""
 
     def settle(self, connection: Any) -> None:
-        """Leave the storage tidy before the last connection is closed."""
+        """Bring the storage in order before the last connection is closed."""
 
     def close_unsettled(self, connection: Any) -> None:
-        """Close a connection whose companions are lost, and change nothing."""
+        """Close a connection whose companion files are lost, and leave the file unchanged."""
 
     def listen(self, wake: Callable[[], None]) -> Listening | None:
         """Call `wake` in a thread at each commit, of any process; None if commits are not told.
@@ -351,7 +351,7 @@ class Backend(Protocol):
         """
 
     def scrub(self) -> bool:
-        """Remove all traces of what was deleted (`Store.scrub`)."""
+        """Remove all traces of removed content (`Store.scrub`)."""
 
     def abandon(self, connection: Any) -> None:
-        """Keep a parent process's connection from being closed in this process."""
+        """Keep this forked process from closing a connection of its parent."""

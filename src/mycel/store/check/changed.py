@@ -1,7 +1,7 @@
-"""Verification by what differs from an older copy that was verified.
+"""Verifies a graph by comparing it with an older copy that was verified.
 
-A row that is the same in the verified copy is right, so SQLite compares the rows of both files, and
-only the rest is checked with its hashes:
+A row that equals the row in the verified copy is right. So SQLite compares the rows of both files,
+and only the other rows are checked with their hashes:
 
     journal     the entries since then continue the log of the older copy
     versions    rows that differ are of elements that these entries are about; each of their
@@ -9,8 +9,8 @@ only the rest is checked with its hashes:
     trees       the trees of the older copy, with the changed records, have the roots of the journal
     text        the index holds the text of the changed elements
 
-SQLite's own check covers all pages, and the search index of what has not changed. Where entries
-move, re-point or purge elements, or are many, all of the file has to be verified.
+SQLite's own check covers all pages, and the search index of unchanged elements. If entries move,
+re-point or purge elements, or are many, the whole file has to be verified.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from mycel.store.log.trees import NAMESPACES, StateTrees
 from mycel.store.query.reader import Reader
 
 ELEMENTS_MAX: Final = 10_000
-"""The most changed elements of which a verification of the changes alone is worth it."""
+"""The most changed elements for which comparing is faster than verifying everything."""
 
 _PLAIN_KINDS: Final = (
     Kind.PUT_CONCEPT,
@@ -55,14 +55,14 @@ _GROWING: Final[Mapping[str, tuple[str, ...]]] = {
     "predicate": ("id",),
     "actor": ("id",),
 }
-"""Tables whose rows are never changed or removed, but by a purge."""
+"""Tables whose rows only a purge changes or removes."""
 _TX_COLUMNS: Final = ("first_seq", "time", "actor", "message", "concepts_root", "edges_root")
 
 
 def verify_changes(store: Store, older: Store) -> Report | None:
     """Verify a graph by what differs from an older copy of it that was verified.
 
-    Returns None if all of it has to be verified.
+    Returns None if the whole graph has to be verified.
     """
     with translated(), older.reading() as was:
         connection = store.location.connect()
@@ -77,7 +77,7 @@ def verify_changes(store: Store, older: Store) -> Report | None:
 
 
 class _ChangedVerification:
-    """One run of the checks over what two snapshots do not have in common."""
+    """One run of the checks over the differences between two snapshots."""
 
     def __init__(self, reader: Reader, was: Reader) -> None:
         self._reader = reader
@@ -88,7 +88,7 @@ class _ChangedVerification:
         self._touched: frozenset[int] = frozenset()
 
     def is_possible(self) -> bool:
-        """True if the entries since then are few, and change nothing but contents."""
+        """True if the entries since the older copy are few, and change nothing but contents."""
         query = "SELECT kind, element FROM main.journal WHERE seq > ? LIMIT ?"
         rows = fetch_all(self._connection, query, (self._old.seq, 4 * ELEMENTS_MAX))
         self._touched = frozenset(element for kind, element in rows if kind != Kind.MARK)
@@ -110,7 +110,7 @@ class _ChangedVerification:
         return report_of(self._reader, checks)
 
     def check_unchanged(self) -> Findings:
-        """Rows that are not the same in both files are of elements that were changed since."""
+        """Report rows that differ between the files without an entry about their element."""
         for table, key in _ELEMENTS.items():
             for number, *_ in self._differing(table, key, is_growing=False):
                 if number not in self._touched:
@@ -129,7 +129,7 @@ class _ChangedVerification:
         is_growing: bool,
         columns: Collection[str] = (),
     ) -> Iterator[tuple[int, ...]]:
-        """Keys of rows that are not the same; of a table that only grows, without new ones."""
+        """The keys of rows that differ; in a growing table, new rows do not count."""
         if not columns:
             info = fetch_all(self._connection, f"SELECT name FROM pragma_table_info('{table}')")
             columns = [name for (name,) in info if name not in key]
@@ -147,7 +147,7 @@ class _ChangedVerification:
             )
 
     def journal(self) -> Findings:
-        """The entries since then continue the log, and the head is where they end."""
+        """Check that the entries since the older copy continue its log up to the head."""
         head = Head.read(self._connection)
         frontier = log.Frontier.from_bytes(self._old.frontier.to_bytes())
         log_nodes = JournalNodes(self._connection, self._reader.registry)
@@ -171,7 +171,7 @@ class _ChangedVerification:
             yield f"log_node {level}/{position}", "is missing"
 
     def versions(self) -> Findings:
-        """Every version of the changed elements says what its journal entry says."""
+        """Check that every version of a changed element agrees with its journal entry."""
         auditor = Auditor(self._connection, self._reader.registry)
         concepts = [number for number in self._touched if ids.is_concept(number)]
         links = [number for number in self._touched if not ids.is_concept(number)]
@@ -199,7 +199,7 @@ class _ChangedVerification:
             yield "journal", f"has {entries} new entries, but there are {versions} new versions"
 
     def trees(self) -> Findings:
-        """The trees of the older copy, with the changed records, have the roots of the head."""
+        """Check that the older trees, with the changed records, have the roots of the head."""
         head = Head.read(self._connection)
         before = StateTrees(self._was.connection)
         before.catch_up(self._old.seq, self._old.folded_seq)
@@ -213,6 +213,6 @@ class _ChangedVerification:
         yield from self._all.stored_trees(head)
 
     def text(self) -> Findings:
-        """The index holds the text of the changed elements, the pending ones aside."""
+        """Check that the index holds the text of the changed elements, except pending ones."""
         pending = text.pending(self._connection)
         yield from text.differences_of(self._connection, sorted(self._touched - {*pending}))

@@ -16,11 +16,11 @@ from mycel.store.schema_objects import check_objects
 
 
 class FileHeader(NamedTuple):
-    """The format that a file says it has, and the outcome of SQLite's quick check of its pages."""
+    """The format that a file claims to have, and the result of SQLite's quick check."""
 
     format: int
     problem: str | None
-    """The reason why a file of this format is not opened; None if it is."""
+    """The reason why a file of this format cannot be opened; None if it can."""
     quick_check: str | None
     """None for a file that is not opened."""
     """`ok`, or the first problem."""
@@ -32,7 +32,7 @@ def versions() -> tuple[str, str]:
 
 
 def features() -> Iterator[tuple[str, str | None]]:
-    """The features of SQLite that are needed, each with the error if it is missing."""
+    """The features of SQLite that Mycel needs, each with the error if it is missing."""
     needed: dict[str, Callable[[], object]] = {
         "FTS5": _runs("CREATE VIRTUAL TABLE t USING fts5(body, tokenize = 'porter unicode61')"),
         "JSON": _runs("SELECT json_extract('{\"a\":1}', '$.a'), '[1]' ->> 0"),
@@ -53,7 +53,7 @@ def _runs(statement: str) -> Callable[[], object]:
 
 
 def read_header(path: Path) -> FileHeader:
-    """The header of a file, which need not be a graph.
+    """The header of a file, which may be no graph.
 
     Raises:
         OSError: SQLite cannot read the file.
@@ -64,7 +64,7 @@ def read_header(path: Path) -> FileHeader:
             (format_,) = fetch_one(connection, "PRAGMA user_version")
             problem = _problem(path, connection)
             verdict = None
-            if problem is None:  # Otherwise SQLite would compute what foreign objects say.
+            if problem is None:  # Otherwise SQLite would evaluate expressions of foreign objects.
                 (verdict,) = fetch_one(connection, "PRAGMA quick_check(1)")
         finally:
             connection.close()

@@ -1,4 +1,4 @@
-"""Proofs about the live state and the journal, made from the trees and the log on disk."""
+"""Makes proofs about the live state and the journal, from the trees and the log on disk."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from mycel.store.query.refs import Ref
 
 
 def prove(reader: Reader, target: Ref) -> StateProof:
-    """Prove that an element is part of the state, or that there is none with this identity.
+    """Prove that an element is part of the state, or that no element has this identity.
 
     Raises:
         NotFound: an id that no element ever had.
@@ -34,7 +34,7 @@ def prove(reader: Reader, target: Ref) -> StateProof:
 
 
 def prove_elements(reader: Reader, elements: Iterable[Element]) -> list[StateProof]:
-    """Prove that elements, or their tombstones, are part of the live state: one proof for each."""
+    """Prove that elements, or their tombstones, are part of the live state: one proof each."""
     head = reader.head()
     snapshot = head.snapshot()
     trees = StateTrees(reader.connection)
@@ -64,7 +64,7 @@ def prove_entry(reader: Reader, seq: int) -> EntryProof:
 
 
 def prove_consistency(reader: Reader, old_entries: int) -> ConsistencyProof:
-    """Prove that the journal of then is the beginning of that of the reader's state.
+    """Prove that an earlier journal is the beginning of the journal in the reader's state.
 
     Raises:
         NotFound: the journal never had so many entries.
@@ -82,10 +82,10 @@ def prove_consistency(reader: Reader, old_entries: int) -> ConsistencyProof:
 
 
 def _identify(reader: Reader, target: Ref) -> tuple[Namespace, bytes, bytes | None]:
-    """Namespace, natural key and present record of what is to be proven.
+    """Namespace, natural key and present record of the element to be proven.
 
-    The key is computed from names alone, so absence can be proven for types and predicates that
-    were never defined, and for edges between concepts that never existed.
+    The key is computed from names alone. So a proof of absence is possible for types and predicates
+    that were never defined, and for edges between concepts that never existed.
     """
     auditor = Auditor(reader.connection, reader.registry)
     element: Element | None
@@ -119,7 +119,7 @@ def _identify(reader: Reader, target: Ref) -> tuple[Namespace, bytes, bytes | No
 
 
 def _element_number(reader: Reader, ref: Ref) -> int:
-    """The number of an element that is or was there.
+    """The number of an element that exists or existed.
 
     Raises:
         NotFound: there never was such an element.
@@ -131,14 +131,14 @@ def _element_number(reader: Reader, ref: Ref) -> int:
 
 
 def _concept_ever(reader: Reader, type_name: str, name: str) -> Concept | None:
-    """The concept of this identity, live or removed."""
+    """The concept with this type and name, live or removed."""
     check_identifier(type_name, "type")
     check_name(name)
     return reader.find_concept(type_name, name, tombstoned=True)
 
 
 def _end(reader: Reader, auditor: Auditor, ref: Ref) -> tuple[int | None, bytes]:
-    """The number of an end of an edge, None if it never was there, and its natural key."""
+    """The number of an end of an edge, or None if it never existed; and its natural key."""
     if isinstance(ref, tuple) and len(ref) == 2:
         concept = _concept_ever(reader, *ref)
         if concept is None:

@@ -1,4 +1,4 @@
-"""Checking the index of properties: against the live rows, both ways, and against the definitions.
+"""Checks the index of properties against the live rows, both ways, and against the definitions.
 
 The index is derived data, so the journal does not contain it and a replay cannot check it. It is
 compared with the live rows, which determine its entries, and its slots with the declarations in the
@@ -22,7 +22,7 @@ from mycel.store.index.properties import live_rows
 from mycel.store.index.slots import Slot, read_slots, value_of
 
 Owner = tuple[int, bool]
-"""The number of a type, or of a predicate; and whether it is one."""
+"""The number of a type or predicate, and True if it is a predicate."""
 
 _DEFINITIONS: Final = (
     ("type", CONCEPT_TYPE_NUMBER, False),
@@ -31,7 +31,7 @@ _DEFINITIONS: Final = (
 
 
 def property_problems(connection: Connection) -> Iterator[tuple[str, str]]:
-    """Differences between the index and the rows, each with its place."""
+    """The differences between the index and the rows, each with its place."""
     yield from _rows_of_slots(connection)
     slots: dict[Owner, list[Slot]] = {}
     for slot in read_slots(connection):
@@ -45,7 +45,7 @@ def property_problems(connection: Connection) -> Iterator[tuple[str, str]]:
 
 
 def _rows_of_slots(connection: Connection) -> Iterator[tuple[str, str]]:
-    """Each row of `property_slot` is one that could have been written."""
+    """Report rows of `property_slot` that Mycel cannot have written."""
     for number, is_link, columns, is_unique in fetch_all(
         connection, "SELECT slot, is_link, columns, is_unique FROM property_slot"
     ):
@@ -60,7 +60,7 @@ def _rows_of_slots(connection: Connection) -> Iterator[tuple[str, str]]:
 def _undeclared(
     connection: Connection, slots: Mapping[Owner, list[Slot]]
 ) -> Iterator[tuple[str, str]]:
-    """Each declared type has the slots that its constraints ask for."""
+    """Report declared types without a slot that their constraints ask for."""
     for table, meta, link in _DEFINITIONS:
         rows = fetch_all(
             connection,
@@ -76,7 +76,7 @@ def _undeclared(
 
 
 def _declared_slots(attributes_text: str) -> dict[tuple[str, ...], bool] | None:
-    """The slots that a definition asks for; None if it declares nothing."""
+    """The slots that a definition asks for; None if it declares no type."""
     if f'"{PG}":' not in attributes_text:
         return None
     declared = declaration(parse_object(attributes_text))
@@ -88,7 +88,7 @@ def _declared_slots(attributes_text: str) -> dict[tuple[str, ...], bool] | None:
 def _missing(
     connection: Connection, owner: int, slots: list[Slot], counts: dict[int, int], *, link: bool
 ) -> Iterator[tuple[str, str]]:
-    """Each value of a live row has its entry; those that have are counted."""
+    """Report values of live rows without an entry; count the entries of the others."""
     entry = connection.dialect.entry("?")
     probe = f"SELECT 1 FROM property WHERE slot = ? AND value = {entry} AND element = ?"
     for number, attributes, ends in live_rows(connection, owner, link=link):
@@ -105,7 +105,7 @@ def _missing(
 def _extra(
     connection: Connection, slots: Mapping[int, Slot], values: Mapping[int, int]
 ) -> Iterator[tuple[str, str]]:
-    """Each entry belongs to a live row."""
+    """Report entries that belong to no live row."""
     counts = fetch_all(connection, "SELECT slot, count(*) FROM property GROUP BY slot")
     for number, count in counts:
         if number not in slots:

@@ -1,8 +1,8 @@
-"""Rebuilding the state from the journal alone, in a fresh file, and comparing all of it.
+"""Rebuilds the state from the journal alone, in a new file, and compares all of it.
 
-Nothing is read of the original but its journal and its transactions, until the end: then every live
-row, every past version and every name is compared. The roots are compared after each transaction,
-so the first one that differs is named.
+The replay reads only the journal and the transactions of the original. The roots are compared after
+each transaction, so the first different one is named. At the end, every live row, every past
+version and every name is compared.
 
 Entries whose content was purged still carry its hash, and the entry of the purge carries the key,
 so the roots of every moment can be computed although the content is gone.
@@ -75,7 +75,7 @@ _COMPARED: Final = {
 
 
 def replay_problems(reader: Reader) -> Iterator[tuple[str, str]]:
-    """Rebuild the state of a snapshot from its journal, and say where the two differ."""
+    """Rebuild the state of a snapshot from its journal, and report where the two differ."""
     with tempfile.TemporaryDirectory(prefix="mycel-replay-") as directory:
         rebuilt = _Replay(Path(directory) / "replay.db")
         try:
@@ -86,7 +86,7 @@ def replay_problems(reader: Reader) -> Iterator[tuple[str, str]]:
 
 
 class _Replay:
-    """A state that is built entry by entry."""
+    """A state that is rebuilt entry by entry."""
 
     def __init__(self, path: Path) -> None:
         self._connection = SqliteConnection(str(path))
@@ -105,7 +105,7 @@ class _Replay:
         self._connection.close()
 
     def run(self, reader: Reader) -> Iterator[tuple[str, str]]:
-        """Apply all entries; name the first transaction after which a root differs."""
+        """Apply all entries. Report the first transaction after which a root differs."""
         source = reader.connection
         journal = JournalNodes(source, reader.registry)
         purged = self._purged(source)
@@ -131,7 +131,7 @@ class _Replay:
             yield "head", "does not have the root of the journal"
 
     def _purged(self, source: Connection) -> dict[int, PurgeFields]:
-        """The record of each purge, by its entry. Names that were defined are still taken."""
+        """The record of each purge, by its entry. Names of purged definitions are defined again."""
         known: dict[int, PurgeFields] = {}
         for seq, _, fields in purges(source):
             known[seq] = fields
@@ -142,7 +142,7 @@ class _Replay:
     def _define(self, table: str, number: int | None, name: str | None) -> None:
         self._connection.execute(f"INSERT OR IGNORE INTO {table} VALUES (?, ?)", (number, name))
         if number is not None and name is not None and self._connection.changes():
-            # Not in the order of their numbers: those of purged definitions come first.
+            # They come out of order: names of purged definitions come first.
             names = self._registry.types if table == "type" else self._registry.predicates
             names.know(number, name)
 
@@ -195,7 +195,7 @@ class _Replay:
         )
 
     def _leave(self, element: int, key: bytes) -> None:
-        """An element gets another key: its leaf goes, unless another has come there meanwhile."""
+        """Remove the leaf of an element's old key, unless another element has the key now."""
         there, _ = self._element_of(key[:RECORD_ID_BYTES])
         if there == element:
             self._changes["concepts" if ids.is_concept(element) else "edges"].set(key, None)
@@ -233,7 +233,7 @@ class _Replay:
         content: tuple[Any, ...],
         fields: ConceptFields | EdgeFields,
     ) -> None:
-        """Move the version before to the past, and put this one in its place."""
+        """Move the version before to the table of the past, and write this one in its place."""
         connection = self._connection
         connection.execute(
             f"UPDATE {table}_past SET to_seq = ? WHERE id = ? AND to_seq = {OPEN_END}",
@@ -277,7 +277,7 @@ class _Replay:
         return row[0], row[1]
 
     def compare(self, reader: Reader) -> Iterator[tuple[str, str]]:
-        """Every row of the state, both ways."""
+        """Compare every row of the two states, both ways."""
         for table, query in _COMPARED.items():
             ours, theirs = (
                 connection.execute(query) for connection in (self._connection, reader.connection)

@@ -1,14 +1,13 @@
 """Checks the parts of the file against each other.
 
-Each check compares two things that must agree and were written separately: pages with SQLite's own
+Each check compares two parts that must agree and were written separately: pages with SQLite's own
 structure, the journal with the log over it, every version of every element with its journal entry,
 the state trees with the elements, the text index with their text, the index of properties with
-their attributes and with what their types declare, and the head with all of it. A changed byte
-therefore disagrees with something, whichever table it is in. `replay` adds the strongest check: it
-rebuilds the state from the journal alone.
+their attributes and declarations, and the head with all of these. So a changed byte in any table is
+found. `replay` adds the strongest check: it rebuilds the state from the journal alone.
 
-The statistics that SQLite keeps for its planner (`sqlite_stat1`, `sqlite_stat4`) are no knowledge
-and are not checked; nor is what search derives from elements (`index.passages`).
+The statistics that SQLite keeps for its planner (`sqlite_stat1`, `sqlite_stat4`) are no knowledge,
+and are not checked. Neither are the tables that search derives from elements (`index.passages`).
 """
 
 from __future__ import annotations
@@ -56,15 +55,15 @@ from mycel.store.schema_objects import foreign_objects
 from mycel.store.write.element_content import has_text
 
 PROBLEMS_MAX: Final = 100
-"""The most faults that are reported. A thousand say no more than a hundred."""
+"""The most faults that are reported: a thousand faults say no more than a hundred."""
 
 Findings = Iterator[tuple[str, str]]
-"""A fault: its place and its description."""
+"""The faults of one check, each with its place and its description."""
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One disagreement."""
+    """A fault that a check has found."""
 
     check: str
     where: str
@@ -105,7 +104,7 @@ class Report:
 def verify(store: Store, *, replay: bool = False) -> Report:
     """Run every check and report all that disagrees. Damage is reported, never raised."""
     try:
-        # A connection and names of its own: nothing that was read before may hide a change.
+        # This connection and its names are new: cached values could hide a change.
         with store.reading_afresh() as reader:
             return _verify(reader, replay=replay)
     except DatabaseClosed:
@@ -134,7 +133,7 @@ def _verify(reader: Reader, *, replay: bool) -> Report:
 
 
 def report_of(reader: Reader, checks: Mapping[str, Callable[[], Findings]]) -> Report:
-    """The findings of some checks."""
+    """A report with the findings of some checks."""
     problems: list[Problem] = []
     for name, check in checks.items():
         problems += _run(name, check)
@@ -179,18 +178,18 @@ class Verification:
         self._heads: dict[int, tuple[Any, ...]] = {}
         self._before: VersionRow | None = None
         self.expected: dict[Namespace, TreeChanges] = {name: TreeChanges() for name in NAMESPACES}
-        """The records of the elements that were looked at."""
+        """The records of the versions in force, which `trees` expects as leaves."""
 
     def pages(self) -> Findings:
-        """The file's own structure, and that all tables, indexes and views are there.
+        """Check the structure of the file, and that all tables, indexes and views exist.
 
-        SQLite checks that every index holds just what its table holds, and the text index too.
+        SQLite checks that each index has exactly the rows of its table, and the text index too.
         """
         if not self._connection.has_pages:
-            return  # The server checks its own.
+            return  # The server checks its own pages.
         foreign = foreign_objects(self._connection)
         yield from ((str(schema_object), "is not one of Mycel's") for schema_object in foreign)
-        # Others would be run by SQLite.
+        # SQLite would run the code of other objects.
         if all(schema_object.is_plain_table for schema_object in foreign):
             for (problem,) in self._connection.execute("PRAGMA integrity_check"):
                 if problem != "ok":
@@ -211,7 +210,7 @@ class Verification:
             yield f"{kind} {name}", "is not as it should be"
 
     def journal(self) -> Findings:
-        """Entries and transactions in one unbroken sequence, and the log over them."""
+        """Check that entries and transactions form one unbroken sequence, and the log over them."""
         frontier = log.Frontier()
         nodes: dict[tuple[int, int], bytes] = {}
         first, last_time = 1, 0
@@ -224,7 +223,7 @@ class Verification:
         }
         self._folded_seq = Head.read(self._connection).folded_seq
         log_nodes = JournalNodes(self._connection, self._registry)
-        newest = [0, -1]  # The last concept and the last link so far.
+        newest = [0, -1]  # The largest concept number and link number so far.
         for row in entries_and_transactions(self._connection):
             if row.seq != frontier.size + 1:
                 yield f"journal {frontier.size + 1}", "is missing"
@@ -253,7 +252,7 @@ class Verification:
         yield from self._purged_entries()
 
     def _head_row(self, seq: int, state: tuple[Any, ...]) -> Findings:
-        """The head row of a transaction has the positions and roots after it."""
+        """Check that the head row of a transaction has the positions and roots after it."""
         head = self._heads.pop(seq, None)
         if head is None:
             if seq >= self._folded_seq:
@@ -270,9 +269,9 @@ class Verification:
             yield f"log_node {level}/{position}", "is missing"
 
     def _purged_entries(self) -> Findings:
-        """Each entry that lost its content has a purge of its element that covers it.
+        """Check that each purged entry names a purge of its element that covers the entry.
 
-        A purge covers all entries before it; one of the past alone, those up to its position.
+        A purge covers all entries before it; a scrub covers those up to its position.
         """
         rows = self._connection.execute(
             "SELECT j.seq, j.purged, p.after FROM journal j LEFT JOIN journal p"
@@ -287,7 +286,7 @@ class Verification:
                 yield f"journal {seq}", "is marked as purged, but no entry says so"
 
     def names(self) -> Findings:
-        """Every number of a type or predicate is in a definition, every actor in a transaction."""
+        """Check that every type and predicate has a definition, and every actor a transaction."""
         purged = {
             (purge.defines, purge.number, purge.name) for _, _, purge in purges(self._connection)
         }
@@ -308,7 +307,7 @@ class Verification:
             yield f"actor {number}", "has no transaction"
 
     def versions(self) -> Findings:
-        """Every version of every element says what its journal entry says, without gaps."""
+        """Check the versions of each element: no gaps, and each agrees with its journal entry."""
         auditor = Auditor(self._connection, self._registry)
         total = 0
         sources: tuple[tuple[Namespace, Iterator[VersionRow]], ...] = (
@@ -329,7 +328,7 @@ class Verification:
             yield "journal", f"has {entries} entries with content, but there are {total} versions"
 
     def version_problems(self, namespace: Namespace, row: VersionRow | None) -> Findings:
-        """Faults of one version, given the one before; None follows the last."""
+        """The faults of one version, given the version before; None comes after the last."""
         before = self._before
         self._before = row
         if row is None:
@@ -350,7 +349,7 @@ class Verification:
             return "has no journal entry"
         element, after, purged, kind = entry
         removal = kind in (Kind.RETIRE_CONCEPT, Kind.REMOVE_EDGE)
-        either = kind in (Kind.RELINK_EDGE, Kind.MOVE_CONCEPT)  # Of what is live, or a tombstone.
+        either = kind in (Kind.RELINK_EDGE, Kind.MOVE_CONCEPT)  # May write a tombstone too.
         is_purged = purged is not None and purged > 0
         if element != row.number or is_purged or not (either or removal == row.tombstoned):
             return "has a journal entry that speaks of something else"
@@ -370,9 +369,9 @@ class Verification:
         return ""
 
     def links(self) -> Findings:
-        """Both ends of every live link are live, and no link joins an element to itself.
+        """Check that both ends of every live link are live, and differ.
 
-        And `link_end` names every end that is a link.
+        Also check that `link_end` names every end that is a link.
         """
         rows = self._connection.execute(
             "SELECT id FROM proposition p WHERE subject = object"
@@ -386,7 +385,7 @@ class Verification:
         yield from link_ends.problems(self._connection)
 
     def trees(self) -> Findings:
-        """Pages are sound, and the leaves are the records of the elements."""
+        """Check that pages are sound, and that leaves are the records of the elements."""
         head = Head.read(self._connection)
         yield from self.stored_trees(head)
         current = StateTrees(self._connection)
@@ -409,7 +408,7 @@ class Verification:
         )
 
     def stored_trees(self, head: Head) -> Findings:
-        """The pages on disk are those of the transaction that was folded last."""
+        """Check that the pages on disk are those of the last folded transaction."""
         row = self._connection.execute(
             "SELECT concepts_root, edges_root FROM tx WHERE seq = ?", (head.folded_seq,)
         ).fetchone() or (EMPTY, EMPTY)
@@ -426,7 +425,7 @@ class Verification:
                 yield f"{namespace} tree", "has pages that nothing leads to"
 
     def text(self) -> Findings:
-        """The index holds the text of the live elements, the pending ones aside."""
+        """Check that the index holds the text of the live elements, except pending ones."""
         connection = self._connection
         pending = text.pending(connection)
         stated: dict[int, set[int]] = {}
@@ -444,15 +443,15 @@ class Verification:
         yield from text.differences(connection, indexed, pending)
 
     def properties(self) -> Findings:
-        """The index of properties holds the values of the live elements."""
+        """Check that the index of properties holds the values of the live elements."""
         yield from property_problems(self._connection)
 
     def lifetimes(self) -> Findings:
-        """The tables of lifetimes agree with the live elements."""
+        """Check that the tables of lifetimes agree with the live elements."""
         yield from lifetimes.problems(self._connection)
 
     def _texts_changed_in(self, seq: int) -> tuple[set[int], set[int]]:
-        """Elements whose text a transaction changed; and those of which a purge left no record."""
+        """Elements whose text a transaction changed, and elements with purged entries."""
         certain: set[int] = set()
         possible: set[int] = set()
         rows = fetch_all(
@@ -469,7 +468,7 @@ class Verification:
         return certain, possible
 
     def head(self) -> Findings:
-        """The rows of the head agree with each other; `journal` checks what each of them says."""
+        """Check that the rows of the head agree; `journal` checks the content of each."""
         pending = 0
         rows = fetch_all(
             self._connection,
@@ -493,7 +492,7 @@ class Verification:
         yield from self._definitions()
 
     def _definitions(self) -> Findings:
-        """Each row of the head knows the last change of a definition before it."""
+        """Check that each row of the head has the last change of a definition before it."""
         metas = f"({CONCEPT_TYPE_NUMBER}, {PROPOSITION_TYPE_NUMBER})"
         definition_seqs = fetch_all(
             self._connection,
@@ -501,7 +500,7 @@ class Verification:
             f" UNION SELECT from_seq FROM concept_past WHERE type IN {metas}",
         )
         seqs = {seq for (seq,) in definition_seqs}
-        forgotten: set[int] = set()  # Entries of purged definitions: which of them counted?
+        forgotten: set[int] = set()  # Entries of purged definitions; their content is gone.
         for seq, _, fields in purges(self._connection):
             if fields.defines:
                 seqs.add(seq)
@@ -522,7 +521,7 @@ def _changes_text(kind: int, before: bytes | None, after: bytes) -> bool:
     if kind in (Kind.RETIRE_CONCEPT, Kind.REMOVE_EDGE):
         return True
     if kind == Kind.PUT_CONCEPT and before is None:
-        return True  # Every new concept has a name; most entries are such, so none is decoded.
+        return True  # Every new concept has a name, so it is not decoded.
     decode = decode_concept if kind in (Kind.PUT_CONCEPT, Kind.MOVE_CONCEPT) else decode_edge
     new, old = decode(after), None if before is None else decode(before)
     if new.tombstone is not None:
@@ -530,13 +529,13 @@ def _changes_text(kind: int, before: bytes | None, after: bytes) -> bool:
     if old is not None and old.tombstone is None:
         texts = [object_text(fields.attributes, "attributes") for fields in (old, new)]
         names = [fields.name if isinstance(fields, ConceptFields) else "" for fields in (old, new)]
-        # As texts: 1, 1.0 and true are equal in Python.
+        # Compared as texts: in Python, 1, 1.0 and true are equal.
         return texts[0] != texts[1] or names[0] != names[1]
     return kind == Kind.PUT_CONCEPT or has_text(object_text(new.attributes, "attributes"))
 
 
 def _sequence_problem(before: VersionRow | None, row: VersionRow) -> str:
-    """Versions of one element follow each other without gap or overlap."""
+    """The fault if a version does not directly follow the version before; empty if it does."""
     if before is None or before.number != row.number:
         if before is not None and not before.is_current:
             return f"comes after {before.number}, which has no current version"

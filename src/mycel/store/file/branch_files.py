@@ -33,7 +33,7 @@ _FILE: Final = re.compile(rf"(.+)@({_NAME.pattern})\.db", re.ASCII | re.DOTALL)
 
 
 def check_name(name: object) -> str:
-    """The name of a branch, checked.
+    """A name of a branch, after checks.
 
     Raises:
         InvalidIdentifier: it cannot be the name of a branch.
@@ -54,7 +54,7 @@ def check_name(name: object) -> str:
 
 
 def split(path: Path) -> tuple[Path, str]:
-    """The graph that a file belongs to, and the branch that it is."""
+    """The graph and the branch that a file belongs to."""
     match = _FILE.fullmatch(path.name)
     if match is not None:
         graph = path.with_name(match[1])
@@ -64,7 +64,7 @@ def split(path: Path) -> tuple[Path, str]:
 
 
 def file_of(graph: Path, name: str) -> Path:
-    """The file of a branch, if it is there or not.
+    """The path of a branch, which need not exist.
 
     Raises:
         InvalidIdentifier: it cannot be the name of a branch.
@@ -73,14 +73,14 @@ def file_of(graph: Path, name: str) -> Path:
 
 
 def names(graph: Path) -> list[str]:
-    """The branches of a graph that the caller may see: main, and the others by name."""
+    """The branches of a graph that the caller may see: main first, then the others by name."""
     generator = (_FILE.fullmatch(match) for match in os.listdir(graph.parent))  # noqa: PTH208 - names
     others = sorted(match[2] for match in generator if match and match[1] == graph.name)
     return [name for name in (MAIN, *others) if sees_branch(name)]
 
 
 def existing(graph: Path, name: str) -> Path:
-    """The file of a branch that is there.
+    """The path of an existing branch.
 
     Raises:
         InvalidIdentifier: it cannot be the name of a branch.
@@ -97,7 +97,7 @@ def existing(graph: Path, name: str) -> Path:
 
 
 def current(graph: Path) -> str:
-    """The branch that commands use unless they name another one."""
+    """The branch that commands use by default."""
     try:
         return read_bounded(_current_file(graph), 1 << 16).decode().strip() or MAIN
     except (OSError, ValueError):
@@ -105,7 +105,7 @@ def current(graph: Path) -> str:
 
 
 def set_current(graph: Path, name: str) -> None:
-    """Choose the branch that commands use.
+    """Choose the branch that commands use by default.
 
     Raises:
         InvalidIdentifier, NotFound: there is no such branch.

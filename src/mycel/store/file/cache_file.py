@@ -1,6 +1,7 @@
 """A cache beside a graph: bytes under a group and a key, in a small SQLite file of its own.
 
-Its content can always be computed again, so a damaged file, or one of another format, is replaced.
+Its content can always be computed again, so a damaged file, or a file of another format, is
+replaced.
 """
 
 from __future__ import annotations
@@ -23,14 +24,14 @@ _BUSY_MS: Final = 200
 
 
 class CacheFile:
-    """Entries of one format, each a key, a hash of what it was made from, and bytes."""
+    """A cache with entries of one format. Each has a key, a hash of its source, and bytes."""
 
     def __init__(self, path: Path, format_: int) -> None:
         self._path: Final = path
         self._format: Final = format_
 
     def read(self, group: str, keys: Collection[str]) -> list[tuple[str, int, bytes]]:
-        """The entries with these keys that are there."""
+        """The stored entries with these keys."""
         if not keys or not self._path.exists():
             return []
         query = (
@@ -47,7 +48,7 @@ class CacheFile:
     def write(
         self, group: str, entries: Sequence[tuple[str, int, bytes]], removals: Collection[str]
     ) -> None:
-        """Write entries over those that have their keys, and remove those with keys that are gone.
+        """Write entries, replacing those with the same keys, and remove entries with other keys.
 
         Nothing is written while another process writes.
         """
@@ -62,14 +63,14 @@ class CacheFile:
                     [(group, key) for key in removals],
                 )
         except apsw.BusyError:
-            return  # Old entries are recognised by their hash.
+            return  # The hash shows that an entry is old.
         except (apsw.Error, OSError):
-            # It is damaged, or not writable: the next call starts with an empty cache.
+            # The file is damaged or read-only: the next call starts with an empty cache.
             with suppress(OSError):
                 self._path.unlink()
 
     def _open(self) -> apsw.Connection:
-        # The entries hold content of the graph, so other users must not read the file.
+        # The entries have content of the graph, so other users must not read the file.
         os.close(os.open(self._path, os.O_CREAT | os.O_RDWR, 0o600))
         connection = apsw.Connection(str(self._path))
         connection.set_busy_timeout(_BUSY_MS)

@@ -1,7 +1,7 @@
-"""Tables of a SQLite file of another program, read-only.
+"""Reads tables in a SQLite file of another program.
 
-The other program may have the file open and write to it. Its tables change with its versions, so
-callers get the columns that there are.
+The other program may have the file open and write to it. Its tables change from version to version,
+so callers get the columns that exist.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class ForeignTables:
         self._path: Final = path
 
     def has(self, table: str) -> bool:
-        """True if the file is one of SQLite with this table."""
+        """True if the file is a SQLite file with this table."""
         with self._path.open("rb") as file:
             if file.read(len(_MAGIC)) != _MAGIC:
                 return False
@@ -37,9 +37,9 @@ class ForeignTables:
             return False
 
     def rows(self, table: str, **values: str) -> Iterator[Mapping[str, Any]]:
-        """The rows of a table by its first column; of none if it is not there.
+        """The rows of a table, in the order of its first column; none if there is no such table.
 
-        Only rows with these `values`, or null, in those of the columns that it has.
+        `values` filters: an existing column has to have the given value, or null.
 
         Raises:
             DatabaseError: the file cannot be read.

@@ -36,28 +36,28 @@ from typing import Final, Literal
 from mycel.model.names import ACTORS, CORE_DOMAINS
 
 APPLICATION_ID: Final = 0x4D79636C
-"""`Mycl`, in the header of every file of ours."""
+"""`Mycl`, in the header of every graph file."""
 
 DEVELOPMENT_APPLICATION_ID: Final = 0x4D59434C
-"""`MYCL`, in files of the time before the first release, whose formats had other numbers."""
+"""`MYCL`, in files from before the first release, whose formats had other numbers."""
 
 FORMAT: Final = 1
-"""The version of this layout (`format.check_format`)."""
+"""The version of this layout, which `format.check_format` checks."""
 
 Table = Literal["concept", "proposition"]
-"""The live rows of one kind of element; past ones are in the table with `_past` behind its name."""
+"""The table of the live rows of one kind of element; `_past` after its name gives the past rows."""
 
 KIND_COLUMN: Final[dict[Table, str]] = {"concept": "type", "proposition": "predicate"}
-"""The column that says what an element of a table is."""
+"""The column with the type of a concept, or the predicate of a link."""
 
 OPEN_END: Final = 9223372036854775807
-"""`to_seq` of a tombstone that is still in force."""
+"""The `to_seq` of a tombstone that is in force."""
 
 CONCEPT_TYPE_NUMBER: Final = 1
 PROPOSITION_TYPE_NUMBER: Final = 2
 FIRST_TYPE_NUMBER: Final = 3
 FIRST_PREDICATE_NUMBER: Final = 0x40
-"""Numbers below are kept for the predicates that every graph has."""
+"""Smaller numbers are reserved for predicates that every graph has."""
 
 BUILT_IN_PREDICATES: Final = {
     "derived_from": 0x01,
@@ -91,8 +91,8 @@ CREATE VIRTUAL TABLE text USING fts5 (
     keys, title, body,
     content='', contentless_delete=1, tokenize='porter unicode61 remove_diacritics 2'
 )"""
-"""The full-text index: the keys of names, names, and all other text. It keeps no
-copy of the text, which is in the elements."""
+"""The full-text index: the keys of names, names, and all other text. The table keeps no copy of the
+text."""
 
 _PROPERTIES = """
 CREATE TABLE property_slot (
@@ -117,7 +117,8 @@ CREATE TABLE link_end (
     PRIMARY KEY (predicate, side)
 ) STRICT, WITHOUT ROWID;
 """
-"""The table of the ends of predicates that have had links as ends. Rows are never removed."""
+"""The table of the predicates and sides at which a link has ever been an end. Rows are never
+removed."""
 
 LIFETIMES: Final = """
 CREATE TABLE hidden (
@@ -148,7 +149,7 @@ _TOMBSTONE_ROW = """
 
 
 def _row(columns: str) -> str:
-    """The columns of a table of rows; attributes and all after them are the same in each."""
+    """The columns of a table of elements; from attributes on, they are the same in each table."""
     return f"""
     id INTEGER NOT NULL,{columns}
     attributes TEXT NOT NULL,
@@ -248,8 +249,8 @@ FROM tx WHERE frontier IS NOT NULL;
 """The table of transactions. Its newest rows also hold the state of the log: the next numbers, the
 pending changes of the trees and their frontier."""
 
-# A concept whose name is no URI, and a link, get one of the scheme `kip:` in the views. The
-# name of a resource may be a URI without slashes, such as urn:isbn:0.
+# In the views, a concept whose name is no URI gets a URI of the scheme `kip:`, and so does a link.
+# The name of a resource may be a URI without slashes, such as urn:isbn:0.
 _IS_URI = "instr({c}.name, '://') > 0"
 _IS_URI_OR_URN = f"""{_IS_URI}
               OR ({{t}}.name = 'Resource' AND instr({{c}}.name, ':') > 0
@@ -282,7 +283,8 @@ FURNITURE: Final = f"""SELECT id FROM concept WHERE type IN (1, 2)
       SELECT c.id FROM concept c JOIN type t ON t.id = c.type
       WHERE c.name IN ({", ".join(f"'{name}'" for _, name in sorted(CORE_DOMAINS | ACTORS))})
         AND (t.name, c.name) IN (VALUES {_either(CORE_DOMAINS | ACTORS)})"""
-"""Definitions, and what else the core capsules bring: part of every graph, and no knowledge."""
+"""Definitions, and all other concepts of the core capsules. Every graph has them; they are no
+knowledge."""
 
 _PLACEHOLDER = "(t.name = 'Missing' AND substr(c.name, 1, 10) = 'concept://')"
 
@@ -309,10 +311,9 @@ FROM proposition p JOIN predicate r ON r.id = p.predicate
 WHERE NOT (p.subject IN ({FURNITURE})
   AND p.object IN ({FURNITURE}));
 """
-"""The views. They show knowledge: no definitions, nor what else the core capsules
-bring, nor links among these, nor the stamp of a bootstrap. A property hides metadata of its name,
-not the other way round. A concept that only links know of is no node: such links lead to a URI that
-`nodes` does not have."""
+"""The views. They show knowledge only: no core capsules, no links among their concepts, no stamp of
+a bootstrap. A property hides metadata of the same name, not the other way round. A placeholder of a
+missing concept is no node: links to it have a URI that `nodes` does not have."""
 
 
 CREATE: Final = f"{_TABLES}{FTS};{_TX}{_PROPERTIES}{_LINK_ENDS}{LIFETIMES}{_VIEWS}"

@@ -1,6 +1,7 @@
-"""A lock of the operating system on a file of its own, for what SQLite's locks do not cover.
+"""A lock of the operating system on a file of its own, for work that SQLite's locks do not cover.
 
-It ends with the process that holds it. The file is removed, unless that process dies.
+The lock ends with the process that holds it. The file is removed at the end, unless the process
+dies.
 """
 
 from __future__ import annotations
@@ -16,21 +17,21 @@ from typing import Final
 from mycel.errors import DatabaseBusy
 
 _HELD: Final = (errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES)
-"""Error numbers of a lock that another process holds."""
+"""The error numbers that mean: another process holds the lock."""
 _PAUSE_S: Final = 0.002
 
 
 @contextmanager
 def locked(place: Path) -> Iterator[None]:
-    """Hold the lock on the file at `place` for as long as the block lasts. Nobody is waited for.
+    """Hold the lock on the file at `place` during the block. It does not wait for other holders.
 
     Raises:
         BlockingIOError: somebody else holds it.
         OSError: there can be no such file, or the file system has no locks.
     """
     while True:
-        # A file, not a descriptor: it closes itself when this is interrupted. For reading, which
-        # another user may as well, where that is enough for a lock.
+        # A file object, because it closes itself after an interrupt. It is opened for reading where
+        # that is enough for a lock: another user may not write.
         with os.fdopen(os.open(place, _ACCESS | os.O_CREAT, 0o644), "rb") as file:
             try:
                 _lock(file.fileno())
@@ -39,11 +40,11 @@ def locked(place: Path) -> Iterator[None]:
                     raise BlockingIOError(error.errno, error.strerror) from None
                 raise
             if not _is_there(file.fileno(), place):
-                continue  # It was removed between the opening and the locking.
+                continue  # The file was removed after it was opened.
             try:
                 yield
             finally:
-                # First the name, then the lock: whoever opens it from now on makes a new file.
+                # Removed before the lock is released: the next process makes a new file.
                 with suppress(OSError):
                     place.unlink()
             return
@@ -53,7 +54,8 @@ def locked(place: Path) -> Iterator[None]:
 def turn(place: Path, timeout_s: float, target: str) -> Iterator[None]:
     """Hold the lock at `place`, and wait for whoever holds it.
 
-    Where nothing can be written or locked there is no lock: what the block does will fail or not.
+    Where no file can be written or locked, it goes on without a lock: the block itself will fail or
+    succeed.
 
     Raises:
         DatabaseBusy: another process was making the file `target` all the time.
@@ -77,11 +79,11 @@ def turn(place: Path, timeout_s: float, target: str) -> Iterator[None]:
 def set_aside(path: Path) -> None:
     """Rename the log of a deleted database: SQLite would read it into the new one.
 
-    A process that still has the old one open keeps using its open files.
+    A process that still has the old database open keeps using its open files.
     """
     for suffix in ("-wal", "-journal"):
         orphan = Path(f"{path}{suffix}")
-        with suppress(FileNotFoundError):  # None, or its process has ended.
+        with suppress(FileNotFoundError):  # There is none, or its process ended.
             orphan.rename(f"{orphan}.orphaned-{time.time_ns()}")
     Path(f"{path}-shm").unlink(missing_ok=True)
 

@@ -1,4 +1,4 @@
-"""Reads regular files: no pipe is waited for, no device is read, and sizes are bounded."""
+"""Reads regular files only. It never waits for a pipe or reads a device, and it limits sizes."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _FLAGS: Final = (
     | getattr(os, "O_BINARY", 0)
 )
 READ_FLAGS: Final = _FLAGS | getattr(os, "O_NOFOLLOW", 0)
-"""Flags to open a file for reading, without following a link or blocking on a pipe."""
+"""The flags that open a file for reading, without following a link or blocking on a pipe."""
 _GIVEN: Final = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")
-"""Paths of files that the process was given open: nobody waits to open them."""
+"""Paths of files that the shell has opened for this process: opening them does not block."""
 _KINDS: Final = {
     stat.S_IFDIR: "a folder",
     stat.S_IFIFO: "a pipe",
@@ -26,7 +26,7 @@ _KINDS: Final = {
 
 
 class NoPlainFile(ValueError):  # noqa: N818 - it is a kind of file.
-    """Something that is no regular file; `kind` says what."""
+    """The error for a path that is no regular file; `kind` says what it is."""
 
     def __init__(self, kind: str) -> None:
         super().__init__("no regular file")
@@ -34,7 +34,7 @@ class NoPlainFile(ValueError):  # noqa: N818 - it is a kind of file.
 
 
 class PlainFile(NamedTuple):
-    """A regular file: its status, and its first bytes."""
+    """The status and the first bytes of a regular file."""
 
     status: os.stat_result
     data: bytes
@@ -51,7 +51,7 @@ def read_plain(path: str, bytes_max: int) -> PlainFile:
 
 
 def open_given(path: str | os.PathLike[str], buffering: int = -1) -> BinaryIO:
-    """Open a file that a user names: a regular one, or one that the shell has opened (`<(…)`).
+    """Open a file that a user names: a regular file, or one that the shell has opened (`<(…)`).
 
     Raises:
         OSError: it cannot be opened.
@@ -91,7 +91,7 @@ def _open_regular(path: str, flags: int) -> int:
 
 
 def refusal_of(path: str, error: OSError | ValueError) -> str:
-    """A sentence that says why a file that a user names is not read."""
+    """A sentence that says why a file cannot be read."""
     if isinstance(error, NoPlainFile):
         instead = "; its content may come on standard input, as `-`" if "pipe" in error.kind else ""
         return f"{path!r} cannot be read: it is {error.kind}, and no regular file{instead}."
@@ -99,7 +99,7 @@ def refusal_of(path: str, error: OSError | ValueError) -> str:
 
 
 def reason_of(error: OSError | ValueError) -> str:
-    """The reason of a failed file operation, in lower case."""
+    """The reason why a file operation failed, in lower case."""
     if isinstance(error, NoPlainFile):
         return f"it is {error.kind}, and no regular file"
     return (getattr(error, "strerror", None) or str(error)).lower()

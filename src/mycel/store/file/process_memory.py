@@ -1,6 +1,6 @@
-"""Memory that is free in this process, returned to the operating system.
+"""Returns free memory of this process to the operating system.
 
-The C library keeps what was freed for the next call, and often in the middle of what is in use.
+The C library keeps freed memory for later, and often between parts that are in use.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from functools import cache
 
 
 def return_memory() -> None:
-    """Return what is free."""
+    """Return all free memory to the operating system."""
     of_library("malloc_trim")(0)
 
 
 @cache
 def of_library(name: str) -> Callable[..., object]:
-    """A function of the C library; nothing where there is none, as in musl, macOS or Windows."""
+    """A function of the C library; a no-op where it is missing (musl, macOS, Windows)."""
     if sys.platform == "linux":
         import ctypes  # noqa: PLC0415 - only those who work long need it
 

@@ -1,4 +1,4 @@
-"""Rows of a query, typed, and lists that are bound to one.
+"""Typed rows of a query, and lists that are bound to a query.
 
 SQLite's columns may hold anything, so each row is a tuple of `Any`.
 """
@@ -15,7 +15,7 @@ from mycel.model import ids
 
 
 class Statements(Protocol):
-    """Something that runs statements, as a connection does."""
+    """An object that runs statements, such as a connection."""
 
     def execute(self, statements: str, bindings: Any = ..., /) -> Any: ...
 
@@ -33,7 +33,7 @@ def fetch_first(connection: Statements, query: str, bindings: Bindings = ()) -> 
 
 
 def fetch_one(connection: Statements, query: str, bindings: Bindings = ()) -> Row:
-    """The first row of a query that always has one in a sound database.
+    """The first row of a query that has one in every sound database.
 
     Raises:
         DatabaseCorrupt: it has none.
@@ -59,20 +59,20 @@ class TextList(str):
 
 
 def json_array(numbers: Iterable[int]) -> NumberList:
-    """Numbers as they are bound to `json_each`."""
+    """Numbers in the form that is bound to `json_each`."""
     return NumberList(orjson.dumps(list(numbers)).decode())
 
 
 def text_array(texts: Iterable[str]) -> TextList:
-    """Texts as they are bound to `json_each`."""
+    """Texts in the form that is bound to `json_each`."""
     return TextList(orjson.dumps(list(texts)).decode())
 
 
 def json_rows(rows: Iterable[Sequence[Any]]) -> str:
-    """Rows as they are bound to `json_each`: each is an array, whose items `->>` gives as texts."""
+    """Rows in the form that is bound to `json_each`: arrays, whose items `->>` reads as texts."""
     return orjson.dumps(list(rows)).decode()
 
 
 def table_of(number: int) -> str:
-    """The table of an element, live; its past is in the one with `_past` behind the name."""
+    """The table of the live rows of an element; `_past` after its name gives the past rows."""
     return "concept" if ids.is_concept(number) else "proposition"

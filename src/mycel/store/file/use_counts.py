@@ -1,9 +1,9 @@
 """Use counts: how often elements were read or loaded, and which links were followed.
 
-They stand beside the graph, in the file `<graph>-use`, and are no part of it: no root covers them,
-nothing is journaled, and a count that is lost does no harm. Reading only adds to numbers in memory,
-which are written when the graph is closed, when many have gathered, and when upkeep asks for them.
-A graph in memory, or in another database than a file, has only those of the process.
+They are in the file `<graph>-use` beside the graph, and no part of it: no root covers them, nothing
+is journaled, and a lost count does no harm. A read only adds to numbers in memory. These are
+written when the graph is closed, when many have gathered, and when upkeep asks for them. A graph in
+memory or on a server has only the counts of this process.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import apsw
 
 FORMAT: Final = 1
 PENDING_MAX: Final = 5_000
-"""Elements and links whose counts are kept in memory before they are written."""
+"""The most elements and links with counts in memory; more are written."""
 _BUSY_MS: Final = 200
 _TABLES: Final = (
     "CREATE TABLE IF NOT EXISTS use (element INTEGER PRIMARY KEY, uses INTEGER NOT NULL,"
@@ -28,11 +28,11 @@ _TABLES: Final = (
 )
 
 Followed = tuple[int, str, int]
-"""A link as it is followed: subject, predicate and object."""
+"""A link that was followed: its subject, predicate and object."""
 
 
 class Use(NamedTuple):
-    """The use of an element: how often, and when last."""
+    """The number of uses of an element, and the time of the last one."""
 
     uses: int
     last_us: int
@@ -42,7 +42,7 @@ class UseCounts:
     """The counts of one graph."""
 
     def __init__(self, path: Path | None, clock_us: Callable[[], int], *, is_on: bool) -> None:
-        """Without a path, nothing is written."""
+        """Without a path, counts are never written."""
         self._path: Final = path
         self._clock_us: Final = clock_us
         self.is_on: Final = is_on
@@ -50,7 +50,7 @@ class UseCounts:
         self._followed: dict[Followed, int] = {}
 
     def note(self, numbers: Iterable[int]) -> None:
-        """These elements were read, loaded or shown as an answer."""
+        """Count a use of these elements: they were read, loaded or shown as an answer."""
         if not self.is_on:
             return
         now_us = self._clock_us()
@@ -62,7 +62,7 @@ class UseCounts:
             self.save()
 
     def note_followed(self, links: Iterable[Followed]) -> None:
-        """These links led from one element to another."""
+        """Count a use of these links: each led from one element to another."""
         if not self.is_on:
             return
         followed = self._followed
@@ -72,7 +72,7 @@ class UseCounts:
             self.save()
 
     def save(self) -> None:
-        """Write what has gathered. It is dropped if the file cannot be written."""
+        """Write the gathered counts. They are dropped if the file cannot be written."""
         if self._path is None or not (self._pending or self._followed):
             return
         pending, self._pending = self._pending, {}
@@ -90,14 +90,14 @@ class UseCounts:
             )
 
     def uses(self) -> dict[int, Use]:
-        """The use of every element that was used, in this process or before."""
+        """The use of every element that was ever used, by this process or before."""
         self.save()
         if self._path is None:
             return dict(self._pending)
         return {number: Use(*use) for number, *use in self._rows("SELECT * FROM use")}
 
     def followed(self) -> dict[Followed, int]:
-        """The number of times for which links were followed since they were last forgotten."""
+        """How many times each link was followed since `forget_followed`."""
         self.save()
         if self._path is None:
             return dict(self._followed)
@@ -105,14 +105,14 @@ class UseCounts:
         return {(subject, str(name), object_): uses for subject, name, object_, uses in rows}
 
     def forget_followed(self) -> None:
-        """Count links from 0 again: weights follow from what was followed until now."""
+        """Set the counts of followed links to 0: upkeep has derived weights from them."""
         self._followed = {}
         if self._path is not None and self._path.exists():
             with suppress(apsw.Error, OSError), closing(self._open()) as connection:
                 connection.execute("DELETE FROM followed")
 
     def after_fork(self) -> None:
-        """In a forked child: what has gathered is the parent's to write."""
+        """In a forked child: forget the gathered counts, which the parent writes."""
         self._pending, self._followed = {}, {}
 
     def _rows(self, query: str) -> list[tuple[Any, ...]]:
@@ -128,7 +128,7 @@ class UseCounts:
         try:
             return self._with_tables(path)
         except (apsw.NotADBError, apsw.CorruptError):
-            Path(path).unlink()  # It is damaged: counting begins again.
+            Path(path).unlink()  # The file is damaged: counting begins again.
             return self._with_tables(path)
 
     def _with_tables(self, path: str) -> apsw.Connection:

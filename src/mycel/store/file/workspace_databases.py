@@ -12,11 +12,11 @@ from mycel.errors import NotFound
 from mycel.model.names import shorten
 
 SERVER_SCHEMES: Final = ("postgresql://", "postgres://")
-"""The beginnings of the URL of a database on a server."""
+"""The prefixes of URLs of databases on a server."""
 
 HOME_FOLDER: Final = ".knowledge_engine"
 SERVERS_FOLDER: Final = "servers"
-"""The folder below that for files about graphs on servers."""
+"""The folder for files about graphs on servers, inside the folder of workspaces."""
 PREFIX: Final = "knowledge_"
 SUFFIX: Final = ".db"
 _SHOWN: Final = 20
@@ -28,7 +28,7 @@ def database_of(home: Path, workspace: str) -> Path:
 
 
 def workspaces_of(home: Path) -> list[str]:
-    """The names of the workspaces that have a database; branches are none of their own."""
+    """The names of the workspaces that have a database; a branch is no workspace."""
     generator = (home / HOME_FOLDER).glob(f"{PREFIX}*{SUFFIX}")
     return sorted(
         path.name.removeprefix(PREFIX).removesuffix(SUFFIX)
@@ -68,10 +68,10 @@ def is_address(place: str) -> bool:
 
 
 def companion(place: str | os.PathLike[str]) -> Path:
-    """The path to whose name the endings of files about a graph are added, on this machine.
+    """The path to which the suffixes of companion files of a graph are added, on this machine.
 
-    Beside a file it is the file itself. For a graph on a server it is a name in the folder of
-    workspaces of this user.
+    For a file it is the file itself. For a graph on a server, it is a name in this user's folder of
+    workspaces.
     """
     name = os.fspath(place)
     return _companion_of_url(Path.home(), name) if is_address(name) else Path(name)
@@ -79,7 +79,7 @@ def companion(place: str | os.PathLike[str]) -> Path:
 
 @cache
 def _companion_of_url(home: Path, url: str) -> Path:
-    # Late: few graphs are on a server, and every command comes by here.
+    # Imported late: few graphs are on a server, and every command runs this function.
     from hashlib import sha256  # noqa: PLC0415
 
     digest = sha256(url.encode()).hexdigest()[:16]

@@ -5,9 +5,10 @@
     lifetime   `valid_from`, `valid_until` and `expires_at` of elements, in microseconds; metadata
                first, then attributes. A value that is no time counts as absent
 
-Both follow from the elements and no root covers them. A row holds for the states from `from_seq` to
-before `to_seq`, so past states have theirs. They are settled once for a transaction, before it is
-read with a query or closed: the work depends on the elements that have, had or touch such times.
+Both tables are derived from the elements, and no root covers them. A row holds for the states from
+`from_seq` to before `to_seq`, so past states have rows too. The tables are updated once in a
+transaction, before a query reads it or it is closed. The work depends on the number of elements
+with such times, and of links at them.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ SETTLED_TOGETHER: Final = 2000
 """The number of elements that are read together."""
 
 _MARKS: Final = (ARCHIVED_AT.encode(), EXPIRES_AT.encode(), b"valid_")
-"""Bytes of keys. A record with none of them says nothing about times."""
+"""Keys of metadata as bytes. A record without any of them says nothing about times."""
 _LINKS: Final = (Kind.ADD_EDGE, Kind.RELINK_EDGE)
 _REMOVALS: Final = (Kind.RETIRE_CONCEPT, Kind.REMOVE_EDGE)
 _TIMES: Final = (VALID_FROM, VALID_UNTIL, EXPIRES_AT)
@@ -47,7 +48,7 @@ _HAS_MARK: Final = " OR ".join(
 
 
 def _values(row: str) -> str:
-    """The columns of an element that say something about times."""
+    """The SQL columns of an element that state its times."""
     columns = [f"json_type({row}.metadata, '$.{ARCHIVED_AT}')"]
     columns += [
         f"coalesce({row}.metadata ->> '$.{key}', {row}.attributes ->> '$.{key}')" for key in _TIMES
@@ -72,7 +73,7 @@ _TOUCHING: Final = (
 
 
 class Lifetime(NamedTuple):
-    """The times of an element, each None if it has none."""
+    """The times of an element; None where it has none."""
 
     valid_from: int | None = None
     valid_until: int | None = None
@@ -83,7 +84,7 @@ NO_TIMES: Final = Lifetime()
 
 
 class Lifetimes:
-    """The tables, for one transaction."""
+    """The tables `hidden` and `lifetime`, as one transaction updates them."""
 
     def __init__(self, connection: Connection, memory: WriteCache, first_seq: int) -> None:
         self._connection: Final = connection
@@ -92,7 +93,7 @@ class Lifetimes:
         self._noted: set[int] = set()
 
     def note(self, kind: Kind, number: int, before: bytes | None, after: bytes) -> None:
-        """An entry is journaled: its element may have other times now."""
+        """Note the element of an entry if the entry may change its times."""
         if (
             any(mark in after for mark in _MARKS)
             or (before is not None and any(mark in before for mark in _MARKS))
@@ -103,7 +104,7 @@ class Lifetimes:
             self.note_links((number,))
 
     def note_new(self, kind: Kind, numbers: Iterable[int], records: Iterable[bytes]) -> None:
-        """The same for many new elements."""
+        """Note those of many new elements that may have times."""
         for number, record in zip(numbers, records, strict=True):
             if any(mark in record for mark in _MARKS):
                 self._noted.add(number)
@@ -111,37 +112,37 @@ class Lifetimes:
             self.note_links(numbers)
 
     def note_links(self, numbers: Iterable[int]) -> None:
-        """These links are new, or have other ends."""
+        """Note links that are new or have new ends."""
         if self._are_used():
             self._noted.update(numbers)
             if len(self._noted) > SETTLED_TOGETHER:
                 self.settle()
 
     def note_elements(self, numbers: Iterable[int]) -> None:
-        """These elements may have other times now."""
+        """Note elements whose times may have changed."""
         self._noted.update(numbers)
 
     def _are_used(self) -> bool:
-        """True if the tables have rows."""
+        """True if the tables have any rows."""
         used = self._memory.has_lifetimes
         if used is None:
             used = self._memory.has_lifetimes = has_rows(self._connection)
         return used
 
     def settle(self) -> None:
-        """Bring the tables up to date with all elements that were noted."""
+        """Update the tables for all noted elements."""
         while noted := self._noted:
             self._noted = set()
             numbers = iter(noted)
             while chunk := list(islice(numbers, SETTLED_TOGETHER)):
                 for number in self._settle(chunk):
-                    # Links at what was shown or hidden: they follow.
+                    # Links at a newly hidden or shown element follow it.
                     self._noted.update(
                         link for (link,) in self._connection.execute(_TOUCHING, (number,))
                     )
 
     def _settle(self, numbers: Collection[int]) -> list[int]:
-        """Write the rows of some elements. Returns those that are hidden now, or no longer."""
+        """Write the rows of some elements. Returns those that became hidden or are shown again."""
         packed = json_array(numbers)
         hidden: set[int] = set()
         lifetimes: dict[int, Lifetime] = {}
@@ -186,10 +187,10 @@ class Lifetimes:
         )
         if not self._memory.has_lifetimes:
             self._memory.has_lifetimes = True
-            self._memory.forget_definitions()  # Guards may be concerned from now on.
+            self._memory.forget_definitions()  # From now on, guards may apply to more types.
 
     def _end(self, table: str, number: int) -> None:
-        """End the open row of an element; one of this very transaction was never in force."""
+        """End the open row of an element; delete it if this transaction wrote it."""
         row = (number, self._first_seq)
         is_open = f"element = ?1 AND to_seq = {OPEN_END}"
         self._connection.execute(f"DELETE FROM {table} WHERE {is_open} AND from_seq = ?2", row)
@@ -203,19 +204,19 @@ def _moment(text: object) -> int | None:
 
 
 def has_rows(connection: Connection) -> bool:
-    """True if an element has, or once had, such times."""
+    """True if an element has, or once had, such a time, or was hidden."""
     query = "SELECT EXISTS (SELECT 1 FROM hidden) OR EXISTS (SELECT 1 FROM lifetime)"
     (has_any,) = fetch_one(connection, query)
     return bool(has_any)
 
 
 def are_missing(connection: Connection) -> bool:
-    """True for a file of a development version that did not have these tables."""
+    """True for a file of a development version that lacks these tables."""
     return not connection.has_objects("hidden", "lifetime")
 
 
 def make(connection: Connection) -> None:
-    """Make the tables of such a file from what its elements say now."""
+    """Make the tables for a file that lacks them, from its live elements."""
     connection.execute(LIFETIMES)
     lifetimes = Lifetimes(connection, WriteCache(), 1)
     for table in ("concept", "proposition"):
@@ -225,13 +226,13 @@ def make(connection: Connection) -> None:
 
 
 def remove(connection: Connection, number: int) -> None:
-    """Forget an element in every state: it is purged."""
+    """Remove the rows of a purged element for all states."""
     for table in ("hidden", "lifetime"):
         connection.execute(f"DELETE FROM {table} WHERE element = ?", (number,))
 
 
 def problems(connection: Connection) -> Iterator[tuple[str, str]]:
-    """Differences between the rows that are in force and the live elements."""
+    """Report differences between the rows in force and the live elements."""
     archived: set[int] = set()
     lifetimes: dict[int, Lifetime] = {}
     for table in ("concept", "proposition"):

@@ -25,18 +25,19 @@ FOUND: Final = " UNION ".join(
     for table in ("proposition", "proposition_past")
     for column, side in (("subject", SUBJECT_SIDE), ("object", OBJECT_SIDE))
 )
-"""A query for the ends that have, or once had, links, by the rows of the links themselves."""
+"""A query for the predicates and sides that have, or had, links as ends, from the links
+themselves."""
 
 
 def read(connection: Connection) -> set[LinkEnd]:
-    """The ends that have links."""
+    """The predicates and sides that have links as ends."""
     return set(fetch_all(connection, "SELECT predicate, side FROM link_end"))
 
 
 def note(
     connection: Connection, memory: WriteCache, predicate: int, subject: int, object_: int
 ) -> None:
-    """Add the ends of a new link that are links, unless the table has them."""
+    """Add the ends of a new link that are links, if the table lacks them."""
     if memory.link_ends is None:
         memory.link_ends = read(connection)
     for side, end in ((SUBJECT_SIDE, subject), (OBJECT_SIDE, object_)):
@@ -46,9 +47,9 @@ def note(
 
 
 def problems(connection: Connection) -> Iterator[tuple[str, str]]:
-    """Differences between the table and the links there are and were.
+    """Report differences between the table and all present and past links.
 
-    A purged link may have left its row behind.
+    A purged link may have left its row in the table.
     """
     known = read(connection)
     ends: set[LinkEnd] = set(fetch_all(connection, FOUND))

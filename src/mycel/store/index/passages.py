@@ -8,8 +8,8 @@
 
 This is derived data: no record, root or history depends on it, `verify` leaves it out, and it is
 made when first needed. `seq` of a row is the version of its element. A mark means that all elements
-are derived as of that entry of the journal, so the pending elements are one range of the journal:
-writers note nothing, two processes may derive at once, and uncommitted work of a killed process is
+are derived as of that entry of the journal. So the pending elements are one range of the journal:
+writers need not note them, two processes may derive at once, and the work of a killed process is
 done again.
 """
 
@@ -61,11 +61,11 @@ _NAMES: Final = ("recall_mark", "recall_passage", "recall_vector", "recall_block
 
 
 DICTIONARY: Final = -1
-"""The number of the block with the phrases that are looked for in texts."""
+"""The number of the block with the phrases that search looks for in texts."""
 
 
 def block_of(elements: Any) -> Any:
-    """The block of an element, or of each in an array: some 1,000 concepts have one."""
+    """The block of an element, or of each element in an array. A block has some 1,000 concepts."""
     return elements >> 11
 
 
@@ -74,14 +74,14 @@ class PassageRow(NamedTuple):
 
     element: int
     seq: int
-    """The entry of the journal that wrote the version it was made of."""
+    """The entry that wrote the version from which the row is derived."""
     type: int
     names: bytes
-    """Hashes (u32) of its names."""
+    """Hashes (u32) of the names of the concept."""
     phrases: bytes
-    """Hashes (u32) of the capitalised phrases in its text."""
+    """Hashes (u32) of the capitalised phrases in the text of the concept."""
     pieces: bytes
-    """The numbers (u16) of the word pieces of its text, in order."""
+    """Numbers (u16) of the word pieces of the text, in order."""
     flags: int
     date: int
     """Year, month and day as one number; 0 if there is none."""
@@ -91,16 +91,16 @@ class PassageRow(NamedTuple):
 
 
 _UNFINISHED: Final = -1
-"""The mark of a model of which some vectors are stored, and not all."""
+"""The mark of a model with only a part of its vectors stored."""
 
 
 def has_tables(connection: Connection) -> bool:
-    """True if something was ever derived in this file, and no table was lost since."""
+    """True if the tables exist: something was derived in this file, and no table was lost since."""
     return connection.has_objects(*_NAMES)
 
 
 def mark(connection: Connection, name: str) -> int | None:
-    """The entry of the journal up to which this is derived; None if it is not there."""
+    """The entry up to which passages, or vectors of a model, are derived; None if never."""
     if not has_tables(connection):
         return None
     row = fetch_first(connection, "SELECT seq FROM recall_mark WHERE name = ?", (name,))
@@ -120,11 +120,11 @@ def write(
 ) -> bool:
     """Store passages and vectors that were made of the changes between two entries of the journal.
 
-    `since` is None if they are all there is; `removals` are elements that have none any more.
-    `blocks` are those that changed, or with `is_whole` all. Passages of elements that were changed
-    or removed since `seq` are left out: what was purged must not come back, and other models may
-    have stored newer passages. False, and nothing is stored, if others have stored
-    what is newer, or if what it builds on has been lost.
+    `since` is None if they cover the whole graph. `removals` are elements that have no passages any
+    more. `blocks` are the changed blocks, or with `is_whole` all. Passages of elements that were
+    changed or removed since `seq` are left out: purged content must not come back, and other models
+    may have stored newer passages. Returns False, and stores nothing, if somebody has stored newer
+    data, or if the data at `since` was lost.
     """
     _make_tables(connection)
     _forget_other_versions(connection, model)
@@ -161,9 +161,10 @@ def write(
 def keep_portion(
     connection: Connection, model: str, entries: Iterable[tuple[PassageRow, bytes]]
 ) -> bool:
-    """Store passages and vectors before everything else of their model is there. True if done.
+    """Store some passages and vectors while others of their model are still missing.
 
-    Those of elements that have changed or gone since are left out.
+    Those of elements that have changed or gone since are left out. Returns True if they were
+    stored.
     """
     _keep(connection, _begun(connection, model), entries)
     return True
@@ -176,7 +177,7 @@ def _keep(connection: Connection, number: int, entries: Iterable[tuple[PassageRo
         f"INSERT INTO recall_passage SELECT {marks} FROM concept WHERE id = ?1 AND seq = ?2"
         f" ON CONFLICT (element) DO UPDATE SET {columns}"
     )
-    # The writer does not read the pages of earlier portions again, which would fill its cache.
+    # The writer does not read the pages of earlier portions again: they would fill its cache.
     connection.keep_nothing()
     for passage, vector in entries:
         connection.execute(query, passage)
@@ -184,7 +185,7 @@ def _keep(connection: Connection, number: int, entries: Iterable[tuple[PassageRo
 
 
 def _begun(connection: Connection, model: str) -> int:
-    """The number of a model; a model without a mark gets the mark of an unfinished index."""
+    """The number of a model; a model without a mark gets that of an unfinished index."""
     _make_tables(connection)
     _forget_other_versions(connection, model)
     query = "INSERT INTO recall_mark (name, seq) VALUES (?, ?) ON CONFLICT (name) DO NOTHING"
@@ -194,7 +195,7 @@ def _begun(connection: Connection, model: str) -> int:
 
 
 def _forget_other_versions(connection: Connection, model: str) -> None:
-    """Drop what another version of the derivation stored: passages do not name their version."""
+    """Remove data of another version of the derivation: passages do not name their version."""
     version, slash, _ = model.partition("/")
     query = "SELECT 1 FROM recall_mark WHERE substr(name, 1, length(?1)) <> ?1 LIMIT 1"
     if fetch_first(connection, query, (version + slash,)) is not None:
@@ -211,7 +212,7 @@ _KEEP_VECTOR: Final = (
 def keep_vectors(
     connection: Connection, model: str, rows: Iterable[tuple[int, int, bytes]]
 ) -> None:
-    """Store vectors (element, seq, vector) before everything else of their model is there.
+    """Store some vectors (element, seq, vector) while others of their model are still missing.
 
     Those of elements that have changed or gone since are left out.
     """
@@ -244,7 +245,7 @@ def calibration(connection: Connection, name: str) -> tuple[float, float, float]
 def forget_vectors(
     connection: Connection, *, model: str | None = None, but: str | None = None
 ) -> None:
-    """Remove the vectors of one model, or those of all models but one; and calibrations."""
+    """Remove the vectors and calibration of one model, or of all models but one."""
     if has_tables(connection):
         others = "name = ?1 OR (?1 IS NULL AND name <> ?2)"
         connection.execute(f"DELETE FROM recall_model WHERE {others}", (model, but))
@@ -255,13 +256,13 @@ def forget_vectors(
 
 
 def remove(connection: Connection, element: int) -> None:
-    """Take out all that was derived of an element, with the blocks that may know of it."""
+    """Remove everything derived from an element, with the blocks that may contain it."""
     if has_tables(connection):
         _remove_rows(connection, element)
         query = "DELETE FROM recall_block WHERE block IN (?, ?)"
         connection.execute(query, (block_of(element), DICTIONARY))
     else:
-        forget(connection)  # A table may be lost: the others would keep it.
+        forget(connection)  # If one table is lost, the others would still keep it.
 
 
 def _remove_rows(connection: Connection, element: int) -> None:
@@ -271,7 +272,7 @@ def _remove_rows(connection: Connection, element: int) -> None:
 
 
 def forget(connection: Connection) -> None:
-    """Drop everything that was derived; it is made again when it is needed."""
+    """Remove everything that was derived; it is derived again when it is needed."""
     connection.unmake(*_NAMES)
 
 

@@ -5,12 +5,12 @@ slots share one table with rows (slot, value, element), so a thousand of them co
 than the few that its type has. The entries of a slot are derived from the live rows; no root covers
 them.
 
-Every change of a live row is noted here. Entries are collected and written sorted, since scattered
-inserts are several times as slow: when many have gathered, before a read by slot, and at the end of
-the transaction. Elements of types without slots cost one look-up in a dictionary.
+Every change of a live row is noted here. Entries are gathered and written in order, since scattered
+inserts are several times as slow. They are written when many have gathered, before a read by slot,
+and at the end of the transaction. For a type without slots, this costs one look-up in a dictionary.
 
-Slots are defined with the schema, in the transaction that changes the definition: plans that use
-a slot are discarded when a definition changes, and only then.
+Slots are defined with the schema, in the transaction that changes the definition. A plan that uses
+a slot stays valid until a definition changes.
 """
 
 from __future__ import annotations
@@ -41,55 +41,56 @@ from mycel.store.index.slots import (
 from mycel.store.index.write_cache import WriteCache
 
 HELD_MAX: Final = 100_000
-"""The number of entries in memory before they are written: some 15 MB."""
+"""The most entries that are held in memory before they are written: some 15 MB."""
 PROBED_MAX: Final = 20_000
-"""The most values of a unique slot that are looked up one by one; beyond, the slot is scanned."""
+"""The most values of a unique slot that are looked up one by one; for more, the slot is scanned."""
 HOLDERS_MAX: Final = 100
 """The most elements that a `UniqueConflict` names."""
 
 NewElement = tuple[int, Mapping[str, Any], Ends]
-"""Number, attributes and ends of an element that is new."""
+"""The number, attributes and ends of a new element."""
 IndexedState = tuple[int, str, Ends]
-"""Type or predicate of a live element, its attributes as they are stored, and its ends."""
+"""The type or predicate of a live element, its attributes as stored, and its ends."""
 
 _NUMBERS: Final = frozenset((int, float))
 _TEXTS: Final = frozenset((str,))
 
 
 class UniqueConflict(NamedTuple):
-    """Elements that hold the same values although a slot is unique."""
+    """Elements with the same values in a unique slot."""
 
     slot: Slot
     values: tuple[Any, ...]
-    """The values as the first element has them; ends as numbers."""
+    """The values of the first element; ends are numbers."""
     elements: tuple[int, ...]
 
 
 class Properties:
-    """The index as one transaction writes it."""
+    """The index of properties, as one transaction writes it."""
 
     def __init__(self, connection: Connection, memory: WriteCache) -> None:
         self._connection: Final = connection
         self._memory: Final = memory
         self._held = 0
         self._new: Final[dict[int, list[tuple[Value, int]]]] = {}
-        """Entries of elements that a bulk put has created, so none of them exists yet."""
+        """New entries by slot, for elements that a bulk put created: no such entry is in the table
+        yet."""
         self._changed: Final[dict[tuple[int, Value, int], bool]] = {}
         """Index entries since the last write: True for one that was added, False for one
         removed."""
         self._touched: Final[dict[Slot, set[Value] | None]] = {}
-        """Values that came to unique slots; None if they are too many to be remembered."""
+        """Values that were written to unique slots; None if they are too many to be remembered."""
 
-    # Which slots there are.
+    # The slots that exist.
 
     @property
     def _entry(self) -> str:
-        """A bound value as an entry has it."""
+        """SQL for a bound value in the form of an index entry."""
         return self._connection.dialect.entry("?")
 
     @property
     def _slots(self) -> KnownSlots:
-        """All slots; they are read again only if another process has written."""
+        """All slots; they are read again only after another process has written."""
         slots = self._memory.slots
         if slots is None:
             slots = self._memory.slots = self._read()
@@ -104,12 +105,12 @@ class Properties:
 
     @property
     def of_types(self) -> Mapping[int, Slots]:
-        """The slots of each type that has any."""
+        """The slots of each type that has slots."""
         return self._slots.types
 
     @property
     def of_predicates(self) -> Mapping[int, Slots]:
-        """The slots of each predicate that has any."""
+        """The slots of each predicate that has slots."""
         return self._slots.predicates
 
     def slots(self, owner: int, *, link: bool) -> tuple[Slot, ...]:
@@ -120,10 +121,10 @@ class Properties:
     def define(
         self, owner: int, *, link: bool, indexes: Sequence[tuple[tuple[str, ...], bool]]
     ) -> None:
-        """Let a type or predicate have these slots, each with columns and whether it is unique.
+        """Give a type or predicate these slots, each with its columns and whether it is unique.
 
-        Others go; those that are missing are filled from the live rows. Whether a new unique slot
-        holds conflicts, `conflicts` says. The caller changes the definition as well.
+        Its other slots are removed; new ones are filled from the live rows. `conflicts` says
+        whether the values of a new unique slot conflict. The caller changes the definition as well.
         """
         there = {(slot.columns, slot.is_unique): slot for slot in self.slots(owner, link=link)}
         missing = [slot for slot in dict.fromkeys(indexes) if slot not in there]
@@ -158,7 +159,7 @@ class Properties:
         return slot
 
     def fill(self) -> None:
-        """Fill all slots from the live rows, where there are no entries yet."""
+        """Fill all slots from the live rows; the slots must be empty."""
         for is_link, owners in ((False, self.of_types), (True, self.of_predicates)):
             for owner, slots in owners.items():
                 self._fill(owner, slots, link=is_link)
@@ -168,10 +169,10 @@ class Properties:
             self.note_new({slots: batch})
         self.flush()
 
-    # What changes.
+    # Changes of rows.
 
     def note(self, number: int, before: IndexedState | None, after: IndexedState | None) -> None:
-        """A live row comes, changes or goes; its type or predicate may change too."""
+        """Note that a live row is new, changed or removed; its type or predicate may change too."""
         owners = self._slots.predicates if number & 1 else self._slots.types
         if not owners:
             return
@@ -194,7 +195,7 @@ class Properties:
         return {} if slots is None else slots.values(parse_object(attributes), ends)
 
     def note_new(self, elements: Mapping[Slots, Sequence[NewElement]]) -> None:
-        """Elements have been created whose numbers are new."""
+        """Note new elements, whose numbers were never used before."""
         for slots, rows in elements.items():
             for slot in slots.all:
                 entries = _entries(slot, rows)
@@ -213,7 +214,7 @@ class Properties:
                 self._touched[slot] = None
 
     def flush(self) -> None:
-        """Write what is held back."""
+        """Write the entries that are held in memory."""
         connection, entry = self._connection, self._entry
         for slot in sorted(self._new):
             connection.executemany(
@@ -234,12 +235,12 @@ class Properties:
             )
             self._changed.clear()
 
-    # Asking.
+    # Queries.
 
     def conflicts(self, limit: int) -> list[UniqueConflict]:
-        """Values that several live elements hold, of unique slots that this transaction touched.
+        """Values that several live elements have in a unique slot which this transaction wrote.
 
-        So many at most; of each, the first holders.
+        There are at most `limit` conflicts, each with its first elements.
         """
         if not self._touched:
             return []
@@ -252,7 +253,7 @@ class Properties:
         return conflicts
 
     def _repeated(self, slot: Slot, limit: int) -> list[int]:
-        """The first holders of values that several elements have."""
+        """For each repeated value of a slot: the first element that has it."""
         touched = self._touched[slot]
         if touched is None:
             rows = fetch_all(
@@ -295,7 +296,7 @@ class Properties:
 def live_rows(
     connection: Connection, owner: int, *, link: bool, number: int | None = None
 ) -> Iterator[tuple[int, JsonObject, Ends]]:
-    """Number, attributes and ends of the live elements of a type or predicate, or of one."""
+    """Number, attributes and ends of live elements of a type or predicate, or of one element."""
     one = "" if number is None else " AND id = ?2"
     bindings = (owner,) if number is None else (owner, number)
     if link:
@@ -309,7 +310,7 @@ def live_rows(
 
 
 def _entries(slot: Slot, rows: Sequence[NewElement]) -> list[tuple[Value, int]]:
-    """The entries of many elements in one slot; the usual kinds of values pass quickly."""
+    """The entries of many elements in one slot. Values of the usual kinds take a fast path."""
     if len(slot.columns) > 1 or (slot.is_link and slot.columns[0] in (SUBJECT, OBJECT)):
         pairs = [(value_of(slot, attributes, ends), number) for number, attributes, ends in rows]
         return [(value, number) for value, number in pairs if value is not None]
@@ -341,10 +342,10 @@ def _batches(rows: Iterator[NewElement]) -> Iterator[list[NewElement]]:
 
 
 def _sorted(entries: list[tuple[Value, int]]) -> list[tuple[Value, int]]:
-    """In the order of the index: numbers, then texts, each by element."""
+    """Entries in the order of the index: numbers, then texts, and equal values by element."""
     try:
         entries.sort()
-    except TypeError:  # Both kinds.
+    except TypeError:  # The values are of both kinds.
         entries.sort(key=lambda entry: (_order(entry[0]), entry[1]))
     return entries
 

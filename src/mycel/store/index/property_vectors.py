@@ -5,7 +5,7 @@
 
 This is derived data like `index.passages`: no record, root or history depends on it, and it is made
 when first needed. A vector belongs to one version of its concept, `seq`; with another `seq` it is
-out of date and not used. An empty vector means that this version has none.
+out of date and not used. An empty vector means: this version has no vector.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ _NAMES: Final = ("recall_column", "recall_property")
 
 
 class Column(NamedTuple):
-    """A property of a type whose vectors are kept."""
+    """A property of a type, for which vectors are kept."""
 
     model: str
-    """The model that embeds texts for it; empty if it has the vectors of records only."""
+    """The model that embeds the texts of the property; empty if records bring the vectors."""
     type: int
     property: str
 
@@ -52,12 +52,12 @@ class PropertyVector(NamedTuple):
 
 
 def has_tables(connection: Connection) -> bool:
-    """True if vectors of properties are kept in this file, and no table was lost."""
+    """True if the tables exist: vectors of properties are kept, and no table was lost."""
     return connection.has_objects(*_NAMES)
 
 
 def number_of(connection: Connection, column: Column) -> int | None:
-    """The number of a column, or None if nothing of it is kept."""
+    """The number of a column; None if no vectors are kept for it."""
     if not has_tables(connection):
         return None
     query = "SELECT id FROM recall_column WHERE model = ? AND type = ? AND property = ?"
@@ -66,7 +66,7 @@ def number_of(connection: Connection, column: Column) -> int | None:
 
 
 def keep(connection: Connection, column: Column, rows: Iterable[PropertyVector]) -> None:
-    """Store vectors; those of concepts that have changed or gone since are left out."""
+    """Store vectors. Those of concepts that were changed or removed since are left out."""
     connection.make(TABLES)
     query = "INSERT INTO recall_column (model, type, property) VALUES (?, ?, ?)"
     connection.execute(f"{query} ON CONFLICT DO NOTHING", column)
@@ -81,7 +81,7 @@ def keep(connection: Connection, column: Column, rows: Iterable[PropertyVector])
 
 
 def forget(connection: Connection, *, but: str | None = None) -> None:
-    """Remove the embedded vectors of all models but one, and what is left of removed concepts."""
+    """Remove the embedded vectors of all models but one, and vectors of removed concepts."""
     if has_tables(connection):
         query = "DELETE FROM recall_column WHERE model <> '' AND model IS DISTINCT FROM ?"
         connection.execute(query, (but,))
@@ -100,4 +100,4 @@ def remove(connection: Connection, element: int) -> None:
         )
         connection.execute(query, (element,))
     else:
-        connection.unmake(*_NAMES)  # Both tables: if one is damaged, the other would keep vectors.
+        connection.unmake(*_NAMES)  # Both tables: if one is damaged, the other could keep vectors.

@@ -1,4 +1,4 @@
-"""Slots of the index of properties: of which type or predicate each is, and what it holds."""
+"""Slots of the index of properties: the type or predicate of each, and its values."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ SUBJECT, OBJECT = "src", "dst"
 Value = str | int | float
 Ends = tuple[int, int]
 NO_ENDS: Final[Ends] = (0, 0)
-"""Those of a concept."""
+"""The ends of a concept, which has none."""
 
 
 class Slot(NamedTuple):
-    """One index: of which type or predicate, over which columns."""
+    """One index: its type or predicate, and its columns."""
 
     number: int
     owner: int
@@ -33,9 +33,9 @@ class Slot(NamedTuple):
 def encode(values: tuple[Any, ...]) -> Value | None:
     """The index value of a slot's columns; None if one is absent.
 
-    A single value is stored so that it can be compared and sorted: text and numbers as they are,
-    true and false as 1 and 0, and an integer too large for SQLite as 20 digits, which sort after
-    all numbers. Several values are a JSON array, in which equal numbers are spelled alike.
+    A single value is stored in a form that compares and sorts: texts and numbers unchanged, true
+    and false as 1 and 0, and an integer too large for SQLite as 20 digits, which sort after all
+    numbers. Several values become a JSON array, in which equal numbers are written the same way.
     """
     if None in values:
         return None
@@ -89,14 +89,14 @@ def column_of(attributes: Mapping[str, Any], ends: Ends, column: str) -> Any:
 
 
 class KnownSlots(NamedTuple):
-    """Every slot there is."""
+    """All slots that exist."""
 
     types: dict[int, Slots]
     predicates: dict[int, Slots]
 
 
 def read_slots(connection: Connection) -> list[Slot]:
-    """Every slot there is, in order."""
+    """All slots that exist, in order."""
     rows = fetch_all(
         connection,
         "SELECT slot, owner, is_link, columns, is_unique FROM property_slot ORDER BY slot",

@@ -1,9 +1,9 @@
-"""The full-text index. Small writes are added to it later, several at a time.
+"""The full-text index. The texts of small writes are added later, several at a time.
 
 FTS5 spends about 200 µs on a commit, however little it indexes. So a transaction only notes *which*
-elements have new text (in its row of `head`), and many are folded into the index at once: when
-the state trees fold, and before a search. Noting and folding are part of the transaction, so the
-index and those rows together always describe the live state.
+elements have new text (in its row of `head`). Many elements are then folded into the index at once:
+when the state trees fold, and before a search. Noting and folding are part of the transaction, so
+the index and those rows together always describe the live state.
 """
 
 from __future__ import annotations
@@ -36,17 +36,17 @@ _LIVE_LINKS: Final = (
 
 
 def pack(numbers: Collection[int]) -> bytes:
-    """Elements as bytes, for a row of `head`."""
+    """The numbers of elements as bytes, for a row of `head`."""
     return b"".join([number.to_bytes(8) for number in sorted(numbers)])
 
 
 def pending(connection: Connection) -> set[int]:
-    """The elements whose text the index does not hold as it is now."""
+    """The elements whose present text the index does not have yet."""
     return {number for _, number in pending_by_transaction(connection)}
 
 
 def pending_by_transaction(connection: Connection) -> list[tuple[int, int]]:
-    """Pending elements, each with the transaction that changed it."""
+    """The pending elements, each with the transaction that changed it."""
     rows = fetch_all(
         connection,
         "SELECT seq, texts FROM head WHERE coalesce(length(texts), -1) <> 0"
@@ -65,28 +65,28 @@ def pending_by_transaction(connection: Connection) -> list[tuple[int, int]]:
 
 
 def fold(connection: Connection, more: Iterable[int] = ()) -> None:
-    """Bring the index up to date with the live state; the caller settles the head."""
+    """Fold pending texts into the index; the caller updates the head."""
     numbers = sorted(pending(connection).union(more))
     connection.text_index.remove(connection, numbers)
     index(connection, live_documents(connection, numbers))
 
 
 def index(connection: Connection, documents: Iterable[tuple[int, AnalysedText | None]]) -> None:
-    """Add documents that the index does not hold yet; one without text is left out."""
+    """Add documents that the index does not have yet; a document without text is left out."""
     connection.text_index.add(
         connection, ((number, content) for number, content in documents if content)
     )
 
 
 def remove(connection: Connection, number: int) -> None:
-    """Take an element out of the index at once."""
+    """Remove an element from the index at once."""
     connection.text_index.remove(connection, (number,))
 
 
 def live_documents(
     connection: Connection, numbers: Iterable[int]
 ) -> Iterator[tuple[int, AnalysedText | None]]:
-    """Elements with the text of each that should be indexed, if it is live and has any."""
+    """Each element with its document; None if it is not live or has no text."""
     remaining = iter(numbers)
     while batch := list(islice(remaining, _READ_TOGETHER)):
         rows = {}
@@ -102,7 +102,7 @@ def live_documents(
 
 
 def document(number: int, name: str, attributes: str) -> AnalysedText | None:
-    """The text of an element, if it has any; links have no name."""
+    """The document of an element; None if it has no text. A link has no name."""
     if ids.is_concept(number):
         return concept_document(name, parse_object(attributes))
     return link_document(parse_object(attributes))
@@ -111,7 +111,7 @@ def document(number: int, name: str, attributes: str) -> AnalysedText | None:
 def differences(
     connection: Connection, numbers: Iterable[int], aside: Collection[int]
 ) -> Iterator[tuple[str, str]]:
-    """Differences between the index and one made afresh of these elements, some aside."""
+    """Differences between the index and a new index of these elements, except those `aside`."""
     documents = live_documents(connection, numbers)
     of_backend = connection.text_index.differences(connection, documents, aside)
     if of_backend is not None:
@@ -141,7 +141,7 @@ def differences(
 
 
 def differences_of(connection: Connection, numbers: Collection[int]) -> Iterator[tuple[str, str]]:
-    """Elements among these whose text is not what the index holds."""
+    """The elements among these whose text differs from the index."""
     fresh = SqliteConnection(":memory:")
     fresh.execute(FTS)
     index(fresh, live_documents(connection, numbers))
@@ -155,7 +155,7 @@ def differences_of(connection: Connection, numbers: Collection[int]) -> Iterator
 
 
 def _unreachable(connection: Connection) -> Iterator[str]:
-    """Terms that a scan of the index meets, and a look-up does not find as often."""
+    """Terms that a scan of the index finds, and a look-up does not."""
     with _terms(connection, "row"):
         for row in fetch_all(connection, "SELECT term, doc, cnt FROM temp.text_row"):
             if fetch_all(connection, "SELECT * FROM temp.text_row WHERE term = ?", row[:1]) != [
@@ -167,7 +167,7 @@ def _unreachable(connection: Connection) -> Iterator[str]:
 def _contents(
     connection: Connection, aside: Collection[int]
 ) -> Iterator[tuple[str, int, str, int]]:
-    """Every occurrence of every term: term, element, column, place."""
+    """Every occurrence of every term: term, element, column and place."""
     with _terms(connection, "instance"):
         for row in connection.execute("SELECT * FROM temp.text_instance"):
             if row[1] not in aside:
@@ -176,11 +176,11 @@ def _contents(
 
 @contextmanager
 def _terms(connection: Connection, kind: str) -> Iterator[None]:
-    """Have the terms of the index as a table, `temp.text_KIND`.
+    """Provide the terms of the index as a table, `temp.text_KIND`, during the block.
 
-    One that is left before its end stays, so each kind has a name of its own.
+    If a caller stops early, the table stays; so each kind has a name of its own.
     """
-    connection.execute("PRAGMA query_only = 0").fetchall()  # For a temporary table only.
+    connection.execute("PRAGMA query_only = 0").fetchall()  # So that a temporary table can be made.
     connection.execute(
         f"CREATE VIRTUAL TABLE IF NOT EXISTS temp.text_{kind} USING fts5vocab(main, text, {kind})"
     )

@@ -1,6 +1,6 @@
 """The record of every version of every element, made from its row.
 
-Shared by `verify`, which compares them with the journal, and by `replay`, which goes the other way.
+`verify` compares these records with the journal. `replay` uses them too, in the other direction.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class VersionRow(NamedTuple):
     number: int
     seq: int
     to_seq: int | None
-    """None for a live row, `OPEN_END` for a tombstone in force."""
+    """None for a live row; `OPEN_END` for a tombstone in force."""
     key: bytes
     record: bytes
     texts: tuple[str, str]
@@ -44,7 +44,7 @@ class VersionRow(NamedTuple):
     created_us: int
     updated_us: int
     tombstone: tuple[int | None, int | None, str | None]
-    """When, by whom and why it was removed: all three, or none."""
+    """The time, actor and reason of a removal: all three, or none."""
 
     @property
     def tombstoned(self) -> bool:
@@ -56,24 +56,24 @@ class VersionRow(NamedTuple):
 
 
 class Auditor:
-    """Reads versions off one connection."""
+    """Reads versions of elements on one connection."""
 
     def __init__(self, connection: Connection, registry: Registry) -> None:
         self._connection = connection
         self._registry = registry
         self._keys: dict[int, bytes] = {}
-        """The key of each concept that had only one."""
+        """The key of each concept that had only one key."""
         self._several: dict[int, list[tuple[int, bytes]]] = {}
-        """The keys of the other concepts, each with the entry it began with."""
+        """The keys of each other concept, with the entries at which they began."""
         self._link_keys: dict[int, bytes] = {}
-        """The keys of versions of links, by the entries that wrote them."""
+        """The keys of links, by the entry that wrote the version."""
 
     def concepts(self, numbers: Collection[int] | None = None) -> Iterator[VersionRow]:
-        """Every version of every concept, or of some, by id and then by age."""
+        """Every version of every concept, or of some concepts, by number and then by age."""
         return map(self._concept_version, self._rows("concept", CONCEPT_COLUMNS, numbers))
 
     def links(self, numbers: Collection[int] | None = None) -> Iterator[VersionRow]:
-        """Every version of every link, or of some, by id and then by age."""
+        """Every version of every link, or of some links, by number and then by age."""
         return map(self._link_version, self._rows("proposition", PROPOSITION_COLUMNS, numbers))
 
     def _rows(self, table: str, columns: str, numbers: Collection[int] | None) -> Iterator[Row]:
@@ -129,15 +129,15 @@ class Auditor:
         content = (attributes, metadata), weight, version, created, updated, tuple(dead)
         return VersionRow(number, seq, to_seq, key, record, *content)
 
-    # Keys. Most elements have one for good; those that were moved or re-pointed, and the links on
-    # them, have had several.
+    # Keys. Most elements have one key for good. Elements that were moved or re-pointed, and the
+    # links on them, have had several.
 
     def key(self, number: int, seq: int = OPEN_END - 1) -> bytes:
-        """The natural key, with the place, of an element, live or not; by default the present one.
+        """The natural key of an element with its place, at an entry; by default the present one.
 
-        A version's own record and key are made from the keys that its ends had when it was written.
-        Of an end whose versions of then were scrubbed, that is the oldest key that is left: when
-        an end gets another key, the links about it get new versions.
+        The record and key of a version of a link are made from the keys that its ends had at that
+        time. If those versions of an end were scrubbed, its oldest remaining key is right: when an
+        end gets another key, the links on it get new versions.
         """
         if not ids.is_concept(number):
             return self._link_key(number, seq)
@@ -149,7 +149,7 @@ class Auditor:
         return several[max(at, 0)][1]
 
     def keys_ever(self, number: int) -> list[tuple[int, bytes]]:
-        """Every key that an element had, each with the entry it began with; nothing if only one."""
+        """Every key that an element had, each with its first entry; empty if there was only one."""
         if ids.is_concept(number):
             keys = self._look_up(number)
         else:
@@ -163,7 +163,7 @@ class Auditor:
         return keys if len(keys) > 1 else []
 
     def _look_up(self, number: int) -> list[tuple[int, bytes]]:
-        """All keys of a concept, in order. They are remembered, up to a number of concepts."""
+        """All keys of a concept, in order. They are kept for a limited number of concepts."""
         rows = fetch_all(
             self._connection,
             "SELECT from_seq, type, name FROM concept_past WHERE id = ?1"
@@ -184,7 +184,11 @@ class Auditor:
         return keys
 
     def _link_key(self, number: int, seq: int) -> bytes:
-        """Version by version: two links may each have been about the other, at different times."""
+        """The key of a link at an entry.
+
+        It is computed for one version at a time: two links may each have had the other as an end,
+        at different times.
+        """
         rows: dict[tuple[int, int], Row] = {}
 
         def needs(asked: tuple[int, int]) -> list[tuple[int, int]]:
@@ -212,9 +216,9 @@ class Auditor:
         return keys[number, seq]
 
     def _link(self, number: int, seq: int) -> Row:
-        """The version that a link had: the entry that wrote it, subject, predicate, object.
+        """The version of a link at an entry: the entry that wrote it, subject, predicate, object.
 
-        If that version was scrubbed, it is the oldest one that is left.
+        If that version was scrubbed, it is the oldest remaining version.
         """
         row = fetch_first(
             self._connection,
@@ -248,5 +252,5 @@ class Auditor:
 
 
 def _distinct(keys: list[tuple[int, bytes]]) -> list[tuple[int, bytes]]:
-    """The keys of an element's versions, each only where it differs from the key before."""
+    """The keys of an element's versions, without repetitions of the key before."""
     return [key for at, key in enumerate(keys) if at == 0 or keys[at - 1][1] != key[1]]

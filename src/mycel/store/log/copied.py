@@ -4,7 +4,7 @@
     copy_element   the number that each element of the copy has in the source
 
 They are no part of the knowledge: no record, root or history depends on them, and `verify` leaves
-them out. A graph that is no copy does not have them.
+them out. Only a filtered copy has them.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class CopyHead(NamedTuple):
 
 
 def head(connection: Connection) -> CopyHead | None:
-    """The last entry of its source that a copy has; None if it has nothing of it yet."""
+    """The last entry of the source that a copy has; None if it has none yet."""
     if not connection.has_objects("copy_head"):
         return None
     row = fetch_first(connection, "SELECT seq, commit_id FROM copy_head")
@@ -52,12 +52,12 @@ def keep_head(connection: Connection, reached: CopyHead) -> None:
 
 
 def numbers_of(connection: Connection, sources: Iterable[int]) -> dict[int, int]:
-    """The numbers in the copy of elements of the source, as far as it has them."""
+    """The numbers in the copy for elements of the source that it has."""
     return _numbers(connection, "source, number", "source", sources)
 
 
 def sources_of(connection: Connection, numbers: Iterable[int]) -> dict[int, int]:
-    """The numbers in the source of elements of the copy, as far as they are known."""
+    """The numbers in the source for elements of the copy, where they are known."""
     return _numbers(connection, "number, source", "number", numbers)
 
 
@@ -71,7 +71,7 @@ def _numbers(
 
 
 def keep_numbers(connection: Connection, numbers: Mapping[int, int]) -> None:
-    """Note the numbers in the copy of elements of the source; 0 forgets one."""
+    """Store the number in the copy for each element of the source; 0 removes an element."""
     connection.make(TABLES)
     sources = [(source,) for source in numbers]
     connection.executemany("DELETE FROM copy_element WHERE source = ?", sources)

@@ -1,14 +1,14 @@
 """The journal: entries, the Merkle log over them, and the head, which has all current positions.
 
-An entry is what changed: kind, element, and the records before and after. Its leaf in the log
-commits to the *hashes* of the records, so that purging can remove the records and leave the log as
-it is. A transaction's own leaf closes its range; it commits to actor, time, message and the roots
-of both state trees, so the log's root vouches for every state there ever was.
+An entry is one change: its kind, its element, and the records before and after. Its leaf in the log
+commits to the *hashes* of the records, so a purge can remove the records and leave the log
+unchanged. A transaction's own leaf closes its range; it commits to actor, time, message and the
+roots of both state trees, so the log's root vouches for every state there ever was.
 
     entry leaf  = 00 || kind (1) || element (8) || hash of before (32) || hash of after (32)
     tx leaf     = 00 || CBOR [first seq, time, actor, message, concepts root, edges root]
 
-The hash of a record that is not there is 32 zero bytes.
+A missing record has the hash of 32 zero bytes.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ _FORGET_FOLDED: Final = (
     " WHERE seq < ?1"
     " AND seq >= (SELECT folded_seq FROM tx WHERE seq < ?1 ORDER BY seq DESC LIMIT 1)"
 )
-"""Clears what older rows of `tx` say about the state: in the row of the last folding before the
-newest row, and in the pending rows after it."""
+"""Clears the head in older rows of `tx`: in the row of the last folding before the newest row, and
+in the pending rows after it."""
 
 
 class Kind(IntEnum):
@@ -71,19 +71,19 @@ class Kind(IntEnum):
 
 
 def hash_of(record: bytes | None) -> bytes:
-    """The hash of a record, or of none."""
+    """The hash of a record; for None, that of a missing record."""
     return NO_RECORD if record is None else record_hash(record)
 
 
 def entry_leaf(kind: int, element: int, before_hash: bytes, after_hash: bytes) -> bytes:
-    """The leaf hash of an entry."""
+    """The hash of the leaf of an entry."""
     return sha256(b"\x00" + _ENTRY.pack(kind, element, before_hash, after_hash)).digest()
 
 
 def tx_bytes(
     first_seq: int, time_us: int, actor: str, message: str, concepts: bytes, edges: bytes
 ) -> bytes:
-    """The bytes of a transaction that its leaf hashes."""
+    """The bytes of a transaction, which its leaf hashes."""
     return b"".join(
         (
             b"\x86",
@@ -143,7 +143,7 @@ class Head:
     ) -> None:
         """Append the row of a transaction, with what is to be folded into trees and index.
 
-        The transaction is its first entry, the number of its actor, and its message.
+        `transaction` is its first entry, the number of its actor, and its message.
         """
         first_seq, actor, message = transaction
         connection.execute(
@@ -170,7 +170,7 @@ class Head:
             connection.execute(_FORGET_FOLDED, (self.seq,))
 
     def settle(self, connection: Connection) -> None:
-        """Note in the newest row that all changes have been folded."""
+        """Note in the newest row that all changes are folded."""
         connection.execute(_SETTLE, (self.seq, b""))
         connection.execute(_FORGET_FOLDED, (self.seq,))
 
@@ -186,15 +186,15 @@ def newest(connection: Connection, columns: str) -> Row:
 
 
 def current_head(connection: Connection, known: Head | None) -> Head:
-    """The head of the journal: `known` itself, if nothing was written since it was read."""
-    # Folding rewrites the newest row without a new number: both must be as they were.
+    """The head of the journal. It is `known` itself if nothing was written since."""
+    # Folding rewrites the newest row under the same number, so both columns are compared.
     if known and newest(connection, "seq, folded_seq") == (known.seq, known.folded_seq):
         return known
     return Head.read(connection)
 
 
 class JournalNodes:
-    """The log's nodes as the proof builders read them."""
+    """The nodes of the log, as the proof builders read them."""
 
     def __init__(self, connection: Connection, registry: Registry) -> None:
         self._connection = connection
@@ -210,7 +210,7 @@ class JournalNodes:
         return self._tx_bytes(seq) if row is None else entry_row_bytes(*row)
 
     def leaves(self, start: int, stop: int) -> Sequence[bytes]:
-        """Leaf hashes; the entry with number `seq` is leaf `seq` - 1."""
+        """The hashes of leaves; the entry with number `seq` is leaf `seq` - 1."""
         rows = fetch_all(
             self._connection,
             "SELECT seq, kind, element, before, after, purged FROM journal"
@@ -262,16 +262,16 @@ class EntryRow(NamedTuple):
     element: int
     before: Any
     after: Any
-    """The records, or their hashes if they were purged."""
+    """The records before and after, or their hashes if they were purged."""
     purged: int | None
 
     def leaf(self) -> bytes:
-        """Its leaf in the log."""
+        """The hash of its leaf in the log."""
         return log.leaf_hash(entry_row_bytes(*self[1:]))
 
 
 class TransactionRow(NamedTuple):
-    """A row of the transactions: what the log covers of one."""
+    """A row of the transactions, with the columns that the log covers."""
 
     seq: int
     first_seq: int
@@ -305,7 +305,7 @@ def entry_row_bytes(
 ) -> bytes:
     """The bytes of a journal row. A purged row holds the hashes in place of the records.
 
-    `purged` is the entry of the purge; it is negative if the record before alone is gone.
+    `purged` is the entry of the purge. It is negative if only the record before is gone.
     """
     if purged is None:
         return _ENTRY.pack(kind, element, hash_of(before), hash_of(after))

@@ -1,12 +1,12 @@
 """Marks in the journal: entries that say something about a commit and change no element.
 
-A tag is one: a name, and the commit that it names. The newest mark of a name is in force; one
-without a commit takes the name back. A merge is another: the name of the branch that was merged,
-and its commit, which is a parent of the transaction that has the mark. It also has the parents that
-merges before have given to the branch, so that the marks of a log name all of its ancestors. The
-index of marks is made with the first of them. An import is a third: the name of the origin of
-edits, and the commit that was edited. A purge is a fourth: the hashes of the keys of elements that
-were purged in what was merged, and that this branch never had; so it passes the purge on.
+There are four kinds of marks. A tag has a name and the commit that it names. The newest mark of a
+name is in force; a mark without a commit removes the tag. A merge has the name of the merged branch
+and its commit, which is a parent of the transaction with the mark. More marks name the parents that
+earlier merges gave to that branch, so the marks of a log name all of its ancestors. An import has
+the name of the origin of edits, and the commit that was edited. A purge has the hashes of the keys
+of elements that were purged in the merged branch and that this branch never had; so it passes the
+purge on. The index of marks is made with the first mark.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ class Mark(NamedTuple):
     kind: str
     name: str
     commit: str | None
-    """The id of the commit that is marked; None for a name that is taken back."""
+    """The id of the commit; None for a tag that is removed."""
 
     def encode(self) -> bytes:
         return cbor.encode(list(self))
 
     @classmethod
     def of_purge(cls, keys: Iterable[bytes]) -> Mark:
-        """The mark of a purge of elements with keys."""
+        """A mark for the purge of elements with these keys."""
         return cls(PURGE, " ".join(sorted(key.hex() for key in keys)), None)
 
     @property
@@ -48,7 +48,7 @@ class Mark(NamedTuple):
 
 
 def are_indexed(connection: Connection) -> bool:
-    """True if the journal ever had a mark."""
+    """True if the journal has ever had a mark."""
     return connection.has_objects("journal_mark")
 
 
@@ -63,7 +63,7 @@ def tags(connection: Connection) -> dict[str, str]:
 
 
 def of_kind(connection: Connection, kind: str, after: int = 0) -> list[tuple[int, Mark]]:
-    """Every mark of a kind after an entry, with its own entry, oldest first."""
+    """Every mark of a kind after an entry, each with its entry, oldest first."""
     return list(_marks(connection, kind, after))
 
 

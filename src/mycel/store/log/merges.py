@@ -1,4 +1,4 @@
-"""Tables of merges: those that are open, their conflicts, and the choices of those that are done.
+"""Tables of open merges, their conflicts, and the choices of committed merges.
 
     merge_open       an open merge: what is merged, how, and what was decided so far
     merge_conflict   its conflicts
@@ -72,24 +72,25 @@ class MergeRow(NamedTuple):
 
 
 def are_there(connection: Connection) -> bool:
-    """True if there ever was a merge in this file that needed the tables."""
+    """True if a merge in this file ever needed the tables."""
     return connection.has_objects("merge_open")
 
 
 def have_origins(connection: Connection) -> bool:
-    """True if there ever was a merge in this file that has kept origins of values."""
+    """True if a merge in this file has ever kept origins of values."""
     return connection.has_objects("merge_origin")
 
 
 def have_creations(connection: Connection) -> bool:
-    """True if there ever was a merge in this file that has kept creations of elements."""
+    """True if a merge in this file has ever kept creations of elements."""
     return connection.has_objects("merge_creation")
 
 
 def is_at(connection: Connection, body: Mapping[str, Any]) -> bool:
-    """True if an open merge is stored just as somebody has read it: `version` counts its writes.
+    """True if an open merge is stored in the version that a caller has read.
 
-    Version 0 is none: no merge of this source into this target is stored.
+    `version` counts its writes. Version 0 means: no merge of this source into this target is
+    stored.
     """
     stored = [
         (merge["opened"], merge.get("version"))
@@ -102,9 +103,9 @@ def is_at(connection: Connection, body: Mapping[str, Any]) -> bool:
 def keep(
     connection: Connection, id_: str, body: dict[str, Any], conflicts: Iterable[MergeRow]
 ) -> bool:
-    """Store an open merge with its conflicts, instead of what was stored of it.
+    """Store an open merge with its conflicts, in place of the stored version.
 
-    Returns False, and stores nothing, if it was written or ended since somebody has read it.
+    Returns False, and stores nothing, if the merge was written or ended since the caller read it.
     """
     if not is_at(connection, body):
         return False
@@ -123,7 +124,7 @@ def keep(
 
 
 def _elements(conflict: MergeRow) -> set[int]:
-    """The elements that a conflict is about; a broken constraint has a row for each."""
+    """The elements that a conflict is about; for a broken constraint, those in its rows."""
     id_list = [row.get("element") for row in conflict.body.get("rows", ())]
     numbers = {parse_id(id_) for id_ in id_list if isinstance(id_, str)}
     return numbers if conflict.element is None else numbers | {conflict.element}
@@ -147,8 +148,8 @@ def opened(connection: Connection) -> list[dict[str, Any]]:
 def forget(connection: Connection, numbers: Collection[int], until: int = 0) -> None:
     """Forget elements that are purged: choices about them, origins, and every open merge.
 
-    An open merge may have such an element in parts that nobody can tell. Choices and origins of
-    merges up to the entry `until` go too.
+    Parts of an open merge may hold such an element without naming it. Choices and origins of merges
+    up to the entry `until` are removed too.
     """
     if are_there(connection):
         _forget_open(connection)
@@ -169,7 +170,7 @@ def _forget_open(connection: Connection) -> None:
 
 
 def forget_open_merges(connection: Connection) -> None:
-    """Remove the open merges from a new branch: they go on where they were opened."""
+    """Remove the open merges from the file of a new branch: they stay open on the old branch."""
     if are_there(connection):
         _forget_open(connection)
 

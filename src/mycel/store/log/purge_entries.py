@@ -1,4 +1,4 @@
-"""Records of purges in the journal: what is gone, when, who removed it and why."""
+"""Records of purges in the journal: the key of what is gone, the time, the actor and the reason."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from mycel.store.backend.interface import Connection
 from mycel.store.file.rows import fetch_all, fetch_first
 
 NO_ELEMENT: Final = 0
-"""The number in the entry that says where the past begins."""
+"""The element number of the entry that says where the past begins."""
 
 
 class PurgeFields(NamedTuple):
-    """The record of a purge: the key of what is gone (with its place), when, who and why.
+    """The record of a purge: the key of the element (with its place), time, actor and reason.
 
-    Of a definition the name and number stay: numbers are never given out twice.
+    Of a definition, the name and number stay too: numbers are never given out twice.
     """
 
     key: bytes
@@ -26,11 +26,11 @@ class PurgeFields(NamedTuple):
     number: int | None = None
     name: str | None = None
     defines: str | None = None
-    """`type` or `predicate`, if it was a definition."""
+    """`type` or `predicate` for a definition; None for other elements."""
     keys: tuple[tuple[int, bytes], ...] = ()
-    """For an element that had several keys: each key, with the entry at which it got it."""
+    """The keys of an element that had several, each with the entry at which it got the key."""
     until: int | None = None
-    """The position up to which its past was purged; None if the whole element was."""
+    """The position up to which the past was purged; None for a purge of the whole element."""
 
     def encode(self) -> bytes:
         keys = [list(key) for key in self.keys]
@@ -50,12 +50,12 @@ class PurgeFields(NamedTuple):
         return cls(*fields[:4])._replace(keys=keys, until=until)
 
     def keys_since(self, seq: int) -> list[bytes]:
-        """The keys that the element had at an entry and after it, if it had several."""
+        """The keys that an element with several keys had at an entry and after it."""
         before = sum(since <= seq for since, _ in self.keys)
         return [key for _, key in self.keys[max(before - 1, 0) :]]
 
     def keys_at(self, seq: int) -> tuple[bytes, bytes]:
-        """The keys of the element right after an entry, and right before it."""
+        """The key of the element right after an entry, and its key right before it."""
         had = [key for _, key in self.keys]
         count = sum(since <= seq for since, _ in self.keys)
         if not had:
@@ -65,20 +65,20 @@ class PurgeFields(NamedTuple):
 
 
 class KnownPurges:
-    """The purges that the journal of a copy leads to, in the order of their entries."""
+    """The purges that affect a copied journal, in the order of their entries."""
 
     def __init__(self) -> None:
         self.by_entry: Final[dict[int, PurgeFields]] = {}
         self.by_element: Final[dict[int, PurgeFields]] = {}
-        """The last purge of each element, which holds all keys that the element ever had."""
+        """The last purge of each element; it has all keys that the element ever had."""
 
     def add(self, seq: int, element: int, record: bytes) -> None:
-        """Add a purge that comes after all others."""
+        """Add a purge that comes after all purges so far."""
         self.by_entry[seq] = self.by_element[element] = PurgeFields.decode(record)
 
     @property
     def last(self) -> int:
-        """The entry of the last one; 0 for none."""
+        """The entry of the last purge; 0 for none."""
         return next(reversed(self.by_entry), 0)
 
 
@@ -90,7 +90,7 @@ def purges(connection: Connection, since: int = 0) -> Iterator[tuple[int, int, P
 
 
 def past_begins_at(connection: Connection) -> int:
-    """The first position of the journal whose state can be asked for; 0 if nothing was scrubbed."""
+    """The first position of the journal whose state can be read; 0 if nothing was scrubbed."""
     row = fetch_first(
         connection,
         f"SELECT after FROM journal WHERE element = {NO_ELEMENT} AND kind = 6"

@@ -1,8 +1,8 @@
 """Names interned to small integers: types, predicates, actors.
 
 Rows are only added, with increasing numbers, and never changed or removed. So cached rows stay
-valid. A name or number that is not cached may have been added by another process: newer rows are
-read before it is refused. A name in the registry may be undefined now: its definition is a concept,
+valid. Another process may have added a name that is not cached, so newer rows are read before a
+name or number is refused. A name in the registry may be undefined now: its definition is a concept,
 which can be retired. `head.definitions` counts such changes.
 """
 
@@ -24,7 +24,7 @@ from mycel.store.file.layout import (
 from mycel.store.file.rows import fetch_all, fetch_one
 
 LISTED_MAX: Final = 10
-"""The number of names that an error lists."""
+"""The most names that an error lists."""
 
 
 class NameTable:
@@ -36,9 +36,9 @@ class NameTable:
         self.numbers: dict[str, int] = {}
         self.names: dict[int, str] = {}
         self.defined: dict[str, int] = {}
-        """Names whose definition is in force, as far as `Registry.read_definitions` was asked."""
+        """Names whose definition is in force, as of the last `Registry.read_definitions`."""
         self._last = -1
-        """The greatest number up to which all rows are known."""
+        """The number of the last cached row; all rows before it are cached too."""
 
     def number(self, connection: Connection, name: str) -> int | None:
         """The number of a name, or None."""
@@ -49,7 +49,7 @@ class NameTable:
         return number
 
     def known_number(self, connection: Connection, name: object) -> int:
-        """The number of a type or predicate that may be read.
+        """The number of a type or predicate that queries may name.
 
         Raises:
             TypeMismatch: nothing of this name was ever defined.
@@ -60,7 +60,7 @@ class NameTable:
         return number
 
     def name(self, connection: Connection, number: int) -> str:
-        """The name of a number that stands in a row."""
+        """The name for a number in a row."""
         name = self.names.get(number)
         if name is None:
             self.load(connection)
@@ -70,34 +70,34 @@ class NameTable:
         return name
 
     def load(self, connection: Connection) -> None:
-        """Read what has been added since, by others or before the first look."""
+        """Read the rows that were added since the last call."""
         query = f"SELECT id, name FROM {self.table} WHERE id > ? ORDER BY id"
         for number, name in fetch_all(connection, query, (self._last,)):
             self.know(number, name)
 
     def know(self, number: int, name: str) -> None:
-        """Remember the row after the last one."""
-        # The last comes last: another thread that sees it must find everything up to it.
+        """Cache the row after the last one."""
+        # `_last` is set last: another thread that sees it finds all rows up to it.
         self.numbers[name], self.names[number] = number, name
         self._last = max(self._last, number)
 
 
 class Registry:
-    """All three, and which definitions are in force. Shared by all connections of a database."""
+    """The three tables, and the definitions in force. All connections of a database share it."""
 
     def __init__(self) -> None:
         self.types = NameTable("type", FIRST_TYPE_NUMBER)
         self.predicates = NameTable("predicate", FIRST_PREDICATE_NUMBER)
         self.actors = NameTable("actor", 1)
         self.definitions = -1
-        """The count of changes up to which it is known what is defined."""
+        """The number of changes of definitions that `read_definitions` has seen."""
 
     def reset(self) -> None:
-        """Forget names that a transaction added before it was rolled back."""
+        """Forget names that a rolled-back transaction added."""
         self.__init__()  # type: ignore[misc]  # The one place where starting over is the meaning.
 
     def read_definitions(self, connection: Connection, definitions: int) -> None:
-        """Find out which definitions are in force; for writers, who have read the head."""
+        """Read which definitions are in force. The caller is a writer who has read the head."""
         for meta, names in (
             (CONCEPT_TYPE_NUMBER, self.types),
             (PROPOSITION_TYPE_NUMBER, self.predicates),
@@ -120,13 +120,13 @@ class Registry:
         return number
 
     def defined_by(self, type_number: int) -> NameTable | None:
-        """The names among which a concept of this type gets a number, if it defines anything."""
+        """The table of the names that a concept of this type defines; None for other types."""
         metas = {CONCEPT_TYPE_NUMBER: self.types, PROPOSITION_TYPE_NUMBER: self.predicates}
         return metas.get(type_number)
 
 
 def undefined(name: object, names: NameTable) -> TypeMismatch:
-    """The error for a write with a type or predicate that is not defined."""
+    """The error for writing with a type or predicate that is not defined."""
     what = names.table
     define = f"Define it first: tx.define_{what}(name), or `mycel define {what} NAME`."
     close = _close(name, [user_name for user_name in _user_names(names) if user_name != name])
@@ -136,7 +136,7 @@ def undefined(name: object, names: NameTable) -> TypeMismatch:
 
 
 def unknown(name: object, *tables: NameTable) -> TypeMismatch:
-    """The error for a question about a type or predicate that was never defined."""
+    """The error for asking about a type or predicate that was never defined."""
     known = [name for names in tables for name in _user_names(names)]
     return TypeMismatch(
         f"There is no {' or '.join(names.table for names in tables)} {shorten(repr(name))}.",
@@ -145,7 +145,7 @@ def unknown(name: object, *tables: NameTable) -> TypeMismatch:
 
 
 def _user_names(names: NameTable) -> list[str]:
-    """The names of a table in order, without those of the meta-types."""
+    """The names of a table in order, without the meta-types."""
     return sorted(number for number in names.numbers if not number.startswith("$"))
 
 
@@ -163,7 +163,7 @@ def _list_names(names: NameTable) -> str:
 
 
 def named_actor(column: str, name: str) -> str:
-    """A condition on the name of an actor: this one, or a program that writes for it."""
+    """A condition that an actor has this name, or is a program that writes for this actor."""
     return (
         f"({column} = {name} OR substr({column}, 1, length({name}) + 1) = {name} || '{SEPARATOR}')"
     )

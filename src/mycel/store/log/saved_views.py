@@ -1,8 +1,8 @@
-"""The table of saved views: what people look at, under names.
+"""The table of saved views: parts of the graph that people keep under names.
 
 They are no part of the knowledge: no record, root or history depends on them, and `verify` leaves
-them out. The table is made with the first view. Purges and scrubs remove the views that show what
-they forget.
+them out. The table is made with the first view. Purges and scrubs remove the views that show
+forgotten elements.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ CREATE TABLE IF NOT EXISTS view_saved (
 
 
 class SavedView(NamedTuple):
-    """The head of a saved view: its name, and who saved it when."""
+    """The head of a saved view: its name, with the time and actor of the last save."""
 
     id: str
     name: str
@@ -39,7 +39,7 @@ class SavedView(NamedTuple):
 
 
 def are_there(connection: Connection) -> bool:
-    """True if a view was ever saved in this file."""
+    """True if this file ever had a saved view."""
     return connection.has_objects("view_saved")
 
 
@@ -52,7 +52,7 @@ def heads(connection: Connection) -> list[SavedView]:
 
 
 def body_of(connection: Connection, id_: str) -> dict[str, Any]:
-    """The content of a view that is there."""
+    """The content of an existing view."""
     row = fetch_first(connection, "SELECT body FROM view_saved WHERE id = ?", (id_,))
     body: dict[str, Any] = orjson.loads(row[0]) if row else {}
     return body
@@ -88,7 +88,7 @@ def keep(
 def rename(connection: Connection, view: SavedView) -> str:
     """Change the head of the view with this id, and not its content.
 
-    Returns "" or the reason why it is not changed: "gone" or "taken", see `keep`.
+    Returns "" or the reason why the head is not changed: "gone" or "taken", see `keep`.
     """
     if not are_there(connection):
         return "gone"
@@ -110,7 +110,7 @@ def _obstacle(connection: Connection, view: SavedView, *, is_new: bool) -> str:
 
 
 def remove(connection: Connection, id_: str) -> SavedView | None:
-    """Remove a view. Returns it as it was; None if there is none."""
+    """Remove a view. Returns the removed view; None if there is none."""
     if not are_there(connection):
         return None
     row = fetch_first(
@@ -124,8 +124,9 @@ def forget(
 ) -> None:
     """Remove the views that show what was purged.
 
-    These are the views of the purged elements; of groups at, below or around one of their names,
-    unless another element still has a name there; and of states before the entry `until`.
+    Three kinds of views are removed: views of the purged elements; views of groups at, below or
+    around one of their names, unless another element still has a name there; and views of states
+    before the entry `until`.
     """
     if not are_there(connection):
         return
@@ -144,7 +145,7 @@ def forget(
 
 
 def _numbers_in(content: Any) -> Iterator[int]:
-    """The numbers of all elements whose ids are in the content of a view."""
+    """The numbers of all elements whose ids are in a view."""
     match content:
         case str() if content.startswith(("C:", "P:")):
             with suppress(InvalidId):
@@ -159,12 +160,12 @@ def _numbers_in(content: Any) -> Iterator[int]:
 
 
 def _folders(name: str) -> Iterator[str]:
-    """The folders that a name is in."""
+    """The folders around a name."""
     return (name[:at] for at, character in enumerate(name) if character in "/#")
 
 
 def _is_in_use(connection: Connection, group: str) -> bool:
-    """True if a concept has a name at or below that of a group, now or in the past."""
+    """True if a concept has, or once had, a name at or below a group."""
     query = " UNION ALL ".join(
         f"SELECT 1 FROM {table} WHERE name = ?1 OR (name > ?1 || '/' AND name < ?1 || '0')"
         " OR (name > ?1 || '#' AND name < ?1 || '$')"

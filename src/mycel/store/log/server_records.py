@@ -1,7 +1,8 @@
 """The records of a server of many workspaces: tokens and the audit log.
 
-They are in a small SQLite file of their own beside the graphs, because files of graphs are copied
-and these are not. Secrets are never in it, only their hashes. Several processes may share it.
+They are in a small SQLite file of their own beside the graphs, because graph files are copied and
+these records must not be. The file never has secrets, only their hashes. Several processes may
+share it.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ FORMAT: Final = 1
 APPLICATION_ID: Final = 0x4D796373
 """`Mycs`, in the header of the file."""
 AUDIT_MAX: Final = 1_000_000
-"""Records of the audit log that are kept; the oldest ones go."""
+"""The most records of the audit log; older ones are removed."""
 
 _BUSY_MS: Final = 30_000
 _LAYOUT: Final = """
@@ -89,7 +90,7 @@ class ServerRecords:
     """One file of records, for all threads of a process."""
 
     def __init__(self, path: Path) -> None:
-        """Open the file, which is made if it is not there.
+        """Open the file; make it if it does not exist.
 
         Raises:
             NotADatabase, FormatTooNew: it is another file.
@@ -123,14 +124,14 @@ class ServerRecords:
             self._connection.close()
 
     def copy(self, target: Path) -> None:
-        """Copy the records to a file that only its user may read; an older one is replaced."""
+        """Copy the records to a file that only its user may read; an older copy is replaced."""
         draft = target.with_name(f"{target.name}.making")
         draft.unlink(missing_ok=True)
         os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
         with self._lock, translated(), closing(apsw.Connection(str(draft))) as copied:
             with copied.backup("main", self._connection, "main") as backup:
                 backup.step()
-            copied.pragma("journal_mode", "delete")  # One file, without companions.
+            copied.pragma("journal_mode", "delete")  # Without a log, the copy is a single file.
         draft.replace(target)
 
     @contextmanager
@@ -150,7 +151,7 @@ class ServerRecords:
 
     @property
     def version(self) -> int:
-        """A number that differs when another process has written."""
+        """A number that changes when another process has written."""
         with self._lock, translated():
             version: int = self._connection.pragma("data_version")
             return version
@@ -158,7 +159,7 @@ class ServerRecords:
     # Tokens.
 
     def tokens(self) -> list[TokenRow]:
-        """All tokens, oldest first, revoked ones too."""
+        """All tokens, also revoked ones, oldest first."""
         return [TokenRow(*row) for row in self._rows("SELECT * FROM token ORDER BY created, id")]
 
     def token(self, id_: str) -> TokenRow | None:
@@ -166,7 +167,7 @@ class ServerRecords:
         return TokenRow(*rows[0]) if rows else None
 
     def has_tokens(self) -> bool:
-        """True if there ever was a token."""
+        """True if there was ever a token."""
         return bool(self._rows("SELECT 1 FROM token LIMIT 1"))
 
     def add_token(self, token: TokenRow) -> None:
@@ -186,7 +187,7 @@ class ServerRecords:
             connection.execute("UPDATE token SET digest = ? WHERE id = ?", (digest, id_))
 
     def note_uses(self, uses: Iterable[tuple[str, int]]) -> None:
-        """Note when tokens were used last."""
+        """Store the times at which tokens were used last."""
         rows = [(at, id_) for id_, at in uses]
         with self._writing() as connection:
             connection.executemany("UPDATE token SET last_use = ? WHERE id = ?", rows)

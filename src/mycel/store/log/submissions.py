@@ -44,7 +44,7 @@ STATUSES: Final[tuple[ProposalStatus, ...]] = get_args(ProposalStatus)
 
 
 class KeptOutcome(NamedTuple):
-    """The answer to a submission, and the digest of what was sent."""
+    """The answer to a submission, and the digest of the submission."""
 
     digest: str
     body: dict[str, Any]
@@ -61,7 +61,7 @@ class StoredProposal(NamedTuple):
 
 
 def are_there(connection: Connection) -> bool:
-    """True if there ever was a submission in this file."""
+    """True if this file ever had a submission."""
     return connection.has_objects("submission_outcome")
 
 
@@ -69,7 +69,7 @@ def are_there(connection: Connection) -> bool:
 
 
 def outcome(connection: Connection, actor: str, key: str) -> KeptOutcome | None:
-    """The outcome of a submission; None if there is none with this key."""
+    """The outcome of the submission with this author and key; None if there is none."""
     if not are_there(connection):
         return None
     row = fetch_first(
@@ -96,7 +96,7 @@ def keep_outcome(
 
 
 def proposals(connection: Connection, status: str | None, limit: int) -> list[StoredProposal]:
-    """Proposals, newest first; those of a status, or all."""
+    """Proposals, newest first: all, or those with one status."""
     if not are_there(connection):
         return []
     rows = fetch_all(
@@ -109,7 +109,7 @@ def proposals(connection: Connection, status: str | None, limit: int) -> list[St
 
 
 def proposal(connection: Connection, id_: str) -> StoredProposal | None:
-    """One proposal; None if there is none with this id."""
+    """A proposal; None if no proposal has this id."""
     if not are_there(connection):
         return None
     row = fetch_first(
@@ -129,8 +129,8 @@ def add_proposal(
 ) -> KeptOutcome | None:
     """Add a proposal, with the outcome of the submission that made it if it has a key.
 
-    Returns the outcome that the key has already; nothing is added then. An outcome without a body
-    says that there are too many open proposals.
+    If the key already has an outcome, it is returned and nothing is added. An outcome without a
+    body means that there are too many open proposals.
     """
     connection.make(TABLES)
     if owner is not None and (known := outcome(connection, *owner)) is not None:
@@ -152,7 +152,7 @@ def add_proposal(
 def change_proposal(
     connection: Connection, before: StoredProposal, status: ProposalStatus, body: Mapping[str, Any]
 ) -> bool:
-    """Give a proposal another status or body, unless it has changed since it was read."""
+    """Give a proposal another status or body. Returns False if it has changed since it was read."""
     stored = proposal(connection, before.id)
     if stored != before:
         return False
@@ -174,7 +174,7 @@ def change_proposal(
 
 
 def forget(connection: Connection, names: Collection[str], *, closed: bool = False) -> None:
-    """Remove proposals that name what was purged; and those that have ended, if asked for."""
+    """Remove proposals that name purged elements; on request also all that have ended."""
     if not are_there(connection):
         return
     if closed:

@@ -1,4 +1,4 @@
-"""Links about links, at any depth: all of them, and an order in which each follows its ends."""
+"""Finds links about links, at any depth, and orders them so that each comes after its ends."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def all_about(
 ) -> list[int]:
     """The links about some elements, the links about those, and so on, each once.
 
-    Links that are `known` are left out, with what is about them.
+    Links that are `known` are left out, and so are the links about them.
     """
     links: dict[int, None] = {}
     waiting = list(elements)
@@ -31,8 +31,8 @@ def all_about(
 def inside_out(outermost: Asked, needs: Callable[[Asked], Iterable[Asked]]) -> Iterator[Asked]:
     """Each item once, after all items that it needs; the outermost last.
 
-    There is no recursion, because nesting is not bounded and Python's stack is. An item is yielded
-    right after `needs` was called with it and no item was missing.
+    It uses no recursion, because the depth of nesting has no limit and Python's stack has one. An
+    item is yielded right after `needs` was called with it and returned no new item.
 
     Raises:
         DatabaseCorrupt: something needs itself.

@@ -5,8 +5,8 @@ So a small transaction stores only *what changed* (in its row of `head`, 65 byte
 pages it touched stay in the memory of the writer. When enough changes have gathered, or when one
 transaction brings very many, the touched pages are written and the earlier rows go: folding.
 
-So the current trees are the pages as of `head.folded_seq` with the pending changes applied. A
-process that opens the file, or finds that another one has written, applies the pending rows. The
+So the current trees are the pages as of `head.folded_seq`, plus the pending changes. A process that
+opens the file, or that sees a write of another process, applies the pending changes in memory. The
 roots are computed in every transaction; only the pages are written later.
 """
 
@@ -34,7 +34,7 @@ CHANGE_BYTES: Final = 65
 NAMESPACES: Final[tuple[Namespace, ...]] = ("concepts", "edges")
 
 _KEPT_PAGE_MAX: Final = 1 << 13
-"""Branches with smaller numbers stay in memory: at most 4369 of them, 5 MiB a tree."""
+"""Branch pages with smaller numbers stay in memory: at most 4369, 5 MiB a tree."""
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -47,9 +47,9 @@ _TABLES: Final[dict[Namespace, str]] = {"concepts": "concept_tree", "edges": "ed
 class TreeChanges:
     """The changes of one transaction to one tree: the last one to a key counts.
 
-    They come with natural keys, and go with those of the tree. A few are kept in a dictionary. A
-    bulk load brings millions: they move to flat bytes, split by the key's first byte so that each
-    part can be sorted on its own, 64 bytes a change instead of 250.
+    Callers add changes by natural key, and get them back by tree key. A few are kept in a
+    dictionary. A bulk load brings millions. These move to flat bytes: 64 bytes a change instead of
+    250. They are split by the first byte of the key, so that each part can be sorted on its own.
     """
 
     def __init__(self) -> None:
@@ -58,7 +58,7 @@ class TreeChanges:
         self._parts: dict[int, bytearray] = {}
 
     def set(self, key: bytes, record_hash: bytes | None) -> None:
-        """Note that the record under a natural key is now another one, or none."""
+        """Note the new hash of the record under a natural key; None removes the record."""
         self._few[tree_key(key)] = record_hash
         if len(self._few) > _LISTED_MAX:
             self._spill()
@@ -71,7 +71,7 @@ class TreeChanges:
 
     @property
     def count(self) -> int:
-        """The approximate number of changes: a repeated one may count twice."""
+        """The number of changes; a repeated change may count twice."""
         return len(self._few) + self._spilt
 
     def _spill(self) -> None:
@@ -85,7 +85,7 @@ class TreeChanges:
         self._few.clear()
 
     def take_all(self) -> Iterable[_Sorted]:
-        """All keys in order, each once, and the hash of each, a part at a time. None are left."""
+        """Take out all changes, a part at a time: sorted keys, each once, with their hashes."""
         if self._parts:
             return self._taken_from_parts()
         few, self._few = self._few, {}
@@ -104,7 +104,7 @@ class TreeChanges:
 
 
 _Sorted = tuple[list[bytes], list[bytes | None]]
-"""Keys in order, and the record hash of each: None for one that is removed."""
+"""Sorted keys with the hashes of their records; None for a removed record."""
 
 
 def _sorted(latest: dict[bytes, bytes | None]) -> _Sorted:
@@ -117,9 +117,9 @@ def _unless_removed(record_hash: bytes) -> bytes | None:
 
 
 class _Pages:
-    """One tree's pages: the table, and over it in memory branches and pages not yet written.
+    """The pages of one tree: the stored table, and over it the unwritten pages in memory.
 
-    Branches are changed in place, so what is in memory is worth nothing after a rollback.
+    Branches are changed in place, so a rollback makes everything in memory invalid.
     """
 
     def __init__(self, connection: Connection, table: str) -> None:
@@ -132,9 +132,9 @@ class _Pages:
         )
         self._delete = f"DELETE FROM {table} WHERE page = ?"
         self.branches: dict[int, BranchPage] = {}
-        """Branches in memory: the upper ones always, and below them those that were changed."""
+        """Branches in memory: always the upper ones, and below them the changed ones."""
         self._buckets: dict[int, bytes | None] = {}
-        """Buckets that were put; None for a page that was deleted. What lies above has changed."""
+        """Buckets that were put; None for a deleted page. The branches above them have changed."""
 
     def get(self, page: int) -> Page | None:
         branch = self.branches.get(page)
@@ -165,7 +165,7 @@ class _Pages:
         self._buckets[page] = None
 
     def write(self) -> None:
-        """Write what was put or deleted, and the branches above it, which have changed with it."""
+        """Write the pages that were put or deleted, and the branches above them."""
         changed: set[int] = set()
         for page in self._buckets:
             above = page >> 4
@@ -188,7 +188,7 @@ class _Pages:
 
 
 class StoredPages(_Pages):
-    """A tree's pages as they are on disk, without the pending changes; for checking."""
+    """The pages of a tree as they are on disk, without the pending changes. Checks use them."""
 
     def __init__(self, connection: Connection, namespace: Namespace) -> None:
         super().__init__(connection, _TABLES[namespace])
@@ -199,7 +199,7 @@ class StoredPages(_Pages):
 
 
 class StateTrees:
-    """Both trees as one connection sees them. A writer keeps one; a prover makes one."""
+    """Both trees as one connection sees them. A writer keeps them; a prover makes new ones."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -208,7 +208,7 @@ class StateTrees:
         """The `seq` of the state that the pages in memory show; -1 if they show none."""
 
     def forget(self) -> None:
-        """Drop what is in memory: it may belong to a transaction that was rolled back."""
+        """Drop the pages in memory: a rolled-back transaction may have changed them."""
         for tree in self._pages.values():
             tree.forget()
         self._at = -1
@@ -238,7 +238,7 @@ class StateTrees:
         self._at = seq
 
     def follow(self, head: Head, seq: int) -> None:
-        """Bring the pages in memory to the state after `seq`, whose roots the head has.
+        """Bring the pages in memory to the state after `seq`, and check them by the head's roots.
 
         Raises:
             DatabaseCorrupt: that is not where they lead.
@@ -248,9 +248,9 @@ class StateTrees:
             raise DatabaseCorrupt("The state trees do not lead to the roots of the head.")
 
     def apply(self, head: Head, since: int, changes: dict[Namespace, TreeChanges]) -> bytes:
-        """Take the trees from the state after `since` to that of `head`, and put the roots there.
+        """Bring the trees from the state after `since` to that of `head`, and set the roots there.
 
-        Returns what has to be remembered as pending; nothing, if the pages are written.
+        Returns the packed changes that stay pending; nothing if the pages were written.
         """
         if self._at != since:
             self.follow(head, since)
@@ -292,7 +292,7 @@ class StateTrees:
         *args: P.args,
         **kwargs: P.kwargs,
     ) -> T:
-        """Do something with the pages of a tree.
+        """Run a function on the pages of a tree.
 
         Raises:
             DatabaseCorrupt: one of them holds what no page can hold.
@@ -303,13 +303,13 @@ class StateTrees:
             raise DatabaseCorrupt(f"A page of the {name} tree holds {error}.") from None
 
     def write(self, head: Head) -> None:
-        """Write the pages that are only in memory: the trees on disk are now those of `head`."""
+        """Write the changed pages: the trees on disk are now those of `head`."""
         for tree in self._pages.values():
             tree.write()
         head.folded_seq, head.pending = head.seq, 0
 
     def root_with(self, name: Namespace, changes: TreeChanges) -> bytes:
-        """The root of a tree after changes, which are made in memory alone."""
+        """The root that a tree would have after changes; they are made in memory only."""
         root = self.root(name)
         for keys, hashes in changes.take_all():
             root = self._on(name, sparse.update, keys, hashes)
@@ -323,7 +323,7 @@ class StateTrees:
         return self._on(name, sparse.prove, key)
 
     def difference(self, name: Namespace, expected: TreeChanges) -> bytes | None:
-        """The first key at which the leaves of a tree are not these; None if all are the same."""
+        """The first key at which a tree differs from these leaves; None if all are equal."""
         generator = (leaf for part in expected.take_all() for leaf in zip(*part, strict=True))
         for one, other in zip_longest(generator, sparse.leaves(self._pages[name])):
             if one != other:

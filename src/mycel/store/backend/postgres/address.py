@@ -1,7 +1,7 @@
 """The URL of a graph: `postgresql://user@host:port/database?workspace=shop&branch=draft`.
 
-All other parameters are libpq's. A password does not belong into a URL, which is shown, logged and
-kept in histories: libpq reads `PGPASSWORD`, `~/.pgpass` and service files.
+All other parameters are libpq's. A URL is shown, logged and kept in histories, so it must not have
+a password: libpq reads one from `PGPASSWORD`, `~/.pgpass` or a service file.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from mycel.store.file import branch_files
 
 WORKSPACE_CHARACTERS_MAX: Final = 32
 BRANCH_CHARACTERS_MAX: Final = 24
-"""Together with what else is in the name of a schema they have to fit into 63 bytes."""
+"""The limit keeps the whole name of the schema within 63 bytes."""
 
 _NAME: Final = re.compile(rf"[a-z0-9][a-z0-9_-]{{0,{WORKSPACE_CHARACTERS_MAX - 1}}}", re.ASCII)
 PREFIX: Final = "mycel_"
@@ -36,7 +36,7 @@ class Address(NamedTuple):
         return f"{PREFIX}{self.workspace}{ending}"
 
     def on_branch(self, branch: str) -> Address:
-        """The same workspace on a branch."""
+        """The address of another branch of the workspace."""
         return self._replace(branch=branch)
 
     def __str__(self) -> str:
@@ -47,7 +47,7 @@ class Address(NamedTuple):
 
 
 def checked_branch(name: str) -> str:
-    """The name of a branch, checked.
+    """A name of a branch, after checks.
 
     Raises:
         InvalidIdentifier: it cannot be the name of a branch in PostgreSQL.
@@ -61,7 +61,7 @@ def checked_branch(name: str) -> str:
 
 
 def parse_address(text: str) -> Address:
-    """The graph that a URL names.
+    """The address in a URL.
 
     Raises:
         NotADatabase: it is no such URL, or has a password.

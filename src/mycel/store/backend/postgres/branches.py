@@ -1,8 +1,8 @@
 """Branches of a graph in PostgreSQL: schemas beside its own.
 
-A branch is copied in one transaction that sees one moment, so nobody waits for it, and it is there
-with all its rows or not at all. Rows are written before indexes are made, which takes less than
-half of the time. Who has a branch open holds a shared lock of its name.
+A branch is copied in one transaction that reads one snapshot. So nobody waits for it, and it exists
+with all its rows or not at all. Indexes are made after the rows are written: that takes less than
+half of the time. Each connection to a branch holds a shared lock of its name.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from mycel.store.backend.postgres.connection import PostgresConnection
 from mycel.store.file.branch_files import MAIN
 
 _MEMORY: Final = "256MB"
-"""The memory of the server that making an index may take."""
+"""The server memory that making an index may use."""
 
 
 class SchemaBranches:
@@ -33,7 +33,7 @@ class SchemaBranches:
         self.open: Final = address.branch
 
     def names(self) -> list[str]:
-        """The names of those that the caller may see, main first."""
+        """The names of the branches that the caller may see; main is the first."""
         main = self._address.on_branch(MAIN).schema
         query = (
             "SELECT n.nspname FROM pg_namespace n JOIN pg_class c ON c.relnamespace = n.oid"
@@ -45,11 +45,11 @@ class SchemaBranches:
         return [name for name in (MAIN, *others) if sees_branch(name)]
 
     def place(self, name: str) -> str:
-        """The URL of a branch, if it is there or not."""
+        """The URL of a branch, which need not exist."""
         return str(self._address.on_branch(checked_branch(name)))
 
     def existing(self, name: str) -> str:
-        """The URL of a branch that is there.
+        """The URL of an existing branch.
 
         Raises:
             InvalidIdentifier: it cannot be the name of a branch.
@@ -64,12 +64,12 @@ class SchemaBranches:
         return place
 
     def check_room(self) -> None:
-        """Leave it to the server."""
+        """Check nothing: the server knows its own disk."""
 
     def create(self, name: str, prepare: Callable[[Any], None]) -> None:
-        """Copy the branch that is open. Others may write meanwhile, and wait for nothing."""
+        """Copy the open branch. Other processes may write meanwhile without waiting."""
         target = self._address.on_branch(checked_branch(name))
-        if name.lower() in map(str.lower, self.names()):  # The rule for files holds here too.
+        if name.lower() in map(str.lower, self.names()):  # As for branches of files.
             raise DuplicateExists(
                 f"There is a branch {name!r} already.", hint="Choose another name."
             )
@@ -95,11 +95,11 @@ class SchemaBranches:
 
     @property
     def current(self) -> str:
-        """The branch that commands use: that of the URL."""
+        """The branch that commands use: the one in the URL."""
         return self.open
 
     def switch(self, name: str) -> None:
-        """Refuse to choose a branch for everybody.
+        """Refuse: on a server, no default branch is kept.
 
         Raises:
             Unsupported: always.

@@ -1,9 +1,9 @@
 """A connection of PostgreSQL, with what a `Connection` offers beside statements.
 
-A statement runs whole: its rows come in one answer. What limits it is asked every 50 ms while the
-server works; when the limits are over, the statement is cancelled from beside. A transaction that
-reads sees one snapshot. One that writes holds the lock of the graph, so writers of all hosts take
-turns; the lock goes with the transaction or the process.
+A statement runs whole: its rows come in one answer. While the server works, the limits are checked
+every 50 ms; when one is exceeded, a cancel request stops the statement. A transaction that reads
+sees one snapshot. A transaction that writes holds the lock of the graph, so writers of all hosts
+take turns. The lock ends with the transaction or the process.
 """
 
 from __future__ import annotations
@@ -49,13 +49,13 @@ _LOOK_EVERY_S: Final = 0.05
 _PREPARE_AFTER: Final = 2
 _PREPARED_MAX: Final = 400
 _LIBRARY_LOCK: Final = 0x4D7963656C
-"""The lock under which one process at a time looks for the library, and installs it."""
+"""The lock that lets one process at a time look for the library, and install it."""
 _HELD_MAX: Final = 1000
-"""The most rows that wait to be sent with the next statement."""
+"""The most rows that are held back for the next statement."""
 
 
 _COPY_MIN: Final = 100
-"""The fewest rows for which COPY is worth its own round trips."""
+"""The fewest rows for which COPY is worth its extra round trips."""
 _PLAIN_INSERT: Final = re.compile(
     r"INSERT INTO (?P<table>\w+)"
     r" VALUES \((?P<values>(?:\?(?:::\w+\[\])?|1|NULL)(?:, (?:\?(?:::\w+\[\])?|1|NULL))*)\)"
@@ -64,11 +64,11 @@ _PLAIN_INSERT: Final = re.compile(
 
 
 _NUL_ESCAPE: Final = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
-"""U+0000 as JSON writes it: an escape, not a backslash before some digits."""
+"""The escape of U+0000 in JSON. An even number of backslashes before `u0000` is no escape."""
 
 
 def _is_document_with_nul(text: str) -> bool:
-    """True for JSON with the character, and False for a text that tells of its escape."""
+    """True if a text is JSON with U+0000 in it; False for a text that only mentions the escape."""
     if _NUL_ESCAPE.search(text) is None:
         return False
     try:
@@ -79,7 +79,7 @@ def _is_document_with_nul(text: str) -> bool:
 
 
 class _Text(StrDumper):
-    """Texts, which cannot hold U+0000 in PostgreSQL, in a document neither."""
+    """Texts. Neither a text nor a JSON document may contain U+0000 in PostgreSQL."""
 
     def dump(self, obj: str) -> bytes | bytearray | memoryview | None:
         if "\0" in obj or ("\\u0000" in obj and _is_document_with_nul(obj)):
@@ -164,12 +164,12 @@ class PostgresCursor(psycopg.RawCursor[Any]):
 
 
 class _Driver(psycopg.Connection[Any]):
-    """A connection of psycopg whose waiting can be cut short."""
+    """A connection of psycopg that can stop waiting when a limit is exceeded."""
 
     are_over: Callable[[], bool] | None = None
 
     def __del__(self, *_: Any) -> None:
-        """Say nothing of a connection that was not closed, as with one to a file."""
+        """Warn of nothing: an unclosed connection is silent, as one to a file is."""
 
     def wait(self, gen: Generator[Any, Any, Any], *args: Any, **options: Any) -> Any:
         if self.are_over is None or self.pgconn.status != psycopg.pq.ConnStatus.OK:
@@ -199,17 +199,17 @@ class _Driver(psycopg.Connection[Any]):
 
 
 def _lock_of(name: str) -> int:
-    """The number of an advisory lock."""
+    """The number of the advisory lock with a name."""
     return int.from_bytes(sha256(name.encode()).digest()[:8], signed=True)
 
 
 def use_lock(schema: str) -> int:
-    """The lock that each connection to a workspace shares."""
+    """The number of the lock that every connection to a workspace shares."""
     return _lock_of(f"{schema} in use")
 
 
 class PostgresConnection:
-    """A connection to a workspace that is a `Connection` of the store."""
+    """A connection to a workspace, as the `Connection` of the store."""
 
     dialect: Dialect = postgres
     text_index: TextIndex = text_index
@@ -222,15 +222,17 @@ class PostgresConnection:
         self._lock = _lock_of(schema)
         self._changed = self._total = 0
         self._is_writing = False
-        """True in a transaction that writes: rows to insert may wait for the next question."""
+        """True in a transaction that writes: inserted rows may be held back until the next
+        query."""
         self._held: list[tuple[str, Sequence[tuple[Any, ...]]]] = []
-        """Statements that insert rows, and the rows, which are sent with the next statement."""
+        """Statements that insert rows, with the rows; they are sent with the next statement."""
         self._own_change = 0
         self._failures = 0
         self._is_unprepared = False
-        """True if statements that were to be prepared together with one that failed are not."""
+        """True if a failed pipeline may have left statements unprepared that the driver holds for
+        prepared."""
         self._version: int | None = None
-        """The data version after the last planned statement, until it is asked for."""
+        """The data version after the last planned statement; None when it has been read."""
         try:
             self._driver = _Driver.connect(
                 url,
@@ -260,7 +262,7 @@ class PostgresConnection:
         )
 
     def find_tables(self) -> None:
-        """Let the names of statements mean tables of the workspace and functions of the library."""
+        """Set the search path: names mean tables of the workspace and functions of the library."""
         quoted = '"' + self._schema.replace('"', '""') + '"'
         self.execute(f"SET search_path = {quoted}, {library.SCHEMA}")
 
@@ -292,7 +294,7 @@ class PostgresConnection:
         if statements.startswith("ROLLBACK"):
             marks = [at for at, (text, _) in enumerate(self._held) if text.startswith("SAVEPOINT")]
             is_partial = bool(marks) and statements.startswith("ROLLBACK TO")
-            # What was held back before the savepoint stays.
+            # Rows held back before the savepoint stay.
             del self._held[marks[-1] if is_partial else 0 :]
             if is_partial:
                 return self.cursor()
@@ -304,7 +306,7 @@ class PostgresConnection:
             self._is_writing = False
         if not self._held:
             cursor = self.cursor().execute(statements, bindings)
-        else:  # With what was held back, in one round trip.
+        else:  # The held-back rows go in the same round trip.
             cursor = self.cursor()
             with self._together():
                 self._send_held()
@@ -343,7 +345,7 @@ class PostgresConnection:
 
     @contextmanager
     def _together(self) -> Iterator[None]:
-        """Send all statements of the block at once, and read their answers together."""
+        """Send the statements of the block in one round trip, and then read their answers."""
         try:
             with self._driver.pipeline():
                 yield
@@ -355,14 +357,14 @@ class PostgresConnection:
             raise
 
     def _forget_unprepared(self) -> None:
-        """Let the driver prepare all statements again, after one that failed among others."""
+        """Let the driver prepare all statements again after a failed pipeline."""
         if self._is_unprepared:
             self._is_unprepared = False
-            self._failures += 1  # The driver looks at the outcome of new texts alone.
+            self._failures += 1  # The driver notices only texts that it has not seen before.
             self.cursor().execute(f"DEALLOCATE ALL; -- {self._failures}")
 
     def _send_held(self) -> None:
-        """Write the rows that were held back, in their order; no result of them is needed."""
+        """Send the rows that were held back, in their order. Their results are not needed."""
         batches, self._held = self._held, []
         cursor = self.cursor()
         try:
@@ -380,7 +382,7 @@ class PostgresConnection:
             raise
 
     def _copy(self, table: str, cells: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> bool:
-        """Write new rows with COPY. False, and nothing written, if one of them is not new."""
+        """Write new rows with COPY. Returns False, and writes nothing, if one is not new."""
         self._send_held()
         fixed = {"NULL": None, "1": 1}
         cursor = self.cursor()
@@ -435,12 +437,12 @@ class PostgresConnection:
         return int(version)
 
     def try_lock(self, name: str) -> bool:
-        """Hold a lock with a name for as long as the connection lives, unless somebody has it."""
+        """Take a lock with a name for the life of the connection. Returns False if it is taken."""
         number = _lock_of(f"{self._schema}{name}")
         return bool(self.execute("SELECT pg_try_advisory_lock(?)", (number,)).get)
 
     def lock_unused(self, schema: str, what: str) -> None:
-        """Hold the lock of a graph that nobody has open.
+        """Take the lock of a graph that nobody else has open.
 
         Raises:
             Failure: somebody has.
@@ -491,7 +493,7 @@ class PostgresConnection:
         self._driver.are_over = are_over
 
     def replica_lag_s(self) -> float | None:
-        """The age of what was applied last; 0 if all that was received is."""
+        """The age of the last applied change; 0 if everything received is applied."""
         lag: float | None = self.execute(
             "SELECT CASE WHEN NOT pg_is_in_recovery() THEN NULL"
             " WHEN pg_last_wal_receive_lsn() = pg_last_wal_replay_lsn() THEN 0"
@@ -510,7 +512,7 @@ class PostgresConnection:
         return bool(self.execute(query, (self._schema, text_array(names))).get == len(names))
 
     def make(self, statements: str) -> None:
-        """Make nothing: a workspace has all tables from the beginning."""
+        """Make nothing: a workspace has all its tables from the beginning."""
 
     def append(self, table: str, columns: str, rows: Sequence[Sequence[Any]]) -> None:
         """Write new rows with COPY."""
@@ -524,7 +526,7 @@ class PostgresConnection:
             raise failure_of(error) from error
 
     def unmake(self, *tables: str) -> None:
-        """Empty the tables, which a workspace has to its end."""
+        """Empty the tables; a workspace keeps them."""
         for table in tables:
             self.execute(f"DELETE FROM {table}")
 
@@ -616,11 +618,11 @@ _NEXT_STEPS: Final = (
         "Close other programs, or let the server take more (`max_connections`).",
     ),
 )
-"""The next step after a failure to connect, by its message; no code comes with it."""
+"""Hints for failures to connect, by a pattern of the message; the driver gives no code."""
 
 
 def _refusal_of(error: psycopg.Error) -> Failure:
-    """The failure that an error of connecting is."""
+    """The failure for an error of connecting."""
     text = _first_line(error)
     if isinstance(error, psycopg.ProgrammingError):
         return Failure(
@@ -641,7 +643,7 @@ def _first_line(error: psycopg.Error) -> str:
 
 
 def failure_of(error: psycopg.Error) -> Failure:
-    """The failure that an error of the driver is."""
+    """The failure for an error of the driver."""
     text = _first_line(error)
     for kind, make in _CLASSES:
         if isinstance(error, kind):

@@ -1,8 +1,8 @@
 """Functions that PostgreSQL lacks, in the schema `mycel` that all workspaces of a database share.
 
 Some have the names that SQLite gives them (`json_each`, `instr`, `->>` on text), so that the
-statements of the store are written once. A function never changes its meaning: one that has to gets
-another name, and `VERSION` grows when functions are added.
+statements of the store are written once. A function never changes its meaning: a changed function
+gets a new name. `VERSION` grows when functions are added.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _FAR: Final = f"""
     SELECT q.subject, q.id FROM ({_LINKS.format(end="object")}) q
     WHERE is_backward AND {_IN_STATE}
 """
-"""The other ends of the links at some elements, each with its link."""
+"""The elements at the other ends of the links at some elements, each with its link."""
 
 FUNCTIONS: Final = f"""
 CREATE SCHEMA IF NOT EXISTS {SCHEMA};
@@ -401,4 +401,4 @@ CREATE OR REPLACE FUNCTION mycel_walks(start bigint, along bigint, minimum bigin
         RETURN walks;
     END $$;
 """
-"""The statements that install the library; they may run again."""
+"""The statements that install the library; running them again does no harm."""

@@ -25,7 +25,7 @@ _ABANDONED: list[PostgresConnection] = []
 
 
 class _NoHousekeeping:
-    """The server itself cares for its storage."""
+    """Housekeeping that does nothing: the server cares for its storage."""
 
     def watch(self, connection: PostgresConnection) -> None:
         """Watch nothing."""
@@ -47,7 +47,7 @@ class PostgresLocation:
 
     @property
     def path(self) -> str:
-        """The URL, in which there is no password."""
+        """The URL of the graph, without a password."""
         return str(self.address)
 
     @property
@@ -69,7 +69,7 @@ class PostgresLocation:
     def open(
         self, begin: Callable[[PostgresConnection], None], *, create: bool
     ) -> PostgresConnection:
-        """The first connection; a new workspace is made if there is none.
+        """Open the first connection; make the workspace if it does not exist.
 
         Raises:
             NotADatabase, FormatTooNew, DatabaseReadOnly, DatabaseError: it cannot be opened.
@@ -105,7 +105,7 @@ class PostgresLocation:
             )
         connection.begin_creating()
         try:
-            if not connection.has_objects("mycel_format"):  # Another process may have been faster.
+            if not connection.has_objects("mycel_format"):  # Another process may have made it.
                 _install_library(connection)
                 ((tables,),) = connection.execute(
                     "SELECT count(*) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
@@ -126,7 +126,7 @@ class PostgresLocation:
             raise
 
     def _upgrade(self, connection: PostgresConnection) -> None:
-        """Bring functions and views of an older Mycel to this one's."""
+        """Replace functions and views of an older Mycel by those of this version."""
         ((version,),) = connection.execute("SELECT mycel_library()")
         has_views = connection.has_objects("nodes", "relations")
         if version >= library.VERSION and has_views:
@@ -168,17 +168,17 @@ class PostgresLocation:
             )
 
     def check_unchanged(self) -> None:
-        """Nothing is read without locks."""
+        """Check nothing: a server is never read without locks."""
 
     def identity(self, suffix: str = "") -> tuple[int, int] | None:
-        """The same at any time: a server moves no files under its clients."""
+        """A constant: a server moves no files under its clients."""
         return None if suffix else (0, 0)
 
     def checkpointer(self) -> _NoHousekeeping:
         return _NoHousekeeping()
 
     def settle(self, connection: PostgresConnection) -> None:
-        """Leave everything to the server."""
+        """Do nothing: the server cares for its storage."""
 
     def close_unsettled(self, connection: PostgresConnection) -> None:
         connection.close()
@@ -189,7 +189,7 @@ class PostgresLocation:
 
     @contextmanager
     def locked(self, name: str) -> Iterator[None]:
-        """Hold a lock of the server, which goes with its connection."""
+        """Hold a lock of the server, which ends with its connection."""
         connection = self.connect()
         try:
             if not connection.try_lock(name):
@@ -199,10 +199,10 @@ class PostgresLocation:
             connection.close()
 
     def scrub(self) -> bool:
-        """Rewrite the tables that this role owns. False: traces may remain.
+        """Rewrite the tables that this role owns. Returns False, because traces may remain.
 
-        Write-ahead logs, replicas and backups of the server keep what was deleted until they are
-        recycled, which nothing here can know.
+        Write-ahead logs, replicas and backups of the server keep deleted content until they are
+        recycled, and Mycel cannot see when that is.
         """
         connection = self.connect(writable=True)
         try:
@@ -260,4 +260,4 @@ def _install_library(connection: PostgresConnection) -> None:
         if version >= library.VERSION:
             return
     connection.execute(library.FUNCTIONS)
-    connection.find_tables()  # The library looked for its own names.
+    connection.find_tables()  # The search path was set for the library itself.

@@ -1,9 +1,9 @@
-"""Parameters as PostgreSQL numbers them.
+"""Gives parameters the numbers that PostgreSQL expects.
 
 Statements of the store mark values with `?`, `?1` or `:name`, the ways of SQLite and of the
 database API of Python. libpq takes `$1` only, so a driver numbers them, as psycopg does with its
-own `%s`. Nothing but the marks of parameters is touched: no word of a statement is rewritten. The
-first value of `mycel_matches` is a pattern of RE2, which is bound as PostgreSQL writes it.
+own `%s`. Only the marks of parameters change: no word of a statement is rewritten. The first
+argument of `mycel_matches` is a pattern of RE2; its value is translated for PostgreSQL.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _MARK: Final = re.compile(r"'[^']*+'|\?([0-9]*+)|(?<![:\w]):([a-z_]\w*+)")
 
 
 class _Pattern(NamedTuple):
-    """The place or name of a value that is a pattern."""
+    """The position or name of a bound value that is a pattern."""
 
     key: int | str
 
@@ -30,7 +30,7 @@ _Key = int | str | _Pattern
 
 @lru_cache(4096)
 def number_markers(statement: str) -> tuple[str, tuple[_Key, ...]]:
-    """A statement with numbered parameters, and the place or name of the value of each."""
+    """A statement with numbered parameters, and for each the position or name of its value."""
     keys: dict[_Key, int] = {}
     plain = 0
 
@@ -55,7 +55,7 @@ def number_markers(statement: str) -> tuple[str, tuple[_Key, ...]]:
 
 
 def values_of(keys: Sequence[_Key], bindings: Any) -> list[Any]:
-    """The values of numbered parameters."""
+    """The values of the numbered parameters, in their order."""
     is_named = isinstance(bindings, Mapping | Sequence)
     values: Any = bindings if is_named else tuple(bindings)
     return [_pattern(values[key.key]) if isinstance(key, _Pattern) else values[key] for key in keys]

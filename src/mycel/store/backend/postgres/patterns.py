@@ -1,9 +1,9 @@
-"""Patterns of RE2 as PostgreSQL writes them.
+"""Translates patterns of RE2 into patterns of PostgreSQL.
 
-Both engines find out whether a text has a match with an automaton, in time linear in the text, as
-long as nothing is captured and no part is named again. They differ in words and in their tables
-of Unicode. So a pattern is translated piece by piece, and only what means the same in both: a piece
-that does not is refused, and never taken for another one. RE2 has read the pattern before.
+Both engines match with an automaton, in time linear in the length of the text, as long as a pattern
+has no captures and no back references. They differ in syntax and in their tables of Unicode. So a
+pattern is translated piece by piece. A piece that cannot mean the same in both engines is refused.
+RE2 has parsed the pattern before.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ _ESCAPES: Final = {"t": "\t", "n": "\n", "r": "\r", "f": "\f", "v": "\v"}
 _CLASSES: Final = {"d": "0-9", "s": "\t\n\f\r ", "w": "0-9A-Za-z_"}
 _EDGES: Final = {r"\A": r"\A", "^": r"\A", r"\z": r"\Z", "$": r"\Z", r"\b": r"\y", r"\B": r"\Y"}
 _FOLDED: Final = {"k": "\u212a", "s": "\u017f"}
-"""Characters that are ASCII letters for a pattern that ignores case."""
+"""Characters that match ASCII letters in a pattern that ignores case."""
 
 
 @lru_cache(256)
 def postgres_pattern(pattern: str) -> str:
-    """A pattern that PostgreSQL matches with the texts that RE2 matches with this one.
+    """A pattern of PostgreSQL that matches the same texts as this pattern of RE2.
 
     Raises:
         Unsupported: a piece of it means something else there.
@@ -100,7 +100,7 @@ def _class(pattern: str, negated: str, members: str, ignores_case: bool) -> str:
 
 
 def _space(name: str, ignores_case: bool) -> str:
-    """The members of a class that has a letter as its name."""
+    """The characters of a class whose name is a letter, without brackets around them."""
     return _CLASSES[name] + ("".join(_FOLDED.values()) if ignores_case and name == "w" else "")
 
 
@@ -109,7 +109,7 @@ def _plain(member: str) -> str:
 
 
 def _others(pattern: str, first: str, last: str) -> str:
-    """The characters that a range has beside its own when case is ignored."""
+    """The characters that a range matches besides its own when case is ignored."""
     if last > "\x7f":
         raise _refusal(pattern, f"{first} without case")
     letters = [chr(code) for code in range(ord(first), ord(last) + 1) if chr(code).isalpha()]
@@ -117,7 +117,7 @@ def _others(pattern: str, first: str, last: str) -> str:
 
 
 def _quoted(letter: str) -> str:
-    """A character that stands for itself, in a class too."""
+    """A character escaped so that it stands for itself, in a class too."""
     return letter if letter.isalnum() or letter > "\x7f" else f"\\u{ord(letter):04x}"
 
 

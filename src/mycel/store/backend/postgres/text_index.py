@@ -1,6 +1,6 @@
 """The text index of a workspace: postings, a row for each term of an element.
 
-Terms are those of FTS5: its tokenizer makes them, so both backends find the same.
+The tokenizer of FTS5 makes the terms, so both backends find the same elements.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _COUNT: Final = "UPDATE text_total SET elements = elements + ?, terms = terms + 
 def differences(
     connection: Any, documents: Iterable[tuple[int, AnalysedText | None]], aside: Collection[int]
 ) -> Iterator[tuple[str, str]] | None:
-    """Elements whose postings are not those of their text."""
+    """Elements whose postings differ from their text."""
     return _differences(connection, documents, aside)
 
 
@@ -49,7 +49,7 @@ def _differences(
 
 
 def _postings(document: AnalysedText) -> tuple[tuple[Any, ...], list[Any] | None]:
-    """The lengths and terms of a document, and its postings by term."""
+    """The lengths of a document's columns, its terms, and its postings by term."""
     places: dict[str, tuple[list[int], list[int], list[int]]] = {}
     lengths = []
     for column, text in enumerate(document):
@@ -62,12 +62,12 @@ def _postings(document: AnalysedText) -> tuple[tuple[Any, ...], list[Any] | None
 
 
 def merge_some(connection: Any) -> bool:
-    """Nothing to merge: the server cares for its indexes."""
+    """Merge nothing: the server cares for its indexes."""
     return False
 
 
 def forget_removed(connection: Any) -> None:
-    """Nothing is left in the tables; `scrub` rewrites their pages."""
+    """Do nothing: no traces are left in the tables, and `scrub` rewrites their pages."""
 
 
 def add(connection: Any, documents: Iterable[tuple[int, AnalysedText]]) -> None:
@@ -87,7 +87,7 @@ def add(connection: Any, documents: Iterable[tuple[int, AnalysedText]]) -> None:
 
 
 def remove(connection: Any, elements: Iterable[int]) -> None:
-    """Take elements out of the index."""
+    """Remove elements from the index."""
     rows = [(element,) for element in elements]
     connection.executemany(
         "UPDATE text_total SET elements = elements - 1, terms = text_total.terms - s.count"

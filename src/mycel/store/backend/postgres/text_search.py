@@ -1,8 +1,8 @@
-"""Questions to the postings of a workspace, with the answers and the scores of FTS5.
+"""Searches the postings of a workspace, with the same results and scores as FTS5.
 
-A phrase is found by its terms: each has its places in each column, and those of the next one are
-one further. BM25 is computed here, from the numbers that FTS5 takes and in its order of additions,
-because the scores of both backends have to be equal.
+A phrase is found by its terms: in the same column, each term stands one place after the term before
+it. BM25 is computed here, from the same numbers as in FTS5 and in its order of additions, because
+the scores of both backends have to be equal.
 """
 
 from __future__ import annotations
@@ -21,28 +21,28 @@ _LAST: Final = "\U0010ffff"
 
 
 class _Phrase(NamedTuple):
-    """A phrase of a query by its terms."""
+    """A phrase of a query, split into its terms."""
 
     place: int
-    """Its position in the query."""
+    """The position of the phrase in the query."""
     terms: tuple[str, ...]
     column: Column | None
     is_beginning: bool
 
     @property
     def is_term(self) -> bool:
-        """True if it is one single term, a row of postings for each element."""
+        """True if the phrase is a single term, which has one row of postings for each element."""
         return len(self.terms) == 1 and not self.is_beginning
 
 
 class _Words:
-    """Values of a statement, each with a name that no other has."""
+    """The bound values of a statement, each under a name of its own."""
 
     def __init__(self, bindings: Any) -> None:
         self.bindings: Final = dict(bindings)
 
     def bind(self, value: Any) -> str:
-        """The mark of a value."""
+        """Bind a value, and return its mark."""
         name = f"text{len(self.bindings)}"
         self.bindings[name] = value
         return f":{name}"
@@ -87,7 +87,7 @@ def ranked(
     columns: ColumnWeights,
     limit: int | None = None,
 ) -> list[TextMatch]:
-    """Elements that fit a query with their BM25 scores, the best first."""
+    """The elements that fit a query, best first, with their BM25 scores."""
     elements = numbers(connection, query, chosen._replace(is_newest_first=False))
     matches = _scored(connection, query, elements, columns)
     return sorted(matches, key=lambda match: -match.bm25)[:limit]
@@ -137,7 +137,7 @@ def _phrases(query: TextQuery) -> list[_Phrase]:
 
 
 def _elements(query: TextQuery, words: _Words) -> str:
-    """A query for the elements that fit, each once, as `rowid`."""
+    """A query for the numbers of fitting elements, each once, in a column `rowid`."""
     phrases = _phrases(query)
     if query.has_all:
         first, *others = phrases
@@ -180,7 +180,7 @@ def _in_column(column: Column | None) -> str:
 
 def _rows_of(phrase: _Phrase, words: _Words) -> str:
     """A query for the elements that have a phrase, and how often in title and body."""
-    if not phrase.terms:  # Nothing in it is a word to the tokenizer.
+    if not phrase.terms:  # The tokenizer finds no word in the phrase.
         return "SELECT 0::bigint AS element, 0 AS title, 0 AS body WHERE FALSE"
     last = len(phrase.terms) - 1
     tests = [f"p{place}.element = p0.element" for place in range(1, last + 1)]
@@ -193,7 +193,7 @@ def _rows_of(phrase: _Phrase, words: _Words) -> str:
     columns = {name: _count_in(name, last) for name in ("keys", "title", "body")}
     if phrase.column is not None:
         columns = dict.fromkeys(columns, "0") | {phrase.column: columns[phrase.column]}
-    if phrase.is_beginning:  # Several terms begin so, and none has the place of another.
+    if phrase.is_beginning:  # Several terms begin with the text, so none has a place of its own.
         columns = {name: f"sum({count})" for name, count in columns.items()}
     cells = ", ".join(f"{count} AS {name}" for name, count in columns.items())
     tables = " CROSS JOIN ".join(f"text_posting p{place}" for place in range(last + 1))
@@ -203,7 +203,7 @@ def _rows_of(phrase: _Phrase, words: _Words) -> str:
 
 
 def _count_in(column: str, last: int) -> str:
-    """The number of places in a column at which the terms of a phrase stand in a row."""
+    """SQL for the number of places in a column at which the terms of a phrase follow each other."""
     if not last:
         return f"cardinality(p0.{column})"
     following = " AND ".join(f"s + {at} = ANY(p{at}.{column})" for at in range(1, last + 1))
@@ -233,7 +233,7 @@ def _counts(
 def _occurrences(
     connection: Any, phrases: Sequence[_Phrase], elements: Iterable[int]
 ) -> Iterator[tuple[int, int, int, int]]:
-    """Phrases and elements that have them, with the number of places in title and body."""
+    """For each phrase and element: the number of places in title and body."""
     among = json_array(elements)
     single = [phrase for phrase in phrases if phrase.is_term]
     if single:

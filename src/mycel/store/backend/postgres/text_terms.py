@@ -1,4 +1,4 @@
-"""The terms of a text, in the form that is stored in the text index."""
+"""Makes the terms of a text, in the form in which the text index stores them."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Final
 from mycel.store.backend.tokens import tokens_of
 
 _TERM_BYTES_MAX: Final = 1_000
-"""Longer terms are stored as their beginning and a hash: PostgreSQL's indexes take at most some
-2,700 bytes."""
+"""Longer terms are stored as their first bytes and a hash: an index of PostgreSQL takes at most
+some 2,700 bytes."""
 _KEPT_CHARACTERS: Final = 200
 
 
 def terms_of(text: str) -> list[str]:
-    """The terms of a text as the index has them, in their order."""
+    """The terms of a text in their order, in the stored form."""
     return [term if len(term) < _TERM_BYTES_MAX // 4 else _cut(term) for term in tokens_of(text)]
 
 

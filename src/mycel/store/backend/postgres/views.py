@@ -1,6 +1,7 @@
 """The views `nodes` and `relations` of a workspace: those of `store/file/layout`, in other words.
 
-Metadata are `jsonb` here. Nothing in Mycel reads the views: they are for tools that speak SQL.
+Metadata has the type `jsonb` here. Mycel itself never reads the views: they are for other SQL
+tools.
 """
 
 from __future__ import annotations

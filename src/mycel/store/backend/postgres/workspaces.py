@@ -1,4 +1,4 @@
-"""All workspaces of a database: their names and sizes."""
+"""Lists the workspaces of a database: their names and sizes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def url_of(database: str, workspace: str) -> str:
 
 
 def names(database: str) -> list[str]:
-    """The names of the workspaces of a database, branches left out.
+    """The names of the workspaces of a database, without branches.
 
     Raises:
         NotADatabase, DatabaseError: it cannot be asked.
@@ -59,7 +59,7 @@ def sizes(database: str) -> dict[str, int]:
 
 @contextmanager
 def _connected(database: str) -> Iterator[PostgresConnection]:
-    """A connection that looks into no workspace."""
+    """A connection that is bound to no workspace."""
     address = parse_address(url_of(database, "none"))
     with translated():
         connection = PostgresConnection(

@@ -16,7 +16,7 @@ from mycel.store.backend.sqlite.copy import check_unused, create_branch, remove
 from mycel.store.file import branch_files
 
 FREE_BYTES_MIN: Final = 128 << 20
-"""Bytes of the disk that a new branch leaves for writing on."""
+"""The free bytes of the disk that a new branch must leave."""
 
 
 class FileBranches:
@@ -27,15 +27,15 @@ class FileBranches:
         self._graph, self.open = branch_files.split(Path(location.path))
 
     def names(self) -> list[str]:
-        """The names of those that the caller may see, main first."""
+        """The names of the branches that the caller may see; main is the first."""
         return branch_files.names(self._graph)
 
     def place(self, name: str) -> Path:
-        """The file of a branch, if it is there or not."""
+        """The path of a branch, which need not exist."""
         return branch_files.file_of(self._graph, name)
 
     def existing(self, name: str) -> Path:
-        """The file of a branch that is there."""
+        """The path of an existing branch."""
         return branch_files.existing(self._graph, name)
 
     def check_room(self) -> None:
@@ -54,7 +54,7 @@ class FileBranches:
             )
 
     def create(self, name: str, prepare: Callable[[Any], None]) -> None:
-        """Copy the branch that is open. Others may write meanwhile; from 8 MiB on they wait."""
+        """Copy the open branch. Others may write meanwhile, but from 8 MiB on they wait."""
 
         def prepare_file(path: Path) -> None:
             with translated(), closing(SqliteConnection(str(path))) as connection:
@@ -77,9 +77,9 @@ class FileBranches:
 
     @property
     def current(self) -> str:
-        """The branch that commands use unless they name another one."""
+        """The branch that commands use by default."""
         return branch_files.current(self._graph)
 
     def switch(self, name: str) -> None:
-        """Choose the branch that commands use."""
+        """Choose the branch that commands use by default."""
         branch_files.set_current(self._graph, name)

@@ -1,8 +1,8 @@
-"""Moving the write-ahead log into the database, in a thread of its own.
+"""Moves the write-ahead log into the database, in a thread of its own.
 
-Commits start it, and a commit can be interrupted anywhere (Ctrl-C). So it uses only locks and a
-thread of the interpreter itself, which an interrupt cannot leave half done. `Event` and `Thread`
-are written in Python and hold locks while their methods run.
+Commits start it, and a commit can be interrupted anywhere (Ctrl-C). So this module uses only locks
+and threads of the interpreter itself, which an interrupt cannot leave half done. `Event` and
+`Thread` are written in Python, and hold locks while their methods run.
 """
 
 from __future__ import annotations
@@ -17,29 +17,30 @@ import apsw
 from mycel.store.backend.interface import Backend
 
 CHECKPOINT_PAGES: Final = 1000
-"""The number of pages from which on a log is moved into the file."""
+"""The number of log pages that starts a checkpoint."""
 _RESTART_TRIES: Final = 20
 _RESTART_PAUSE_S: Final = 0.001
 
 
 class Checkpointer:
-    """Checkpoints of one file, whenever its log is long."""
+    """Makes checkpoints of one file whenever its log is long."""
 
     def __init__(self, location: Backend) -> None:
         self._location = location
         self._unwanted = threading.Lock()
-        """Held until a checkpoint is wanted. The thread takes it again, then makes one."""
+        """A lock that is held until a checkpoint is wanted. The thread takes it again before each
+        one."""
         self._unwanted.acquire()
         self._working = threading.Lock()
-        """Held by the thread for as long as it lives."""
+        """A lock that the thread holds as long as it lives."""
         self._stopping = False
 
     def watch(self, connection: apsw.Connection) -> None:
-        """Checkpoint when commits on this connection have made the log long."""
+        """Start a checkpoint when commits on this connection have made the log long."""
         connection.set_wal_hook(self._committed)
 
     def stop(self) -> None:
-        """Wait for what is under way, and make no more."""
+        """Wait for a running checkpoint, and make no more."""
         self._stopping = True
         self._want()
         with self._working:
@@ -51,20 +52,20 @@ class Checkpointer:
         return apsw.SQLITE_OK
 
     def begin(self) -> None:
-        """Let the thread make a checkpoint. Only whoever has the writer's turn calls this."""
+        """Let the thread make a checkpoint. The caller has to hold the writer's turn."""
         if not self._stopping:
             if not self._working.locked():
                 start_new_thread(self._work, ())
             self._want()
 
     def _want(self) -> None:
-        """Ask for a checkpoint. Only the thread with the writer's turn may call this."""
+        """Ask for a checkpoint. Only the thread that has the writer's turn may call this."""
         if self._unwanted.locked():
             self._unwanted.release()
 
     def _work(self) -> None:
         if not self._working.acquire(blocking=False):
-            return  # Another one has begun meanwhile.
+            return  # Another checkpoint has begun meanwhile.
         try:
             self._make_those_wanted()
         except apsw.Error:
@@ -84,7 +85,7 @@ class Checkpointer:
             connection.close(True)
 
     def _checkpoint(self, connection: apsw.Connection) -> None:
-        """First most of the work, concurrently with writers; then the rest, in a gap between them.
+        """Copy most of the log concurrently with writers; then the rest, in a gap between them.
 
         Only a log that was copied completely is reused instead of growing. If that fails (a reader
         still needs the log, or the disk is full), the log keeps its content until the next time.

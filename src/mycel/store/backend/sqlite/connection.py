@@ -28,9 +28,9 @@ class SqliteConnection(apsw.Connection):
     has_pages = True
     is_lost = False
     patience: Callable[[int], bool] | None = None
-    """A busy handler, which waits for others."""
+    """The busy handler, which waits for other connections."""
     are_over: Callable[[], bool] | None = None
-    """Asked while statements run; they stop when it returns True. May wait."""
+    """Asked while statements run; True stops them. It may wait for its turn before it answers."""
 
     def execute_with_version(
         self, cursor: apsw.Cursor, statement: str, bindings: Sequence[Any]

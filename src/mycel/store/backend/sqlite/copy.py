@@ -1,10 +1,10 @@
 """A consistent copy of a database that others may be writing, as a new file.
 
-Small files are copied with SQLite's backup API, beside writers. For a large one that takes two to
-four times as long as `cp`, so `cp` copies it, and writers wait meanwhile: with the lock of the
-writer held the log does not change, and what a checkpoint moves into the database is in the log as
-well. `cp` shares blocks where the file system can. It is a process of its own because closing a
-file drops all locks that a process has on it.
+A small file is copied with SQLite's backup API while others write. For a large file that takes two
+to four times as long as `cp`, so `cp` copies it while writers wait. During that copy the writer's
+lock is held, so the log does not change. A checkpoint may run, but everything that it moves into
+the database is still in the log. `cp` shares blocks where the file system can. `cp` is a process of
+its own: closing the file here would drop all locks that this process has on it.
 
 The copy has a temporary name until it is complete and on the disk.
 """
@@ -53,7 +53,7 @@ def create_branch(source: Backend, graph: Path, name: str, prepare: Callable[[Pa
 
 @contextmanager
 def making_alone(source: Backend, target: Path, making: str) -> Iterator[None]:
-    """Let one process at a time make a copy, and remove what killed ones have left.
+    """Let one process at a time make a copy; remove files that killed processes left behind.
 
     Raises:
         DatabaseBusy: another one took too long.
@@ -70,7 +70,7 @@ def copy_whole(
     making: str,
     check: Callable[[Path], None] = lambda _copy: None,
 ) -> None:
-    """Copy a database to a file, which is complete and checked before it has its name.
+    """Copy a database to a file, which gets its name when it is complete and checked.
 
     Until then its name begins with `making`. A file that has the name is replaced.
 
@@ -80,7 +80,8 @@ def copy_whole(
     """
     new = target.with_name(f"{making}-{os.getpid()}-{time.time_ns()}.db")
     try:
-        # Private from its first byte on; the mode of the source follows, and the owner may write.
+        # The copy is private from its first byte on. It gets the source's mode later, plus write
+        # permission for the owner.
         os.close(os.open(new, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         with translated():
             _copy(source, new)
@@ -116,7 +117,7 @@ def _check_free(graph: Path, name: str) -> None:
 
 
 def _escaped(name: str) -> str:
-    """A name in which no character is a wildcard."""
+    """A name with its wildcard characters escaped."""
     return "".join(f"[{character}]" if character in "*?[" else character for character in name)
 
 
@@ -131,11 +132,11 @@ def _copy_by_backup(source: Backend, target: Path) -> None:
         for pragma in ("journal_mode = off", "synchronous = off", "locking_mode = exclusive"):
             writing.execute(f"PRAGMA {pragma}").fetchall()
         with writing.backup("main", reading, "main") as backup:
-            backup.step(-1)  # All pages at once are all of one moment.
+            backup.step(-1)  # All pages in one step belong to one snapshot.
 
 
 def _copy_by_system(source: Backend, target: Path) -> bool:
-    """Let `cp` copy a database and its log. False if there is no `cp`, or it fails."""
+    """Let `cp` copy a database and its log. Returns False if `cp` is missing or fails."""
     program = shutil.which("cp")
     if program is None:
         return False
@@ -154,9 +155,9 @@ def _copy_by_system(source: Backend, target: Path) -> bool:
 
 
 def _flush(path: Path) -> None:
-    """Wait until a file, or the names in a folder, are on the disk."""
+    """Wait until a file, or the names in a folder, are stored on the disk."""
     if path.is_dir() and os.name == "nt":
-        return  # There a folder cannot be opened.
+        return  # On such a system, folders cannot be opened.
     descriptor = os.open(path, os.O_RDONLY if os.name != "nt" else os.O_RDWR)
     try:
         os.fsync(descriptor)
@@ -165,13 +166,13 @@ def _flush(path: Path) -> None:
 
 
 def remove(path: Path) -> None:
-    """Remove the files of a database that nobody uses."""
+    """Remove the files of an unused database."""
     for suffix in COMPANIONS:
         Path(f"{path}{suffix}").unlink(missing_ok=True)
 
 
 def check_unused(path: Path) -> None:
-    """Check that no connection to a database is open, in this process or another.
+    """Check that no process has a connection to a database, this process included.
 
     Raises:
         DatabaseBusy: there is one.
@@ -179,7 +180,7 @@ def check_unused(path: Path) -> None:
     with translated(), closing(apsw.Connection(str(path))) as alone:
         alone.set_busy_timeout(_IN_USE_MS)
         try:
-            # Everyone who has the file open holds a shared lock on it.
+            # Every open connection holds a shared lock on the file.
             alone.execute("PRAGMA locking_mode = exclusive").fetchall()
             alone.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchall()
         except apsw.BusyError:

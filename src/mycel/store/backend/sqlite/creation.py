@@ -1,4 +1,4 @@
-"""Opening a file: what may stand at a path, and how an empty file becomes a database."""
+"""Opens the file at a path, and makes a database of an empty one."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from mycel.store.file.rows import fetch_first, fetch_one
 _MAKING: Final = "-making"
 """The suffix of the lock of a file that is being created."""
 _PRIVATE: Final = 0o600
-"""The mode of a new database. SQLite gives its log the same."""
+"""The mode of a new database; SQLite gives the log the same mode."""
 
 
 def open_or_create(
@@ -81,19 +81,19 @@ def _check_path(location: Backend, *, create: bool) -> None:
 
 
 def _make_room(location: Backend) -> None:
-    """Make an empty file without leftovers of an earlier one beside it.
+    """Make an empty file, and remove leftovers of an earlier file beside it.
 
-    Never once there is a file: the files beside it are then in use.
+    It is never called for an existing file: the files beside it are then in use.
     """
     path = Path(location.path)
-    with _making(location), suppress(OSError):  # SQLite meets it too, and says it in its own words.
+    with _making(location), suppress(OSError):  # SQLite will raise a better error.
         if not path.exists():
             set_aside(path)
             os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, _PRIVATE))
 
 
 def _making(location: Backend) -> AbstractContextManager[None]:
-    """One process at a time: SQLite has no lock for what happens before there is a database."""
+    """A lock for creating the file: SQLite has no lock before the database exists."""
     return turn(Path(f"{location.path}{_MAKING}"), location.busy_timeout_s, location.path)
 
 
@@ -108,7 +108,7 @@ def _create(connection: SqliteConnection, begin: Callable[[SqliteConnection], No
     connection.execute("PRAGMA journal_mode = wal").fetchall()
     connection.execute("BEGIN IMMEDIATE")
     try:
-        if _is_new(connection):  # Another process may have been faster.
+        if _is_new(connection):  # Another process may have made it first.
             connection.execute(layout.CREATE)
             begin(connection)
             connection.execute(f"PRAGMA application_id = {layout.APPLICATION_ID}")

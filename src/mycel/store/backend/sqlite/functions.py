@@ -1,7 +1,7 @@
-"""Functions of every connection that SQLite lacks.
+"""SQL functions that SQLite lacks, for every connection.
 
-JSON equality, integers of 64 bits without a sign, and regular expressions in linear time; those of
-walks are in `walks`.
+They give JSON equality, unsigned integers of 64 bits, and regular expressions in linear time. The
+functions for walks are in `walks`.
 """
 
 from __future__ import annotations
@@ -65,8 +65,8 @@ def belief_status(metadata: str) -> str:
 
 
 def json_member(value: str | None, items: str) -> bool:
-    """True if a JSON text equals a value of a JSON array."""
-    if value == "":  # What is no JSON value.
+    """True if a JSON text equals a member of a JSON array."""
+    if value == "":  # Not a JSON value.
         return False
     if len(items) > LONG:
         allowance.check()
@@ -79,19 +79,19 @@ def json_member(value: str | None, items: str) -> bool:
 
 @lru_cache(16)
 def _members(items: str) -> tuple[frozenset[Any], tuple[Any, ...]]:
-    """The values of a JSON array: a set of scalars, and a list of others. Cached."""
+    """The members of a JSON array: a set of scalars, and a tuple of others. Cached."""
     members = orjson.loads(items)
     others = tuple(item for item in members if isinstance(item, list | dict))
     return frozenset(_scalar(i) for i in members if not isinstance(i, list | dict)), others
 
 
 def _scalar(value: Any) -> Any:
-    """A scalar that is equal where JSON's are: to Python, True is 1."""
+    """A scalar in a form that Python compares as JSON does: to Python, True equals 1."""
     return (value,) if isinstance(value, bool) else value
 
 
 def equal_json_values(left: Any, right: Any) -> bool:
-    """The same JSON value. Python takes True for 1; JSON does not."""
+    """True if two values are equal as JSON. To Python, True equals 1; to JSON it does not."""
     if isinstance(left, bool) or isinstance(right, bool):
         return left is right
     if isinstance(left, list) and isinstance(right, list):
@@ -106,7 +106,7 @@ def equal_json_values(left: Any, right: Any) -> bool:
 
 
 def json_key(text: str) -> str:
-    """A text that is the same for equal JSON arrays or objects: 1.0 in them is written as 1."""
+    """A text that is the same for equal JSON arrays or objects: 1.0 is written as 1."""
     return orjson.dumps(_plain(orjson.loads(text)), option=orjson.OPT_SORT_KEYS).decode()
 
 
@@ -124,7 +124,7 @@ def _fits(value: float) -> bool:
     return INTEGER_MIN <= value <= JSON_INTEGER_MAX
 
 
-# Integers from 2^63 on: SQLite reads them as floats, so different integers may compare as equal.
+# SQLite reads integers from 2^63 on as floats, so different ones may compare as equal.
 
 
 def compare(left: str | None, right: str | None) -> int | None:
@@ -141,7 +141,7 @@ _NUMBERS: Final[frozenset[type]] = frozenset((int, float))
 
 
 def digits(text: str | None) -> str | None:
-    """A JSON number of 2^63 or more as digits, which order numbers that are equal as floats.
+    """A JSON number of 2^63 or more as digits, which sort numbers that are equal as floats.
 
     All floats of this size are whole; a float with more than 20 digits equals no integer.
     """
@@ -149,14 +149,14 @@ def digits(text: str | None) -> str | None:
 
 
 def inexact() -> None:
-    """Say that an answer needs the slower way, as SQLite itself does when a sum overflows."""
+    """Raise the error of SQLite's own overflowing sums: the answer needs the slower way."""
     raise apsw.SQLError("integer overflow")
 
 
 def _extreme(
     choose: Callable[..., Any],
 ) -> tuple[list[str], Callable[..., None], Callable[..., Any]]:
-    """The least or greatest of JSON texts that are numbers or strings: numbers come first."""
+    """An aggregate: the least or greatest of JSON texts. Numbers come before strings."""
 
     def step(best: list[str], text: str | None) -> None:
         if text is not None:
@@ -209,11 +209,11 @@ class _Total:
             total = fsum(self.parts)
         except (OverflowError, ValueError):
             return None
-        return total if isfinite(total) else None  # JSON has no number for it.
+        return total if isfinite(total) else None  # JSON has no infinity.
 
 
 def _sum() -> tuple[_Total, Callable[..., None], Callable[..., Any]]:
-    """A sum that becomes a float where 64 bits end."""
+    """An aggregate: a sum that becomes a float beyond 64 bits."""
     return _Total(), _Total.add, _Total.result
 
 
@@ -227,6 +227,6 @@ def matches(pattern: str | None, text: str | None) -> bool:
     """
     if pattern is None or text is None:
         return False
-    # One text may take seconds, and SQLite counts its own instructions only.
+    # One text may take seconds, and SQLite checks the time only between its instructions.
     allowance.check()
     return matcher(pattern)(text)

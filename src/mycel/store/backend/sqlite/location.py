@@ -1,6 +1,6 @@
-"""Graphs in files: SQLite connections, how they are opened, and what is done to a file as a whole.
+"""Opens SQLite connections to a file, and does the work that concerns the file as a whole.
 
-Every connection is opened here.
+No other module opens a connection to a graph.
 """
 
 from __future__ import annotations
@@ -28,15 +28,16 @@ from mycel.store.file.locks import locked
 
 _CACHE_KIB: dict[MemoryUse, int] = {"ample": 65_536, "modest": 4_096}
 _MMAP_BYTES: dict[MemoryUse, int] = {"ample": 2 << 30, "modest": 0}
-"""The mapped part of a file counts as memory of the process, once for each connection."""
+"""The part of a file that a connection maps. It counts as memory of the process, for each
+connection."""
 _TEMPORARY: dict[MemoryUse, str] = {"ample": "memory", "modest": "file"}
-"""The place of sorts that do not fit into the cache."""
+"""The place where sorts that exceed the cache are stored."""
 JOURNAL_SIZE_LIMIT = 64 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class DatabaseLocation:
-    """The location of a database, and the settings of its connections."""
+    """The file of a graph, and the settings of its connections."""
 
     path: str
     readonly: bool = False
@@ -45,11 +46,11 @@ class DatabaseLocation:
     vfs: str | None = None
     memory: MemoryUse = "ample"
     stamp: tuple[int, int, int] | None = None
-    """Size and times of a file in a folder without write permission, not even for a lock. It is
-    read without locks, which is correct only while no other process changes it."""
+    """Size and times of a file in a folder without write permission, not even for a lock. Such a
+    file is read without locks, which is correct only while no other process changes it."""
 
     examine: Callable[[str, SqliteConnection], None] = lambda _path, _connection: None
-    """The check of the objects of a file, before anything else in it is read."""
+    """A check of the objects of a file, which runs before anything else in it is read."""
 
     @property
     def cache_kib(self) -> int:
@@ -59,7 +60,7 @@ class DatabaseLocation:
     def identity(self, suffix: str = "") -> tuple[int, int] | None:
         """The device and number of the file, or of a companion; None if there is none.
 
-        SQLite would go on writing to a file that was moved or deleted, so every transaction asks.
+        SQLite would go on writing to a moved or deleted file, so every transaction compares this.
         """
         try:
             status = os.stat(self.path + suffix)  # noqa: PTH116 - Path takes 20 µs
@@ -72,7 +73,7 @@ class DatabaseLocation:
         return self.stamp is not None
 
     def open(self, begin: Callable[[SqliteConnection], None], *, create: bool) -> SqliteConnection:
-        """The first connection, to a file that is looked at, and made if it is new.
+        """Open the first connection. A new file is made; an existing one is checked.
 
         Raises:
             NotADatabase, FormatTooNew, DatabaseReadOnly, DatabaseError: it cannot be opened.
@@ -105,11 +106,11 @@ class DatabaseLocation:
         return Checkpointer(self)
 
     def settle(self, connection: SqliteConnection) -> None:
-        """Move the log into the file, except for pages that open readers still need."""
+        """Move the log into the file, except for changes that open readers must not see yet."""
         connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
 
     def close_unsettled(self, connection: SqliteConnection) -> None:
-        """Close a connection, and keep the log that it knows out of the file."""
+        """Close a connection, but do not let it write its log into the file."""
         connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
         connection.close(True)
 
@@ -121,7 +122,7 @@ class DatabaseLocation:
         return locked(Path(self.path + name))
 
     def scrub(self) -> bool:
-        """Rewrite the file, and cut the log (`Store.scrub`)."""
+        """Rewrite the file, and empty the log (`Store.scrub`)."""
         deadline = time.monotonic() + self.busy_timeout_s
         try:
             connection = self.connect(writable=True)
@@ -141,7 +142,7 @@ class DatabaseLocation:
         return True
 
     def abandon(self, connection: SqliteConnection) -> None:
-        """Keep a parent's connection open: closing it here would drop its file locks."""
+        """Keep a parent's connection open: closing it here would drop the parent's file locks."""
         _ABANDONED.append(connection)
 
     def check_unchanged(self) -> None:
@@ -157,7 +158,7 @@ class DatabaseLocation:
             )
 
     def connect(self, *, writable: bool = False, create: bool = False) -> SqliteConnection:
-        """A new connection. One that is not writable refuses every statement that writes."""
+        """Open a new connection. If it is not writable, it refuses every statement that writes."""
         flags = apsw.SQLITE_OPEN_READONLY if self.readonly else apsw.SQLITE_OPEN_READWRITE
         if create:
             flags |= apsw.SQLITE_OPEN_CREATE
@@ -168,11 +169,12 @@ class DatabaseLocation:
         connection = SqliteConnection(name, flags=flags, vfs=self.vfs)
         connection.patience = _patience(self.busy_timeout_s)
         connection.set_busy_handler(connection.patience)
-        # Without QPSG every new binding would prepare a cached statement again (STAT4).
+        # Without QPSG, new bindings would prepare a cached statement again (STAT4).
         connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
         connection.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
         connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
-        # The last connection of all moves the log into the file and deletes it: a task for writers.
+        # The last connection to close moves the log into the file and deletes it: only writers
+        # should.
         connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0 if writable else 1)
         for pragma in (
             f"cache_size = -{self.cache_kib}",
@@ -188,7 +190,7 @@ class DatabaseLocation:
 
 
 def stamp_of(path: str) -> tuple[int, int, int] | None:
-    """A stamp that changes when a file is written; None if it has a log, or cannot be read."""
+    """A stamp that changes when the file is written; None if it has a log or is unreadable."""
     if os.path.exists(f"{path}-wal"):  # noqa: PTH110 - every reader asks, and Path takes 20 µs
         return None
     try:
@@ -199,7 +201,7 @@ def stamp_of(path: str) -> tuple[int, int, int] | None:
 
 
 def _patience(timeout_s: float) -> Callable[[int], bool]:
-    """A busy handler that waits in short random steps, so that many writers take fair turns."""
+    """A busy handler that waits in short random steps, so that many writers get fair turns."""
     jitter = random.Random()
     started = 0.0
 

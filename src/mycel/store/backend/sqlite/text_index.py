@@ -14,7 +14,7 @@ from mycel.text.names import LINK_KEY
 from mycel.text.queries import ColumnWeights, TextMatch, TextQuery
 
 MERGED_PAGES: Final = 64
-"""The pages that one call merges: some milliseconds."""
+"""The number of pages that one call merges in some milliseconds."""
 _DELETE: Final = "DELETE FROM text WHERE rowid = ?"
 _INSERT: Final = "INSERT INTO text (rowid, keys, title, body) VALUES (?, ?, ?, ?)"
 _KNOW_HITS: Final[WeakSet[apsw.Connection]] = WeakSet()
@@ -23,7 +23,7 @@ _KNOW_HITS: Final[WeakSet[apsw.Connection]] = WeakSet()
 def differences(
     connection: Any, documents: Iterable[tuple[int, AnalysedText | None]], aside: Collection[int]
 ) -> Iterator[tuple[str, str]] | None:
-    """None: an index of FTS5 is compared with another one."""
+    """None: the caller compares an index of FTS5 with a new one."""
     return None
 
 
@@ -39,7 +39,7 @@ def merge_some(connection: Any) -> bool:
 
 
 def forget_removed(connection: Any) -> None:
-    """Merge the whole index, which drops what is left of documents that were removed."""
+    """Merge the whole index, which drops the traces of removed documents."""
     connection.execute("INSERT INTO text (text) VALUES ('optimize')")
 
 
@@ -49,14 +49,14 @@ def add(connection: Any, documents: Iterable[tuple[int, AnalysedText]]) -> None:
 
 
 def remove(connection: Any, numbers: Iterable[int]) -> None:
-    """Take elements out of the index."""
+    """Remove elements from the index."""
     connection.executemany(_DELETE, ((number,) for number in numbers))
 
 
 def size(connection: Any) -> int:
     """The number of elements in the index.
 
-    FTS5 keeps it in the record of its averages, as the first number; counting would take long.
+    FTS5 stores it as the first number in the record of its averages. Counting would take long.
     """
     record = connection.execute("SELECT block FROM text_data WHERE id = 1").get
     return next(iter(numbers_in(record)), 0) if record is not None else 0
@@ -65,7 +65,7 @@ def size(connection: Any) -> int:
 def numbers_in(blob: bytes) -> list[int]:
     """The numbers in a record of FTS5: seven bits a byte, the last of each without its top bit.
 
-    Lengths of texts stay far below the nine bytes at which SQLite's numbers have another form.
+    SQLite's encoding differs from the ninth byte on; lengths of texts never get that long.
     """
     decoded, current = [], 0
     for byte in blob:
@@ -102,8 +102,8 @@ def ranked(
     columns: ColumnWeights,
     limit: int | None = None,
 ) -> list[TextMatch]:
-    """Elements that fit a query with their BM25 scores, the best first."""
-    if connection not in _KNOW_HITS:  # Once: FTS5 would keep every registration.
+    """The elements that fit a query, best first, with their BM25 scores."""
+    if connection not in _KNOW_HITS:  # Only once: FTS5 would keep every registration.
         connection.register_fts5_function("hits", _hits)
         _KNOW_HITS.add(connection)
     tail = f"AND rank MATCH 'bm25({_weights(columns)})' ORDER BY rank LIMIT {_limit(limit)}"
@@ -143,7 +143,7 @@ def _limit(limit: int | None) -> int:
 
 
 def _expression(query: TextQuery, is_link: bool | None) -> str:
-    """The query in the words of FTS5. Phrases are quoted: nothing in them can be an operator."""
+    """The query in the syntax of FTS5. Phrases are quoted, so no text in them is an operator."""
     beginning = " *" if query.is_beginning else ""
     expression = (" AND " if query.has_all else " OR ").join(
         f'"{phrase}"{beginning}' for phrase in query.phrases
@@ -159,5 +159,5 @@ def _expression(query: TextQuery, is_link: bool | None) -> str:
 
 
 def _hits(api: apsw.FTS5ExtensionApi, *_: Any) -> int:
-    """The number of a query's phrases that a row has. Asked for rows of the result only."""
+    """The number of a query's phrases that a row has. Only rows of the result need it."""
     return sum(bool(api.phrase_columns(phrase)) for phrase in range(api.phrase_count))

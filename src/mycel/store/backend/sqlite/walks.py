@@ -1,9 +1,9 @@
 """Walks of many hops, as functions and a table of SQLite.
 
-A walk of a length from `minimum` to `maximum` along one predicate is searched level by level. The
-elements that walks of exactly `minimum` links reach come first. From there on every element is
-visited once: a longer walk to it leads nowhere that the shorter one does not. So the work is
-bounded by the links of the predicate, whatever the maximum is.
+A walk of a length from `minimum` to `maximum` along one predicate is searched level by level. It
+begins with the elements that walks of exactly `minimum` links reach. From there on, every element
+is visited once: a longer walk to it leads to no other elements than the shorter one. So the number
+of links of the predicate limits the work, whatever the maximum is.
 
     mycel_reach(start, …)         a table of levels: JSON arrays of the elements reached, each once
     mycel_reaches(start, end, …)  true if a walk joins the two; what is searched is remembered
@@ -27,10 +27,10 @@ from mycel.sql.walks import ANY_TIME
 from mycel.store.backend.sqlite.connection import SqliteConnection
 
 FEW: Final = 8
-"""Up to so many elements of a level are queried one by one; more are one query."""
+"""The largest level whose elements are queried one by one; a larger one takes one query."""
 
 REMEMBERED_ELEMENTS_MAX: Final = 1 << 20
-"""The most elements that all searches of a statement remember, and the most links of one way."""
+"""The most elements that the searches of one statement remember, and the most links of one way."""
 
 _LOOK_EVERY: Final = 1 << 14
 
@@ -48,21 +48,21 @@ class Links(NamedTuple):
 
     @property
     def tables(self) -> list[tuple[str, str]]:
-        """The tables that hold them, as `q`, each with the condition under which a row counts."""
+        """The tables with these links, named `q`, each with the condition on its rows."""
         moment = None if self.moment < 0 else str(self.moment)
         valid_at = None if self.valid_at == ANY_TIME else str(self.valid_at)
         return StateTables(moment, hides=bool(self.hides), valid_at=valid_at).link_halves()
 
 
 class Way(NamedTuple):
-    """The links that a walk may use, and in which direction."""
+    """The links that a walk may use, and their direction."""
 
     links: Links
     is_mirrored: bool
     is_forward: bool = True
 
     def steps(self, column: str, many: bool) -> Iterator[str]:
-        """Queries of one step: from one element, or from a JSON array of them (`?1`)."""
+        """The queries for one step: from one element, or from a JSON array of elements (`?1`)."""
         out, back = ("subject", "object"), ("object", "subject")
         ends = (out, back) if self.is_mirrored else (out,) if self.is_forward else (back,)
         source, number = ("json_each(?1) e CROSS JOIN ", "e.value") if many else ("", "?1")
@@ -77,8 +77,8 @@ class Way(NamedTuple):
 class Steps:
     """Reads what is one link away, in one run of a statement.
 
-    Most searches come to an element once. Where levels overlap, because walks from many elements
-    are searched or walks go round in circles, the elements that are one link away are remembered.
+    Most searches meet an element only once. Levels overlap if walks begin at many elements or go in
+    circles. Then the neighbours of elements are remembered.
     """
 
     def __init__(self, connection: SqliteConnection, way: Way) -> None:
@@ -104,7 +104,7 @@ class Steps:
         if absent:
             self._remember(absent)
         if (are_over := self._connection.are_over) is not None and are_over():
-            raise apsw.InterruptError  # No statement runs that would be stopped.
+            raise apsw.InterruptError  # No statement runs here that the limit could stop.
         return set().union(*map(self._neighbours.__getitem__, level))
 
     def _remember(self, level: set[int]) -> None:
@@ -129,7 +129,7 @@ class Steps:
         return reached
 
     def with_links(self, level: set[int]) -> dict[int, int]:
-        """The elements one link away from a level, each with the link of the smallest number."""
+        """The elements one link away from a level, each with the lowest number of a link to it."""
         reached: dict[int, int] = {}
         for far, link in self._connection.execute(self._links, (_packed(level), self._predicate)):
             if link < reached.get(far, link + 1):
@@ -139,15 +139,16 @@ class Steps:
     def exactly(self, start: int, length: int) -> set[int]:
         """The elements that walks of exactly this length reach.
 
-        The levels repeat from some length on, since each follows from the one before it; then the
-        rest is counted instead of walked (Brent's algorithm).
+        Each level follows from the one before it, so from some length on they repeat in a cycle.
+        When the cycle is found, the remaining length is computed modulo the cycle (Brent's
+        algorithm).
         """
         level, mark, kept_at, power = {start}, {start}, 0, 1
         at = 0
         while at < length and level:
             before, level = level, self.from_all(level)
             at += 1
-            if level == before:  # The usual end: all that can be reached.
+            if level == before:  # The usual end: the level no longer changes.
                 break
             if level == mark:
                 for _ in range((length - at) % (at - kept_at)):
@@ -159,10 +160,10 @@ class Steps:
 
 
 class WalkSearch:
-    """The elements that walks from one element reach, searched as far as somebody asks."""
+    """A lazy search for the elements that walks from one element reach."""
 
     def __init__(self, steps: Steps, start: int, minimum: int, maximum: int) -> None:
-        """With a maximum of -1 any number of hops will do."""
+        """A maximum of -1 allows any number of hops."""
         self.found: Final[set[int]] = set()
         self._levels: Final = self._search(steps, start, minimum, maximum)
 
@@ -194,8 +195,8 @@ class WalkSearch:
 def register(connection: SqliteConnection) -> None:
     """Give a connection the functions and the table of walks.
 
-    They refer to it weakly: SQLite owns them, so the collector does not see that they and their
-    connection are a cycle, and a graph that nobody closed would keep its files open.
+    They refer to the connection weakly. SQLite owns them, so the garbage collector could not see
+    the cycle, and a graph that nobody closed would keep its files open.
     """
     connection = weakref.proxy(connection)
 
@@ -223,7 +224,7 @@ def _packed(level: set[int]) -> str:
 
 
 def _last_links(steps: Steps, start: int | None, minimum: int, maximum: int) -> str:
-    """A JSON array of [element, link]; the link is null where the walk has no hops."""
+    """A JSON array of pairs: an element, and the last link to it; null if there were no hops."""
     if start is None:
         return "[]"
     links: dict[int, int | None] = {start: None} if minimum == 0 and ids.is_concept(start) else {}
@@ -238,7 +239,7 @@ def _last_links(steps: Steps, start: int | None, minimum: int, maximum: int) -> 
 
 
 class _Memory:
-    """The searches of one run of a statement, by what they begin with."""
+    """The searches of one run of a statement, by their arguments."""
 
     def __init__(self, connection: SqliteConnection) -> None:
         self._connection: Final = connection
@@ -262,7 +263,7 @@ class _Memory:
         before = len(search.found)
         try:
             reached = search.reaches(end)
-        except BaseException:  # A search that was interrupted cannot go on.
+        except BaseException:  # An interrupted search cannot go on.
             self._forget(run)
             raise
         self._size += len(search.found) - before + 1
@@ -278,7 +279,7 @@ class _Memory:
 
 
 def _circles(connection: SqliteConnection, links: Links) -> str:
-    """The elements of all circles along a predicate: strongly connected ones that are not alone."""
+    """The elements that are on a cycle of links of a predicate."""
     places: dict[int, int] = {}
     numbers: list[int] = []
     ends = (array("q"), array("q"))
@@ -342,7 +343,7 @@ def _on_circles(count: int, subjects: Sequence[int], objects: Sequence[int]) -> 
 def _adjacency(
     count: int, subjects: Sequence[int], objects: Sequence[int]
 ) -> tuple[array[int], array[int]]:
-    """For each element the place of its first target, and the targets of all, one after another."""
+    """The links as two arrays: where each element's targets begin, and all targets in a row."""
     firsts = array("q", bytes(8 * (count + 1)))
     for subject in subjects:
         firsts[subject + 1] += 1
@@ -355,7 +356,7 @@ def _adjacency(
     return firsts, targets
 
 
-# The table of levels. Its arguments are hidden columns, as SQLite has it.
+# The table of levels. In SQLite, arguments of a table are hidden columns.
 
 _ARGUMENTS: Final = (
     "start", "predicate", "minimum", "maximum", "mirrored", "moment", "hides", "valid_at", "forward"
@@ -380,7 +381,7 @@ class _ReachTable:
         self._connection: Final = connection
 
     def BestIndex(self, constraints: Sequence[tuple[int, int]], _: Any) -> Any:  # noqa: N802
-        """All arguments are used; a plan without one of them is refused."""
+        """Accept only a plan that uses all arguments."""
         used: list[tuple[int, bool] | None] = [None] * len(constraints)
         for at, (column, operator) in enumerate(constraints):
             if column and operator == apsw.SQLITE_INDEX_CONSTRAINT_EQ:
@@ -393,13 +394,13 @@ class _ReachTable:
         return _ReachCursor(self._connection)
 
     def Disconnect(self) -> None:  # noqa: N802
-        """There is nothing to give back."""
+        """Do nothing: the table holds no resources."""
 
     Destroy = Disconnect
 
 
 class _ReachCursor:
-    """The levels of one search."""
+    """A cursor over the levels of one search."""
 
     def __init__(self, connection: SqliteConnection) -> None:
         self._connection: Final = connection
