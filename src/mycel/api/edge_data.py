@@ -1,4 +1,4 @@
-"""The data of an edge, as its callers give them."""
+"""The data of an edge in the forms that callers give."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""`Graph`, which `mycel.open` returns: one open graph with everything that can be done with it.
+"""`Graph`, which `mycel.open` returns: one open graph with all its methods.
 
-The module is long because it is one class with a documented method for each task; the logic is in
-the layers below, and what is needed less often in the parts of a graph.
+The module is long because it is one class with a documented method for each task. The logic is in
+the layers below. Methods that are needed less often are in the parts of a graph.
 """
 
 from __future__ import annotations
@@ -97,12 +97,13 @@ class Graph(GraphView):
     db.embeddings      the vectors of search by meaning
     db.saved_views     views of the explorer under names
 
-    All threads of a process may share one graph. `engine`, `reading`, `hits_in` and its
-    siblings are for other packages of Mycel.
+    All threads of a process may share one graph. `engine`, `reading`, `hits_in` and the other
+    methods in `_in` are for other packages of Mycel.
     """
 
     _reopen: Callable[[Path | str, bool], Graph] | None = None
-    """Opens a branch in a file, with the options of this graph; `open_graph` sets it."""
+    """A function that opens the file of a branch with the options of this graph; set by
+    `open_graph`."""
 
     def __init__(
         self,
@@ -134,7 +135,7 @@ class Graph(GraphView):
 
     @cached_property
     def schema(self) -> SchemaApi:
-        """The schema of the graph: what is in force, planning a change, applying it."""
+        """The schema of the graph: show it, plan a change, and apply the change."""
         from mycel.migration.schema_api import SchemaApi  # noqa: PLC0415 - as above
 
         return SchemaApi(
@@ -143,7 +144,7 @@ class Graph(GraphView):
 
     @cached_property
     def queries(self) -> NamedQueries:
-        """The named queries of the graph: adding, checking, running them."""
+        """The named queries of the graph: add, check and run them."""
         from mycel.queries.named_queries import NamedQueries  # noqa: PLC0415 - as above
 
         return NamedQueries(
@@ -174,24 +175,24 @@ class Graph(GraphView):
 
     @cached_property
     def history(self) -> History:
-        """The log, versions of elements, differences, tags, and ways back."""
+        """The log, versions of elements, differences, tags, rollback and revert."""
         return History(self._store, self._defaults, self.branches)
 
     @cached_property
     def merges(self) -> Merges:
-        """Open merges, their conflicts and decisions, and choices of merges that are done."""
+        """Open merges with their conflicts and resolutions, and the choices of finished merges."""
         return Merges(self._store, self._defaults, self.branches)
 
     @cached_property
     def submissions(self) -> Submissions:
-        """Changes to an earlier state, each committed once under a key, or proposed."""
+        """Submissions: changes to an earlier state, committed once under a key, or proposed."""
         from mycel.history.submissions import Submissions  # noqa: PLC0415 - not every use submits
 
         return Submissions(self._store, self._defaults, self.branches, self._full_store)
 
     @cached_property
     def proposals(self) -> Proposals:
-        """Changes that wait for somebody to accept or reject them."""
+        """Proposals: changes that wait until somebody accepts or rejects them."""
         from mycel.history.proposals import Proposals  # noqa: PLC0415 - as above
 
         return Proposals(self._store, self._defaults, self.branches, self._full_store)
@@ -235,10 +236,11 @@ class Graph(GraphView):
     ) -> Result:
         """Run one KIP command; `:name` in it is the parameter of that name.
 
-        Parameters are values, never text of the command: nothing in them can change what it does.
-        With `readonly`, a command that writes is refused; with `dry_run`, it is checked and nothing
-        is written. The `message` says in the journal why a command writes. Parameters with one of
-        these three names are given in the dictionary.
+        Parameters are values and never become text of the command, so they cannot change its
+        meaning. With `readonly`, a command that writes is refused; with `dry_run`, it is checked
+        and nothing is written. The `message` is kept in the journal and says why a command writes.
+        A parameter of KIP that has the name of an argument, such as `message`, has to be in the
+        dictionary.
 
         Raises:
             MycelError: with a code, what happened and what to do next. Nothing was written then.
@@ -260,7 +262,7 @@ class Graph(GraphView):
     ) -> dict[str, Any]:
         """Every stage of a command: its canonical text, the plan, each rewrite, the SQL.
 
-        Nothing runs, unless `analyze` is asked for: then it does, writes included.
+        With `analyze` the command runs, writes included. Without it nothing runs.
         """
         payload: dict[str, Any] = self.execute(
             f"EXPLAIN {'ANALYZE ' if analyze else ''}{command}", parameters, **keywords
@@ -270,8 +272,8 @@ class Graph(GraphView):
     def request(self, request: Mapping[str, Any], *, readonly: bool = False) -> dict[str, Any]:
         """Answer a request of KIP §6: `command` or `commands`, `parameters`, `dry_run`, `message`.
 
-        It never raises for what the request says: an error is part of the answer. With `readonly`,
-        commands that write are refused before anything runs.
+        Errors of the request are part of the answer, and are not raised. With `readonly`, commands
+        that write are refused before anything runs.
         """
         from mycel.service.envelope import plain, respond  # noqa: PLC0415 - as above
 
@@ -286,7 +288,7 @@ class Graph(GraphView):
         dry_run: bool = False,
         message: str = "",
     ) -> Result:
-        """Run a capsule, `UPSERT` statements, as `execute` does.
+        """Run a capsule (a text of `UPSERT` statements) as `execute` does.
 
         A capsule has at most 64 MiB, and no deadline.
 
@@ -300,7 +302,7 @@ class Graph(GraphView):
     # Reading.
 
     def reading(self, *, words: bool = False) -> AbstractContextManager[Reader]:
-        """A reader of the store that sees one moment, for the layers above this one.
+        """A reader of the store that shows one moment, for the layers above this one.
 
         With `words`, the text index first catches up with what was written, as for `search`.
         """
@@ -322,16 +324,16 @@ class Graph(GraphView):
     # Writing.
 
     def be_part_of(self, graph: Graph) -> None:
-        """Put proposals into another graph, of which this one is a copy of a part."""
+        """Send proposals to another graph, because this one is a copy of a part of it."""
         self._full_store = graph._store
 
     def follow_in(self, work: Callable[[Store], Written]) -> Written:
-        """Let a layer above append what another copy of this graph has."""
+        """Let a layer above append entries of another copy of this graph."""
         return work(self._store)
 
     @property
     def actor(self) -> str:
-        """The author of writes that name no other: that of the graph, and the program it serves."""
+        """The default actor of writes: the actor of the graph, with the program that it serves."""
         return self._defaults.actor
 
     @actor.setter
@@ -340,7 +342,7 @@ class Graph(GraphView):
 
     @property
     def message(self) -> str:
-        """The message of transactions that are given none; empty for a count of what changed."""
+        """The default message of transactions; without it, the journal keeps a count of changes."""
         return self._defaults.message
 
     @message.setter
@@ -356,7 +358,7 @@ class Graph(GraphView):
     def transaction(
         self, *, actor: str | None = None, message: str = ""
     ) -> AbstractContextManager[Transaction]:
-        """A transaction for your own code: `with db.transaction() as tx`.
+        """Begin a transaction for your own code: `with db.transaction() as tx`.
 
         It is committed at the end of the block, and rolled back if the block raises. Without a
         `message`, the journal keeps a count of what changed: `add 2 Person; link 1 knows`.
@@ -383,7 +385,7 @@ class Graph(GraphView):
         created_by: str | None = None,
         message: str = "",
     ) -> str:
-        """Add an edge and return its id. One that is live stays as it is; a removed one is revived.
+        """Add an edge and return its id. A live edge is not changed; a removed edge is revived.
 
         `data` becomes the link's attributes: an object, or the canonical CBOR of one.
 
@@ -409,7 +411,7 @@ class Graph(GraphView):
         by: str | None = None,
         message: str = "",
     ) -> bool:
-        """Remove an edge. False if there is no live one; nothing is journaled then."""
+        """Remove an edge. If there is no live edge, returns False and journals nothing."""
         return self.write(
             lambda tx: tx.remove_edge(src, predicate, dst, reason=reason),
             actor=by,
@@ -419,9 +421,9 @@ class Graph(GraphView):
     def purge(self, ref: Ref, reason: str, *, by: str | None = None, message: str = "") -> Purged:
         """Forget an element for good, with every link that ever touched it.
 
-        Content goes from the live state, history, journal and text index; hashes stay, so that the
-        log still verifies, and so does a record of who and why. The file is then rewritten:
-        look at `scrubbed`, and call `scrub()` later if it is False.
+        Its content is removed from the live state, the history, the journal and the text index.
+        Hashes stay, so that the log still verifies; a record of the actor and the reason stays too.
+        The file is then rewritten: check `scrubbed`, and call `scrub()` later if it is False.
 
         Raises:
             NotFound: there never was such an element, or it was purged before.
@@ -432,11 +434,12 @@ class Graph(GraphView):
         return purged._replace(scrubbed=self._store.scrub())
 
     def sleep(self, *, dry_run: bool = False, minutes: float | None = None) -> CycleReport:
-        """Run one cycle of upkeep as `$system`: do what is certain by rule, and ask about the rest.
+        """Run one cycle of upkeep as `$system`: apply certain rules, and ask about the rest.
 
-        What is due is archived, deleted or purged as its retention says; certain duplicates are
-        merged; other duplicates, and contradictions, become SleepTasks. Other writers get their
-        turn in between. After `minutes` it stops and reports what is left for the next cycle.
+        Elements that are due are archived, deleted or purged as their retention says. Certain
+        duplicates are merged. Other duplicates, and contradictions, become SleepTasks. Other
+        writers get their turn in between. After `minutes` the cycle stops and reports what is left
+        for the next one.
 
         Raises:
             DatabaseBusy: another cycle is running.
@@ -450,23 +453,23 @@ class Graph(GraphView):
 
     @property
     def use_counts(self) -> UseCounts:
-        """Counts of what was read; counting writes nothing to the graph."""
+        """Counts of reads of each element; counting writes nothing to the graph."""
         return self._store.use_counts
 
     def uses(self, ref: Ref) -> Use | None:
-        """The count of reads of an element, and the time of the last; None if there was none."""
+        """The count of reads of an element, and the time of the last read; None without a read."""
         with self._store.reading() as reader:
             return self._store.use_counts.uses().get(reader.number(ref))
 
     def sleep_on(self, schedule: Schedule) -> Sleeper:
-        """Run cycles in a thread, each at its time, until the result is closed."""
+        """Run cycles in a thread, at the times of the schedule, until the result is closed."""
         from mycel.upkeep.schedule import Sleeper  # noqa: PLC0415 - as above
 
         return Sleeper(self._store, schedule, derive=self._search_index.derive_pending)
 
     @property
     def upkeep(self) -> UpkeepApi:
-        """Archive, restore and supersede elements, set rules of retention, and see the health."""
+        """Archive, restore and supersede elements, set rules of retention, and show health."""
         from mycel.upkeep.upkeep_api import UpkeepApi  # noqa: PLC0415 - as above
 
         return UpkeepApi(self._store, self.write)
@@ -489,9 +492,9 @@ class Graph(GraphView):
     ) -> Scrubbed:
         """Forget for good what was removed, superseded or hidden before a moment.
 
-        The state at the moment and all later ones stay as they are; earlier ones cannot be asked
-        for any more. The log still verifies, as after a purge. With `dry_run`, only count. Without
-        a moment, only rewrite the file, which removes traces that a purge had to leave.
+        The state at the moment and all later states stay as they are; earlier states are no longer
+        available. The log still verifies, as after a purge. With `dry_run`, only count. Without a
+        moment, only rewrite the file, which removes traces that a purge left.
 
         Raises:
             ConstraintViolation: there is no such moment, or no reason is given.
@@ -528,10 +531,11 @@ class Graph(GraphView):
         """Load rows as one transaction: all of them, or none.
 
         `source` is a path, a list of them, a folder that `export` wrote, an open file,
-        dictionaries, or a table of pyarrow or pandas. JSON Lines say of each row what it is; for
-        everything else `type` does, or the name of the file. `mode` says what happens to rows that
-        exist: "append" refuses them, "merge" updates them, "overwrite" replaces them, and removes
-        what is not among the rows. A warning tells of vectors that the embedder cannot make.
+        dictionaries, or a table of pyarrow or pandas. Each row of JSON Lines names its type. For
+        other sources `type` names it, or else the name of the file. `mode` says what happens to
+        rows that exist: "append" refuses them, "merge" updates them, "overwrite" replaces them and
+        removes elements that are not among the rows. A warning reports vectors that the embedder
+        cannot make.
 
         Raises:
             MycelError: it names the file, the line, the type, the property and the value.
@@ -591,10 +595,10 @@ class Graph(GraphView):
     ) -> Merge:
         """Merge another branch into the one that is open, or `into` a third one.
 
-        The two are compared with their common ancestor, element by element and key by key. If
-        nothing is contested, the merge is one commit. Otherwise nothing is written, and the merge
-        stays open until every conflict is decided (`merges.resolve`) and it is committed
-        (`merges.commit`), or until it is given up (`merges.abort`).
+        The two are compared with their common ancestor, element by element and key by key. Without
+        conflicts, the merge is one commit. Otherwise nothing is written, and the merge stays open.
+        It ends when every conflict is resolved (`merges.resolve`) and it is committed
+        (`merges.commit`), or when it is aborted (`merges.abort`).
 
         `source` is the name of a branch, or `branch:moment`. `policy` decides about contested
         values: "ours", "theirs", "newest" or "ask" for all, or a mapping such as
@@ -632,8 +636,8 @@ class Graph(GraphView):
         """Copy the branch that is open to a file, or all branches into a folder, and verify it.
 
         Others may write meanwhile. An older backup is replaced when the new one has been verified;
-        one that is up to date is only verified. If the older one was verified, the new one is
-        verified by what differs from it, unless `full`. `mycel.restore` is the way back.
+        one that is up to date is only verified. If the older backup was verified, only the
+        differences are verified, unless `full`. `mycel.restore` is the way back.
 
         Raises:
             ConstraintViolation: an existing file is no earlier state of the graph, and `force` is
@@ -646,7 +650,9 @@ class Graph(GraphView):
         return back_up(self._store, Path(os.fsdecode(target)), force=force, full=full)
 
     def check_in_place(self) -> None:
-        """Check that the file of the graph is still found at its path. Every write checks it too.
+        """Check that the file of the graph is still found at its path.
+
+        Every write makes the same check.
 
         Raises:
             DatabaseError: the file is gone, or another one is in its place.
@@ -671,13 +677,13 @@ class Graph(GraphView):
             return proofs.prove(reader, target)
 
     def prove_entry(self, seq: int) -> EntryProof:
-        """Prove that an entry, or a transaction, is in the journal at its place."""
+        """Prove that an entry, or a transaction, is in the journal at its position."""
         with self._store.reading() as reader:
             check_whole("seq", seq)
             return proofs.prove_entry(reader, seq)
 
     def prove_consistency(self, old_entries: int) -> ConsistencyProof:
-        """Prove that the journal of then is the beginning of the journal of now."""
+        """Prove that an earlier journal is the beginning of the present one."""
         with self._store.reading() as reader:
             check_whole("old_entries", old_entries)
             return proofs.prove_consistency(reader, old_entries)
@@ -703,14 +709,15 @@ class Graph(GraphView):
     ) -> list[tuple[Element, float]]:
         """Elements that fit a question, best first, each with its score from 0 to 1.
 
-        The mode "hybrid" goes by names, words, meaning and links, "keyword" by names and words,
-        "semantic" by meaning. Definitions and core concepts are found by their type, or when
-        nothing else fits. If the embedder fails, the answer does without it, with a RuntimeWarning.
-        `element` is concepts or links only; `type` is a type of concepts, or a predicate of links,
-        or several of them. `kind` is "notes" (what somebody wrote), "code" (what a bootstrap read)
-        or "any": then notes come first, each kind best first, unless the question asks for code.
-        Other filters are `path`, `workspace`, `actor`, `since`, `until`, `metadata`, `near` and
-        `as_of`, a moment of the past, which is searched by names and words (docs/search.md).
+        The mode "hybrid" uses names, words, meaning and links, "keyword" names and words,
+        "semantic" meaning alone. Definitions and core concepts are returned if `type` names their
+        type, or if nothing else fits. If the embedder fails, the answer is made without it, with a
+        RuntimeWarning. `element` is concepts or links only; `type` is a type of concepts, or a
+        predicate of links, or several of them. `kind` is "notes" (what somebody wrote), "code"
+        (what a bootstrap read) or "any": then notes come first, each kind best first, unless the
+        question asks for code. Other filters are `path`, `workspace`, `actor`, `since`, `until`,
+        `metadata`, `near` and `as_of`, a moment of the past, which is searched by names and words
+        (docs/search.md).
 
         Raises:
             TypeMismatch: the type or predicate is not defined.
@@ -732,13 +739,16 @@ class Graph(GraphView):
         return [(hit.element, hit.score) for hit in hits]
 
     def mentions_in(self, reader: Reader, number: int, limit: int) -> list[int]:
-        """Concepts that the text of a concept mentions by name; derived, and no knowledge."""
+        """Concepts that the text of a concept names.
+
+        Mentions are derived from texts; they are no links.
+        """
         from mycel.search.index.mentions import mentioned  # noqa: PLC0415 - it brings numpy
 
         return mentioned(reader, self._search_index, number, limit)
 
     def unlinked_mentions_in(self, reader: Reader, limit: int) -> list[tuple[int, int]]:
-        """Concepts that mention others without a link between them, the newest first."""
+        """Concepts that mention others to which they have no link, the newest first."""
         from mycel.search.index.mentions import unlinked  # noqa: PLC0415 - as above
 
         return unlinked(reader, self._search_index, limit)
@@ -758,7 +768,7 @@ class Graph(GraphView):
     ) -> list[ElementHit]:
         """`search` at the moment that a reader shows, with reasons.
 
-        Warnings go to the list `warnings`, or else to Python's own (`RuntimeWarning`).
+        Warnings go to the list `warnings`; without it, they are issued as `RuntimeWarning`.
         """
         check_whole("limit", limit)
         if limit < 1:

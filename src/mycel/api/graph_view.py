@@ -1,4 +1,4 @@
-"""`GraphView`: everything that can be read of one state of the graph.
+"""`GraphView`: the methods that read one state of the graph.
 
 `db.as_of(moment)` returns the view of a past state. `Graph` is the view of the live one, and adds
 everything else.
@@ -39,17 +39,17 @@ class GraphView:
     """One state of the graph, read-only: its elements, edges, walks and rows."""
 
     _adjacency: Adjacency | None = None
-    """The links of the graph in memory, if this view may use them."""
+    """The adjacency in memory, if this view may use it."""
 
     def __init__(self, store: Store, state: State = LIVE, *, timeout_s: float = inf) -> None:
         self._store = store
         self._timeout_s: Final = timeout_s
         self.state: Final = state
-        """The state that it shows."""
+        """The state that this view shows."""
 
     @property
     def seq(self) -> int | None:
-        """The position of the journal whose state it is; None for the live state."""
+        """The journal position of the state; None for the live state."""
         return self.state.seq
 
     def snapshot(self) -> Snapshot:
@@ -60,7 +60,7 @@ class GraphView:
     # Elements.
 
     def get(self, ref: Ref, *, tombstoned: bool = False) -> Element:
-        """The element that a reference names; on request also one that was removed.
+        """The element that a reference names; with `tombstoned`, also a removed one.
 
         A reference is an id, a URI, (type, name), (subject, predicate, object), or an element.
 
@@ -76,9 +76,9 @@ class GraphView:
     def get_concept(
         self, type_name: str | None, name: str, *, tombstoned: bool = False
     ) -> Concept | None:
-        """The concept with this type and name, or None; on request also one that was removed.
+        """The concept with this type and name, or None; with `tombstoned`, also a removed one.
 
-        Without a type it may be of any: names that are URIs need none.
+        Without a type, the concept may have any: a name that is a URI needs none.
 
         Raises:
             TypeMismatch: the type is not defined.
@@ -94,7 +94,7 @@ class GraphView:
     # Edges.
 
     def get_edge(self, src: Ref, predicate: str, dst: Ref) -> Proposition:
-        """The edge, tombstoned or not: look at `tombstoned`.
+        """The edge, even a removed one: `tombstoned` tells.
 
         Raises:
             TypeMismatch: the predicate is not defined.
@@ -120,7 +120,8 @@ class GraphView:
     ) -> Iterator[Proposition]:
         """Edges that leave an element, in the order of predicate number and target.
 
-        Stop whenever you like. The edges are those of one moment, whatever is written meanwhile.
+        The iteration may be stopped at any edge. All edges are of one moment, even if others write
+        meanwhile.
         """
         return self._edges(src, "out", types, include_tombstoned)
 
@@ -163,13 +164,14 @@ class GraphView:
         include_archived: bool = False,
         doubts: bool = False,
     ) -> traversal.Traversal:
-        """The elements near an element, nearest first. A link costs its weight, a path their sum.
+        """The elements near an element, nearest first.
 
-        The start comes first, at a cost of 0. Budgets are hard: at most `max_nodes` elements, of
-        about `max_tokens` tokens together; `cut_off` lists what did not fit. Links of symmetric
-        predicates are followed in both directions. `for_time` leaves out what does not hold at that
-        time; without it, what holds now comes first among equal costs, and reasons tell what does
-        not hold. With `doubts` they also tell which links are not accepted by their evidence.
+        A link costs its weight, and a path the sum of its links. The start comes first, at a cost
+        of 0. Budgets are hard: at most `max_nodes` elements, of about `max_tokens` tokens together.
+        `cut_off` lists the elements that did not fit. Links of symmetric predicates are followed in
+        both directions. `for_time` leaves out elements that do not hold at that time. Without it,
+        elements that hold now come first among equal costs, and the reason says if one does not
+        hold. With `doubts`, reasons also name links that their evidence does not support.
 
         Raises:
             NotFound: the start is not there.
@@ -217,7 +219,7 @@ class GraphView:
     ) -> walk.FindResult:
         """The elements that can be reached from an element, nearest first, without the start.
 
-        `types` filters what is returned, not what is walked through.
+        `types` filters the result; the walk also passes through elements of other types.
 
         Raises:
             NotFound: the start is not there.
@@ -251,8 +253,8 @@ class GraphView:
     ) -> Exported:
         """Write rows to a file (or an open one) as JSON Lines, or each type as a table.
 
-        Several tables go into a directory, and JSON Lines into the file graph.jsonl of one. `load`
-        takes the file or the directory.
+        If the target is a directory, each table is a file in it, and JSON Lines are graph.jsonl.
+        `load` takes the file or the directory.
 
         Raises:
             TypeMismatch: there is no such type.
@@ -273,10 +275,11 @@ class GraphView:
 def _of_element(
     reader: Reader, links: Iterator[Proposition], number: int, ref: Ref
 ) -> Iterator[Proposition]:
-    """The links at an element; an error if there are none and the element never existed."""
+    """The links at an element; raises NotFound if there are none and the element never existed."""
     first = next(links, None)
     if first is not None:
         yield first
         yield from links
-    elif not reader.was_ever(number):  # The usual case is spared this question.
+    elif not reader.was_ever(number):
+        # An element with links exists, so only an empty list needs this check.
         raise missing(ref)

@@ -1,8 +1,8 @@
 """Branches that a server keeps open for its callers, who name one with each request.
 
-A branch is opened when it is first asked for, and stays open, so that later requests find its
-caches filled. One that nobody has used for a while is closed: a branch that is open anywhere cannot
-be deleted.
+A branch is opened by the first request for it and stays open, so that later requests find its
+caches filled. A branch that nobody has used for a while is closed, because a branch that is open
+anywhere cannot be deleted.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from mycel.model.permission import sees_branch
 IDLE_S: Final = 60.0
 """The time after which an unused branch is closed."""
 UNUSED_MAX: Final = 8
-"""Unused branches that stay open; above that the least recently used one is closed."""
+"""The most unused branches that stay open. Beyond it, the least recently used one is closed."""
 OPEN_MAX: Final = 32
-"""Branches that are open, used or not. Each has files, a cache and an index of its own."""
+"""The most open branches, used or not. Each has its own files, cache and index."""
 
 
 class _Opened:
@@ -41,7 +41,7 @@ class _Opened:
 
 
 def check_sees(name: str) -> None:
-    """Check that whoever this thread works for may see a branch.
+    """Check that the permission of this thread allows it to see a branch.
 
     Raises:
         NotFound: it may not: as if there were none.
@@ -67,13 +67,13 @@ class OpenBranches:
         self._open_max: Final = open_max
         self._lock: Final = Lock()
         self._opened: Final[OrderedDict[str, _Opened]] = OrderedDict()
-        """Least recently used first."""
+        """The open branches by name, least recently used first."""
         self._timer: Timer | None = None
         self._is_closed = False
 
     @contextmanager
     def using(self, name: str | None) -> Iterator[Graph]:
-        """The graph of a branch for the time of a block; without a name, the one of the server.
+        """Hold the graph of a branch for a block; without a name, the branch of the server.
 
         Raises:
             InvalidIdentifier, NotFound: there is no such branch.
@@ -99,7 +99,7 @@ class OpenBranches:
         if opened is not None:
             try:
                 opened.graph.check_in_place()
-            except DatabaseError:  # Another process removed the file.
+            except DatabaseError:  # Another process has removed the file.
                 del self._opened[name]
                 self._close_unused(opened)
                 opened = None
@@ -134,7 +134,7 @@ class OpenBranches:
         self._sweep()
 
     def _sweep(self) -> None:
-        """Close branches that nobody uses any more, and look again later if others are left."""
+        """Close branches that have been unused for long; if others are open, check again later."""
         unused = [(name, branch) for name, branch in self._opened.items() if not branch.users]
         latest = monotonic() - self._idle_s
         for at, (name, branch) in enumerate(unused):
@@ -173,7 +173,7 @@ class OpenBranches:
         return self._db.branches.delete(name, unmerged=unmerged)
 
     def close(self) -> None:
-        """Close every branch that was opened here, those in use when their users end."""
+        """Close every branch that was opened here; a branch in use is closed when its users end."""
         with self._lock:
             self._is_closed = True
             if self._timer is not None:

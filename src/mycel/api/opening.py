@@ -43,26 +43,25 @@ def open_graph(
     embedder: Embedder | str | None = None,
     count_uses: bool = True,
 ) -> Graph:
-    """Open a graph; a new one is made if there is none, with the core capsules applied.
+    """Open a graph; if there is none, create it and apply the core capsules.
 
-    With `workspace` instead of a path, the database of that name is opened, as `--workspace` of the
-    command line does; it has to be there. With `branch`, the branch of that name is opened, which
-    has to be there; main is the graph itself. Without, it is the file at the path, whatever `mycel
-    branch switch` says.
-    `durability` says what a commit waits for: "full" (the default) survives a power cut,
-    "normal" may then lose the last commits but never harms the file, "off" is for scratch data.
-    With `strict`, an element without the attributes that its type requires is refused; otherwise
-    that is a warning. Without `core_capsules`, a new graph holds nothing but the two meta-types and
-    built-in predicates, and stays so. `timeout_s` bounds every command of KIP; capsules and
-    transactions may write for as long as they need. `guards` are asked about every change. An
-    `embedder` makes the vectors of search by meaning, and of properties with `@embed`: an object,
-    or a name of `mycel.embedding.choice` such as "static", the one inside the package. Without it,
-    the one of `mycel embed use` makes them.
-    The `message` stands in the journal for every transaction that is given none of its own.
-    With `count_uses`, a file beside the graph counts what is read through `Knowledge` and the MCP
-    tools, for upkeep (docs/upkeep.md); reading never writes to the graph itself.
-    `memory` says how much of the file this process may keep in its own: "ample", or "modest" for
-    one that serves for days beside others. `clock_us` and `vfs` are for tests.
+    With `workspace` instead of a path, the database of that name is opened, like `--workspace` on
+    the command line; it has to exist. With `branch`, the branch of that name is opened, which has
+    to exist too; main is the graph itself. Without `branch`, the file at the path is opened: `mycel
+    branch switch` has no effect here. `durability` says what a commit waits for: "full" (the
+    default) survives a power cut, "normal" may then lose the last commits but never harms the file,
+    "off" is for scratch data. With `strict`, an element without the attributes that its type
+    requires is refused; otherwise that is a warning. Without `core_capsules`, a new graph holds
+    nothing but the two meta-types and built-in predicates, and stays so. `timeout_s` bounds every
+    command of KIP; capsules and transactions may write for as long as they need. `guards` are asked
+    about every change. An `embedder` makes the vectors of search by meaning, and of properties with
+    `@embed`: an object, or a name of `mycel.embedding.choice` such as "static", the one inside the
+    package. Without it, the one of `mycel embed use` makes them. The `message` stands in the
+    journal for every transaction that is given none of its own. With `count_uses`, a file beside
+    the graph counts what is read through `Knowledge` and the MCP tools, for upkeep
+    (docs/upkeep.md); reading never writes to the graph itself. `memory` says how much of the file
+    this process may keep in its own: "ample", or "modest" for one that serves for days beside
+    others. `clock_us` and `vfs` are for tests.
 
     Raises:
         NotADatabase, FormatTooNew, DatabaseReadOnly, DatabaseError: it cannot be opened.
@@ -102,7 +101,7 @@ def open_graph(
             seed_graph(store)
         graph = Graph(store, actor=actor, message=message, timeout_s=timeout_s, embedder=embedder)
     except BaseException:
-        with suppress(MycelError):  # What went wrong first is what is to be known.
+        with suppress(MycelError):  # The first error is raised, not one of closing.
             store.close()
         raise
 

@@ -5,9 +5,9 @@
 - `commands`   the commands, one module for each group of them
 - `session`    the interactive session of `mycel kip`
 
-Modules here import the engine, and rich, inside their functions, not at their top: loading them
-takes longer than help and the message about a typing error should. `session` is loaded as a whole.
-A hook that a warm process answers loads nothing of this.
+Modules here import the engine and rich inside their functions, because help and messages about
+typing errors should not wait for them to load. `session` alone imports at its top. If a warm
+process answers a hook, none of these modules is loaded.
 """
 
 import sys
@@ -20,7 +20,7 @@ def main(args: Sequence[str] | None = None) -> int:
     """Run one command line, by default the process's own, and return its exit status."""
     words = sys.argv[1:] if args is None else args
     if len(words) > 1 and words[0] == "hook":
-        # Late: a hook runs at every prompt, and loads nothing else if it can.
+        # Imported late: a hook runs at every prompt, and should load as little as possible.
         from mycel.hooks.light import run
 
         status = run([*words[1:]])

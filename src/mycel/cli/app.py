@@ -1,4 +1,4 @@
-"""The root command, all others under it, and one call of them: from words to an exit status."""
+"""The root command with all others under it; `main` turns arguments into an exit status."""
 
 from __future__ import annotations
 
@@ -23,15 +23,16 @@ from mycel.errors import InternalError
 
 
 class Outline(click.RichCommand):
-    """A command whose module is not loaded, as help and completion show it."""
+    """A command in help and completion, whose module is not loaded yet."""
 
     def __init__(self, name: str, module: str, says: str) -> None:
         super().__init__(name=name, short_help=says, add_help_option=False)
         self._module = module
 
     def load(self) -> click.Command:
-        """The command itself."""
-        # A name that Python keeps for itself, such as import, has an underscore behind it there.
+        """Import the module of the command; returns the command."""
+        # The function of a command named by a Python keyword, such as import, ends in an
+        # underscore.
         name = f"{self.name}_" if iskeyword(self.name or "") else self.name
         command = getattr(import_module(f"mycel.cli.commands.{self._module}"), name or "")
         if not isinstance(command, click.Command):
@@ -40,9 +41,9 @@ class Outline(click.RichCommand):
 
 
 class Root(Group):
-    """The root command: it has outlines of all commands, and loads the one that is called.
+    """The root command. It has an outline of each command, and loads only the one that is called.
 
-    Loading all of them would take as long as help itself. A test holds each outline against its
+    Loading all commands would double the time of help. A test compares each outline with its
     command.
     """
 
@@ -73,7 +74,7 @@ _MODULES: Final = {
     "remotes": "remote clone pull push follow",
     "trust": "key witness",
 }
-"""The commands of each module that is not called after its only command."""
+"""The commands of a module; modules with one command of the same name are left out."""
 
 _PANELS: Final = {
     "Database": {
@@ -226,7 +227,7 @@ def main(args: Sequence[str] | None = None) -> int:
     except Exception as error:  # noqa: BLE001 - the edge: a user never sees a traceback.
         _leave_output()
         words_typed = sys.argv[1:] if args is None else args
-        # Where parsing itself failed, nothing has looked at --json yet.
+        # If the parsing of arguments failed, `as_json` is not set yet.
         return report(error, as_json=session.as_json or "--json" in words_typed)
     return status
 
@@ -258,10 +259,10 @@ def _prepare_streams() -> None:
         sys.stdin = StringIO()
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
-        if stream is None:  # The process was started with it closed: `mycel log >&-`.
+        if stream is None:  # Started with a closed stream: `mycel log >&-`.
             setattr(sys, name, StringIO())
         elif hasattr(stream, "reconfigure"):
-            # A name that the terminal cannot show is shown escaped.
+            # Characters that the terminal cannot show are escaped.
             stream.reconfigure(errors="backslashreplace")
 
 
@@ -270,15 +271,15 @@ def _run(args: Sequence[str] | None, session: Invocation) -> int:
         # Commands return their exit status, or nothing when all is well.
         result = app.main(args, prog_name="mycel", standalone_mode=False, obj=session)
         session.follow_up()
-    except SystemExit as leaving:  # Help that was shown because nothing was asked for.
+    except SystemExit as leaving:  # Help was shown, as there were no arguments.
         result = leaving.code
     return result if isinstance(result, int) else 0
 
 
 def _leave_output() -> None:
-    """Write what is still to be written; if that cannot be done, let it go nowhere, silently.
+    """Flush standard output; if that fails, send the rest to the null device.
 
-    Otherwise the interpreter would try again at its end, and complain.
+    Otherwise the interpreter would flush again when it ends, and print an error.
     """
     try:
         sys.stdout.flush()

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 KIP_VERSION = "1.0-RC6"
 _HEALTH_TIMEOUT_S = 5.0
 LOAD_AFTER_S: Final = 10.0
-"""The time after which a door is loaded that nobody has used: who comes first is not delayed."""
+"""An unused door is loaded after this time, so that its first user need not wait."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +64,9 @@ class Mount:
     path: str
     name: str
     load: Callable[[], Starlette]
-    """Makes the application. It may take long: a thread calls it, after the server is ready."""
+    """Makes the application. It may take long, so a thread calls it after the server is ready."""
     body_bytes_max: int
-    """The largest body of a request to it."""
+    """The largest body of a request to the application."""
 
 
 def build_app(
@@ -81,12 +81,12 @@ def build_app(
     signer: HeadSigner | None = None,
     opens_page: bool = False,
 ) -> RequestGate:
-    """Everything that a server answers, as one ASGI application.
+    """The whole server of one graph as an ASGI application.
 
-    `workspace` is the one of paths without a scheme in the explorer, which shows files below
-    `root` if files may be read. `workers` run the work of all routes; the doors have to use the
-    same. With `opens_page`, what the explorer shows first is made at the start. The caller
-    closes the graph and its `branches`.
+    `workspace` is that of paths without a scheme in the explorer, which shows files below `root` if
+    files may be read. `workers` run the work of all routes; the doors have to use the same workers.
+    With `opens_page`, the first data of the explorer is computed at the start. The caller closes
+    the graph and its `branches`.
     """
     policy = Policy() if policy is None else policy
     branches = OpenBranches(db) if branches is None else branches
@@ -132,8 +132,8 @@ def graph_app(
 ) -> Starlette:
     """The routes of one graph, without a gate, for the server of one graph or of many.
 
-    `signer` signs heads. With `load_after_s`, doors are loaded by then, even if nobody has used
-    them.
+    `signer` signs heads. With `load_after_s`, doors are loaded after this time even if nobody has
+    used them.
     """
     opened = [_OpenDoor(door, load_after_s) for door in doors]
     pages = _Pages(db, policy, opened, branches, workers)
@@ -164,15 +164,17 @@ def graph_app(
         exception_handlers={HTTPException: pages.refuse, Exception: pages.fail},
         lifespan=lifespan,
     )
-    # A path with one more slash is another path: a POST is not redirected.
+    # A path with a trailing slash is another path: it is not redirected, which a POST would not
+    # survive.
     app.router.redirect_slashes = False
     return app
 
 
 class _OpenDoor:
-    """The application of a door. It is loaded when it is first used, or a while after the start.
+    """The application of a door.
 
-    If that fails, it is tried again for the next request.
+    It is loaded when it is first used, or a while after the start. If loading fails, the next
+    request tries again.
     """
 
     def __init__(self, door: Mount, load_after_s: float | None) -> None:
@@ -192,7 +194,7 @@ class _OpenDoor:
 
     @asynccontextmanager
     async def lifespan(self) -> AsyncIterator[None]:
-        """Load and run the application, in a task of its own, as long as this is entered."""
+        """Load and run the application, in a task of its own, for the time of the block."""
         running = asyncio.create_task(self._run())
         yield
         self._closing.set()
@@ -214,9 +216,9 @@ class _OpenDoor:
                 await self._closing.wait()
 
     async def _fail(self, error: Exception) -> None:
-        """Tell those who wait, and wait for the next: there may be enough memory then."""
+        """Raise the error in waiting requests, then wait for the next request to try again."""
         self._app.set_exception(error)
-        self._app.exception()  # Nobody may wait for it.
+        self._app.exception()  # Nobody may be waiting for the error.
         del self._app
         if not self._closing.is_set():
             self._wanted.clear()
@@ -224,11 +226,11 @@ class _OpenDoor:
 
 
 class _Look(NamedTuple):
-    """The state of a branch."""
+    """The state of a branch, for `GET /` and `GET /healthz`."""
 
     snapshot: Snapshot
     replica_lag_s: float | None
-    """The seconds by which a replica is behind; None if the database is none."""
+    """The seconds by which a replica is behind; None if the database is no replica."""
 
 
 class _Pages:
@@ -301,7 +303,7 @@ class _Pages:
         return answer(payload)
 
     def _methods(self) -> list[str]:
-        """The methods that can succeed: a read-only server leaves out `execute_kip`."""
+        """The methods that this server has: a read-only server has no `execute_kip`."""
         return [
             method for method in METHODS if not (self._policy.readonly and method == "execute_kip")
         ]
@@ -309,7 +311,7 @@ class _Pages:
     async def kip(self, request: Request) -> Response:
         """`POST /kip`."""
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-        # Browsers send other types from any page, without a preflight request.
+        # Only JSON is taken: a browser sends other types from any page without a preflight request.
         if kind != JSON and not (kind.startswith("application/") and kind.endswith("+json")):
             error = InvalidSyntax(
                 "The body must be JSON, with its content type.",
@@ -337,7 +339,7 @@ class _Pages:
         except MycelError as error:
             if not self._policy.wants_token:
                 return refusal(error, GONE_STATUS)
-            # The caller may have no token: the path of the file is left out.
+            # The caller may have no token, so the answer has no path of the file.
             database_error = DatabaseError(
                 "The graph cannot be read: its file is gone, or was replaced, or is busy.",
                 hint="GET / says more to those who bring the token.",
@@ -346,7 +348,7 @@ class _Pages:
         return answer({"status": "ok"})
 
     async def description(self, request: Request) -> Response:
-        """`GET /openapi.json`: with an operation for each named query."""
+        """`GET /openapi.json`: the description, with an operation for each named query."""
         branch = request.query_params.get("branch")
 
         def operations() -> dict[str, Any]:
@@ -383,10 +385,12 @@ class _Pages:
     async def _look(self, branch: str | None = None) -> _Look:
         """The state of a branch, read outside of the worker pool, which may be busy.
 
-        All who ask about a branch at the same time share one look: they may have no token.
+        Requests about a branch at the same time share one read, because they may come without a
+        token.
         """
         self._db.check_in_place()
-        check_sees(self._db.branch if branch is None else branch)  # The look is shared.
+        # Checked for each request, as the read is shared.
+        check_sees(self._db.branch if branch is None else branch)
         looking = self._looking.get(branch)
         if looking is None:
 

@@ -1,7 +1,7 @@
 """`/branches` and `/merges`: the branches of a graph, and merges of them with their conflicts.
 
-Every endpoint works on the branch that `?branch=` names, which for a merge is the target. The table
-`ENDPOINTS` has all of them; the routes and their description are made from it.
+Every endpoint works on the branch that `?branch=` names; for a merge it is the target. The routes
+and their description are made from the table `ENDPOINTS`.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class _Call:
         self.db: Final = db
         self.branches: Final = branches
         self.name: Final = name
-        """The last part of the path: of a branch or a merge."""
+        """The last part of the path: the name of a branch, or the id of a merge."""
         self.given: Final = given
 
 
@@ -57,7 +57,7 @@ class BranchEndpoint:
     parameters: Parameters
     writes: bool = True
     statuses: tuple[int, ...] = (200,)
-    """Those of success."""
+    """The statuses of success."""
 
 
 def _list_branches(call: _Call) -> Told:
@@ -75,7 +75,7 @@ def _delete_branch(call: _Call) -> Told:
 
 def _branch(call: _Call, branch: Branch) -> dict[str, Any]:
     payload = branch.to_dict()
-    del payload["path"]  # Folders of the server's machine are none of the caller's business.
+    del payload["path"]  # The caller must not see folders of the server.
     return payload | {"in_use": branch.name == call.db.branch}
 
 
@@ -198,7 +198,8 @@ def branch_routes(policy: Policy, branches: OpenBranches, workers: Workers) -> l
                 with branches.using(branch) as db:
                     db.check_in_place()
                     status, payload = endpoint.run(_Call(db, branches, name, known))
-                return status, encode(payload)  # In the thread: the answer may be large.
+                # Encoded in the thread, because the answer may be large.
+                return status, encode(payload)
 
             status, body = await workers.run(request.scope, run)
         except MycelError as error:

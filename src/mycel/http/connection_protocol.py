@@ -1,13 +1,13 @@
 """Connections: the bytes of HTTP/1.1, and limits on slow, greedy and misbehaving clients.
 
 h11 parses, `exchange` is one request with its response, uvicorn's server accepts connections and
-stops them. A connection does no work that nobody asked for:
+stops them. A connection does no work before it is needed:
 
 - The body of a request is parsed when the application asks for it, a few events at a time. A body
   in very many small pieces is refused.
 - After a refusal nothing is parsed: bytes that still arrive are dropped for a moment, since closing
   while bytes are unread would discard the refusal.
-- What follows a request on the same connection waits, unparsed, until that is answered.
+- A further request on the same connection waits, unparsed, until the one before it is answered.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from mycel.http.request_head import has_body, mistake_in, relative_target
 from mycel.http.responses import raw_refusal
 
 _BUFFER_BYTES_MAX: Final = 64 << 10
-"""Unparsed bytes from which on nothing is read."""
+"""With this many unparsed bytes, no more are read."""
 _EVENTS_AT_ONCE: Final = 64
 """Events that are parsed before other connections have a turn."""
 _IDLE, _HEAD, _BUSY = range(3)
@@ -87,7 +87,7 @@ class _Connection(asyncio.Protocol):
         self._is_paused = False
         self._wants_body = False
 
-    # The transport calls these.
+    # Methods that the transport calls.
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         self._transport = transport
@@ -97,7 +97,7 @@ class _Connection(asyncio.Protocol):
         over = len(connections) - self.rules.connections_max
         if over > self.rules.connections_max // 4 + 16:
             self._left = True
-            transport.abort()  # Even saying no to so many would take too much.
+            transport.abort()  # Refusing so many would cost too much.
         elif over > 0 and not self._supersede():
             self._refuse_as_full()
         else:
@@ -106,7 +106,7 @@ class _Connection(asyncio.Protocol):
     def _supersede(self) -> bool:
         """Refuse the connection that has waited longest for a request; False if none waits.
 
-        So idle connections do not keep new ones out.
+        So idle connections do not block new ones.
         """
         waiting = [
             connection
@@ -120,12 +120,12 @@ class _Connection(asyncio.Protocol):
 
     @property
     def waits_since(self) -> float | None:
-        """The time since which it has waited for a request, if it does."""
+        """The time since when the connection waits for a request; None if it does not wait."""
         return None if self._left or self._phase == _BUSY else self._waits_since
 
     def be_superseded(self) -> None:
         self._refuse_as_full()
-        self._transport.close()  # Nothing is unread: it has sent nothing, or not enough.
+        self._transport.close()  # Nothing is unread: no whole request has arrived.
 
     def _refuse_as_full(self) -> None:
         full = ResourceExhausted("The server has too many connections.", hint="Retry later.")
@@ -147,7 +147,7 @@ class _Connection(asyncio.Protocol):
             self._transport.pause_reading()
 
     def eof_received(self) -> None:
-        """The client is gone; asyncio closes the connection."""
+        """Note that the client has closed its side; asyncio closes the connection."""
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._left = True
@@ -169,7 +169,7 @@ class _Connection(asyncio.Protocol):
             self._exchange.resume()
 
     def shutdown(self) -> None:
-        """Close when what is in progress is answered. The server calls this when it stops."""
+        """Close once the request in progress is answered. The server calls this when it stops."""
         if self._exchange is None:
             self._transport.close()
         else:
@@ -241,7 +241,7 @@ class _Connection(asyncio.Protocol):
             stalled_s=self.rules.stalled_s,
         )
         if not has_body(headers):
-            self._parser.next_event()  # The end of the message.
+            self._parser.next_event()  # This is the end of the message.
             exchange.end_body()
         task = self._loop.create_task(exchange.run(self._app))
         task.add_done_callback(self._server_state.tasks.discard)
@@ -262,7 +262,7 @@ class _Connection(asyncio.Protocol):
         elif exchange.is_full:
             self._wants_body = False
 
-    # An exchange calls these.
+    # Methods that an exchange calls.
 
     def want_body(self) -> None:
         """Parse more of the body."""
@@ -275,7 +275,7 @@ class _Connection(asyncio.Protocol):
             self._transport.resume_reading()
 
     def finish(self, *, keep_alive: bool) -> None:
-        """Go on after a response: with the next request, or with closing."""
+        """After a response, go on with the next request or close."""
         self._server_state.total_requests += 1
         if self._left:
             return
@@ -285,7 +285,8 @@ class _Connection(asyncio.Protocol):
             self.leave()
             return
         following = parser.trailing_data[0]
-        # A new parser: responses are not written by h11, whose state would have to follow.
+        # h11 does not write the responses, so its state does not follow; each request gets a new
+        # parser.
         self._parser = h11.Connection(h11.SERVER, HEAD_BYTES_MAX)
         if self._is_paused:
             self._is_paused = False
@@ -302,10 +303,10 @@ class _Connection(asyncio.Protocol):
             self._parse()
 
     def leave(self, response: bytes = b"") -> None:
-        """Close, after a response if there is one. Nothing is parsed any more.
+        """Send a response, if there is one, and close; nothing is parsed any more.
 
-        Bytes that still arrive are dropped for a moment: closing while bytes are unread would
-        discard the response.
+        Bytes that still arrive are dropped for a moment, because closing while bytes are unread
+        would discard the response.
         """
         if self._left or self._transport.is_closing():
             return
@@ -346,16 +347,16 @@ class _Connection(asyncio.Protocol):
             InvalidSyntax("This is not a valid HTTP/1.1 request.", hint=f"h11 says: {error}."), 400
         )
 
-    # Time.
+    # Time limits.
 
     def _expect(self, phase: int, within_s: float) -> None:
-        """Wait for the next request, or the rest of its head, for a limited time."""
+        """Set the time limit for the next request, or for the rest of its head."""
         self._phase = phase
         self._waits_since = self._loop.time()
         self._set_alarm(within_s)
 
     def _set_alarm(self, within_s: float) -> None:
-        # One timer serves many requests: it is moved when it rings.
+        # One timer serves many requests: if it fires before the present deadline, it is set again.
         self._alarm_at = self._loop.time() + within_s
         if self._alarm is not None:
             if self._alarm.when() <= self._alarm_at:

@@ -19,28 +19,29 @@ from mycel.errors import InternalError
 from mycel.http.policy import READING_BYTES_PER_S, READING_S, STALLED_S
 
 _PIECE: Final = 256 << 10
-"""Bytes of a response that are written at once."""
+"""The most bytes of a response that are written at once."""
 _BODY_PART_MAX: Final = 256 << 10
-"""Bytes of a request that wait for the application."""
+"""The most bytes of a request that wait for the application."""
 _PHRASES: Final = {status.value: status.phrase.encode() for status in HTTPStatus}
 
 TAKE_BODY: Final = "mycel.take_body"
 """The key of a scope for a function that returns the whole body, if it has arrived."""
 _LENGTH, _CHUNKS, _CLOSE, _NONE = range(4)
-"""The end of a body: by its length, its last chunk, the connection; or there is no body."""
+"""The mark of the end of a body: its length, its last chunk, or the close of the connection; or
+there is no body."""
 
 _log = logging.getLogger(__name__)
 
 
 class Line(Protocol):
-    """The connection of an exchange."""
+    """The connection, as an exchange uses it."""
 
     def want_body(self) -> None:
         """Parse more of the body."""
         ...
 
     def finish(self, *, keep_alive: bool) -> None:
-        """Go on after the response."""
+        """Go on with the connection after the response."""
         ...
 
 
@@ -61,7 +62,7 @@ class Exchange:
         self.keep_alive = True
         self.has_begun_response = False
         self.received = 0
-        """The bytes of the body that have come."""
+        """The bytes of the body that have arrived."""
         self._line = line
         self._transport = transport
         self._parser = parser
@@ -70,9 +71,9 @@ class Exchange:
         """The head of the response, if it waits for the body."""
         self._framing = _LENGTH
         self._due = 0
-        """Bytes of the body that are still to come, by the length that the head says."""
+        """The bytes of the response body that are still to be sent, by its announced length."""
         self._is_invited = False
-        """True if the client was told to send its body."""
+        """True once the client was told to send its body."""
         self._headers = headers
         """Headers of every response."""
         self._parts: list[bytes] = []
@@ -99,10 +100,10 @@ class Exchange:
                 _log.error("A request was not answered.")
             self._transport.abort()
 
-    # Told by the connection.
+    # Methods that the connection calls.
 
     def add(self, data: bytes) -> None:
-        """Take a part of the body."""
+        """Add a part of the body that has arrived."""
         self._parts.append(bytes(data))
         self.received += len(data)
         self._waiting_size += len(data)
@@ -140,7 +141,7 @@ class Exchange:
     # The application's side.
 
     def take_body(self) -> bytes | None:
-        """The whole body, if it has arrived; None if it has to be waited for."""
+        """The whole body; None if it has not arrived yet."""
         if not self._body_ended and not self._parser.they_are_waiting_for_100_continue:
             self._line.want_body()
         if not self._body_ended or self._is_over():
@@ -160,7 +161,7 @@ class Exchange:
                     self._is_invited = True
                     self._write(b"HTTP/1.1 100 Continue\r\n\r\n")
                 self._line.want_body()
-            # After the whole body, nothing more comes than the end of the connection.
+            # After the whole body, only the end of the connection can follow.
             while not (self._parts or self._is_over() or self._ends_now()):
                 self._changed = asyncio.get_running_loop().create_future()
                 await self._changed
@@ -172,11 +173,11 @@ class Exchange:
         return {"type": "http.request", "body": self._take_parts(), "more_body": more}
 
     def _is_over(self) -> bool:
-        """True if no more of the request counts."""
+        """True if the request is answered or its client is gone."""
         return self._is_lost or self._is_answered
 
     def _ends_now(self) -> bool:
-        """True if the end of the body is still to be told."""
+        """True if the body has ended and the application does not know yet."""
         return self._body_ended and not self._told_end
 
     async def send(self, message: Message) -> None:
@@ -221,7 +222,7 @@ class Exchange:
         first = b"HTTP/1.1 %d %s\r\n" % (status, _PHRASES.get(status, b""))
         self._head = b"%s%s\r\n" % (first, head)
         self._read_until = asyncio.get_running_loop().time() + READING_S
-        if self._framing != _LENGTH:  # Otherwise it leaves with the body, which follows at once.
+        if self._framing != _LENGTH:  # Otherwise the head is sent together with the body.
             self._write(self._take_head())
 
     def _take_head(self) -> bytes:
@@ -229,7 +230,7 @@ class Exchange:
         return head
 
     def _framed(self, data: memoryview) -> bytes:
-        """Bytes of the body as they are sent, after the head if that is still to be sent."""
+        """Bytes of the body in the form to send, after the head if it is not sent yet."""
         if self._framing == _CHUNKS:
             return b"%x\r\n%s\r\n" % (len(data), data) if data else b""
         if self._framing == _LENGTH:
@@ -241,7 +242,7 @@ class Exchange:
             self._write(b"0\r\n\r\n")
         self._is_answered = True
         self._notify()
-        # After a response that is shorter than announced, the connection is closed.
+        # The connection is closed if the response was shorter than announced.
         self._line.finish(keep_alive=self.keep_alive and not self._due)
 
     def _write(self, data: bytes | None) -> None:

@@ -30,7 +30,7 @@ from mycel.http.responses import JSON, encode, refusal
 from mycel.http.worker_pool import Workers
 
 NAMES_AFTER_S: Final = 1.0
-"""The names are indexed so long after the counts: the page is drawn meanwhile."""
+"""Indexing of names begins this long after that of counts, so that the page can be drawn first."""
 
 T = TypeVar("T")
 
@@ -82,10 +82,10 @@ class ExplorerRoutes:
             *views,
         ]
 
-    # What the page asks for first.
+    # Warming up.
 
     def warm(self) -> None:
-        """Make what the page asks for first, in the background."""
+        """Compute the first data of the page in the background."""
         if self._warming:
             return
 
@@ -95,7 +95,7 @@ class ExplorerRoutes:
                 await asyncio.sleep(NAMES_AFTER_S)
                 await self._run(None, lambda db: self._explorers.of(db).warm_names())
             except MycelError:
-                return  # Whoever asks next is told.
+                return  # The next request reports the error.
 
         task = asyncio.create_task(warm())
         self._warming.add(task)
@@ -148,7 +148,7 @@ class ExplorerRoutes:
     async def _run(
         self, branch: str | None, work: Callable[[Graph], T], request: Request | None = None
     ) -> T:
-        """Run work in a thread, for a request or for all streams."""
+        """Run work in a thread, for one request or for the streams together."""
 
         def run() -> T:
             with self._branches.using(branch) as db:

@@ -1,11 +1,11 @@
-"""Stops work that goes on after its answer was given.
+"""Stops work that goes on after its request was answered.
 
-Work asks its job whether to stop (`model.allowance`). A loop that forgets to ask would go on, and
-keep a processor from others, although nobody waits for it any more. `Interruption` raises
-`WorkStopped` in its thread, which ends it as Ctrl-C ends a program: what was begun is rolled back.
+Work asks its job whether to stop (`model.allowance`). A loop that does not ask would go on and use
+a processor, although nobody waits for it any more. `Interruption` raises `WorkStopped` in the
+thread, which ends the work as Ctrl-C ends a program: its transaction is rolled back.
 
-It is raised only in a thread that computes. A thread that waits for a lock or a file costs nothing,
-and might just have acquired it: interrupted there, it would never release it.
+The exception is raised only in a thread that computes. A thread that waits for a lock costs
+nothing. If it were interrupted just after it acquired the lock, it would never release it.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from types import FrameType
 from typing import Final
 
 LOOK_S: Final = 0.25
-"""The time between two looks at work that has run for long."""
+"""The time between two checks of work that has run for long."""
 _COMPUTING: Final = 0.02
-"""The part of the time for which a thread that computes has a processor, at least."""
+"""The least share of processor time for which a thread counts as computing."""
 _CALLERS: Final = 3
 _NEVER_IN: Final = frozenset(("threading", "contextlib", "queue", "weakref", "concurrent.futures"))
-"""Modules in whose functions a thread may hold a lock that nothing gives back."""
+"""In functions of these modules a thread may hold a lock that an interruption would not release."""
 
 
 class WorkStopped(BaseException):
@@ -47,7 +47,7 @@ class Interruption:
             raising(ctypes.c_ulong(self._thread), ctypes.py_object(WorkStopped))
 
     def _processor_s(self) -> float:
-        """The processor time of the thread; where no clock has it, all time."""
+        """The processor time of the thread; without a clock for it, the time passed."""
         clock_of = getattr(time, "pthread_getcpuclockid", None)
         return time.monotonic() if clock_of is None else time.clock_gettime(clock_of(self._thread))
 

@@ -3,10 +3,11 @@
 A `Job` is the allowance (`mycel.model.allowance`) of the threads that work for a request. It is
 over at its deadline, when its client has gone, or when the server stops.
 
-Heavy jobs take turns. A job that has run for `QUICK_S` is heavy (`worker_pool`); from then on it
-runs only while it has one of a few places, for a slice of time, and the next place goes to the job
-that has used least. A job that waits keeps its thread and its snapshot, but no processor. It waits
-at most `PATIENCE_S` at a time: it may hold a lock that the jobs with places need.
+Heavy jobs take turns. A job that has run for `QUICK_S` becomes heavy (`worker_pool`). From then on
+it runs only while it has one of a few places, for a slice of time. The next free place goes to the
+job that has used the least time. A job that waits keeps its thread and its snapshot, but no
+processor. It waits at most `PATIENCE_S` at a time: it may hold a lock that the jobs with places
+need.
 """
 
 from __future__ import annotations
@@ -24,19 +25,18 @@ from mycel.model.allowance import RETRY_AFTER, over
 SLICE_S: Final = 0.05
 """The time for which a heavy job keeps its place while others wait."""
 BRIEF_S: Final = 0.1
-"""The time for which a write is taken for a short one."""
+"""The time for which a write counts as a short one."""
 PATIENCE_S: Final = 1.0
-"""The longest wait for a place. Then the job runs for a slice without one."""
+"""The longest wait for a place; after it, the job runs for a slice without one."""
 _COPIES: Final = 3
-"""The memory of an answer that is being made, in sizes of its cells.
-
-There are the cells, their UTF-8 if that differs, and the answer itself.
-"""
+"""The memory that an answer needs, as a multiple of the size of its cells: the cells, their
+UTF-8 if that differs, and the answer itself."""
 _LARGE_BYTES: Final = 1 << 20
-"""The size of cells from which on an answer is large. A few large ones are made at a time."""
+"""An answer is large if its cells have this size. Only a few large answers are made at a time."""
 _LARGE_WAITING_MAX: Final = 8
 _SMALL_BYTES: Final = 64 << 10
-"""The size of a finished answer up to which it is not counted: a write that is done says so."""
+"""A finished answer up to this size is not counted, so that a committed write can always be
+confirmed."""
 _RECHECK_S: Final = 0.1
 _KEY: Final = "mycel.job"
 
@@ -49,14 +49,15 @@ class ResponseBudget:
         self.each_max: Final = min(ANSWER_BYTES_MAX, bytes_max // _COPIES)
         """The most bytes of one answer."""
         self.large: Final = threading.Semaphore(bytes_max // (self.each_max * _COPIES) or 1)
-        """The places of large answers that are being made."""
+        """The number of large answers that may be made at a time."""
         self.queue: Final = threading.Semaphore(_LARGE_WAITING_MAX)
-        """The places of jobs that wait to make a large answer; they hold little memory."""
+        """The number of jobs that may wait to make a large answer; a waiting job holds little
+        memory."""
         self.size = 0
         self._lock = threading.Lock()
 
     def add(self, size: int) -> bool:
-        """Count bytes; False, and nothing counted, if all together would be too large."""
+        """Count bytes. If the total would be too large, count nothing and return False."""
         with self._lock:
             if size > 0 and self.size + size > self.bytes_max:
                 return False
@@ -64,7 +65,7 @@ class ResponseBudget:
             return True
 
     def crowded(self) -> ResourceExhausted:
-        """The error for an answer that has no room beside the others."""
+        """The error if all answers together are too large."""
         return ResourceExhausted(
             f"All answers of the server together are larger than {self.bytes_max} bytes.",
             hint="Retry in a moment, or ask for less: LIMIT and CURSOR page through a result.",
@@ -81,7 +82,7 @@ class Scheduler:
         self._waiting: list[Job] = []
 
     def take(self, job: Job) -> None:
-        """Wait for a place, until the job is over or its patience is."""
+        """Wait for a place, at most for `PATIENCE_S` and until the deadline of the job."""
         with self._lock:
             if self._free > 0:
                 self._free -= 1
@@ -95,7 +96,7 @@ class Scheduler:
                 self._waiting.remove(job)
 
     def give(self, job: Job) -> None:
-        """Give a place up: to the waiting job that has used least."""
+        """Pass the place of a job to the waiting job that has used the least time."""
         with self._lock:
             if not job.has_place:
                 return
@@ -144,7 +145,7 @@ class Job:
         self.deadline = deadline
         """The time (`time.monotonic`) at which the request ends."""
         self.used_s = 0.0
-        """The time for which it has run as a heavy job."""
+        """The time for which the job has run as a heavy one."""
         self.has_place = False
         self.wake = threading.Event()
         self.is_brief = False
@@ -152,9 +153,9 @@ class Job:
         self.is_set_aside = False
         self._answers = answers
         self._cells = 0
-        """The size of what was read for the answer."""
+        """The size of the cells that were read for the answer."""
         self._held = 0
-        """The bytes of its answer that are reserved in the budget of all answers."""
+        """The bytes that this answer has reserved in the budget of all answers."""
         self._is_large = False
         self._slice_ends = 0.0
         self._stopped = 0
@@ -164,7 +165,7 @@ class Job:
         self._turn_began: float | None = None
         self._write_s = write_s
 
-    # Asked by the work, in its thread.
+    # Methods that the work calls, in its thread.
 
     @property
     def holds_turn(self) -> bool:
@@ -216,7 +217,8 @@ class Job:
         self._count(size * _COPIES, size)
         self._cells += size
         if self._is_large:
-            # A MemoryError ends this request; in orjson, which comes next, it ends the process.
+            # A MemoryError here ends the request; in orjson, which runs next, it would end the
+            # process.
             bytes(self._cells * _COPIES)
 
     def _wait_to_be_large(self) -> None:
@@ -247,23 +249,23 @@ class Job:
             raise self._answers.crowded()
         self._held += amount
 
-    # Told by the server.
+    # Methods that the server calls.
 
     def become_stream(self, timeout_s: float) -> None:
-        """Give each part of its work a deadline of its own: the whole lasts for long."""
+        """From now on, give each part of the work its own deadline: a stream lasts for long."""
         self._timeout_s = timeout_s
 
     def begin(self) -> None:
-        """Begin with work in a thread."""
+        """Note that work begins in a thread."""
         if self._timeout_s is not None:
             self.deadline = monotonic() + self._timeout_s
 
     def become_heavy(self, turns: Scheduler) -> None:
-        """Let it take turns from its next check on."""
+        """Make the job take turns from its next check on."""
         self._turns = turns
 
     def leave_turns(self) -> None:
-        """End its part among the heavy ones: its work is done."""
+        """Give up its place among the heavy jobs, because its work is done."""
         turns, self._turns = self._turns, None
         if turns is not None:
             turns.give(self)
@@ -283,7 +285,7 @@ class Job:
         self.wake.set()
 
     def is_overdue(self, margin_s: float) -> bool:
-        """True if its work should have stopped some time ago, and others lose nothing by it."""
+        """True if the work should have stopped `margin_s` ago, and may be interrupted."""
         if self.holds_turn or self.is_set_aside:
             return False
         return monotonic() > min(self.deadline, self._stopped_at) + margin_s
@@ -293,7 +295,7 @@ class Job:
         return self._stopped == _ABORTED
 
     def settle(self, size: int) -> None:
-        """Count the bytes of the finished answer instead of those that were counted before.
+        """Count the bytes of the finished answer instead of those of its cells.
 
         Raises:
             ResourceExhausted: the answer, or all answers together, are too large.
@@ -305,7 +307,7 @@ class Job:
         self._count(size - self._held, size)
 
     def close(self) -> None:
-        """Give the bytes back: the answer has been sent, or never will be."""
+        """Release the bytes: the answer has been sent, or never will be."""
         self._be_small()
         self._answers.add(-self._held)
         self._held = 0
@@ -322,7 +324,7 @@ def job_of(scope: MutableMapping[str, Any]) -> Job:
 
 
 def attach(scope: MutableMapping[str, Any], job: Job) -> None:
-    """Make a job that of a request."""
+    """Store the job of a request in its scope."""
     scope[_KEY] = job
 
 

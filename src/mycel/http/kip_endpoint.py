@@ -1,11 +1,11 @@
-"""`POST /kip`: from the body of a request to the response.
+"""`POST /kip`: turns the body of a request into the response.
 
 A body is the request of KIP §6.1 itself, or names a method and holds the request as its `params`:
 
     {"method": "execute_kip" | "execute_kip_readonly" | "list_logs", "params": {…}}
 
-An `id` beside them is returned with the response. All of this runs in a worker thread, parsing JSON
-included.
+An `id` beside them is returned with the response. All of this runs in a worker thread, even the
+parsing of JSON.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ class _GoneError(Exception):
 def _asked(
     db: Graph, message: dict[str, Any], *, readonly: bool
 ) -> tuple[Callable[[dict[str, Any]], dict[str, Any]], dict[str, Any]]:
-    """The function that a message asks for, and its parameters.
+    """The method that a request names, and its parameters.
 
     Raises:
         InvalidSyntax: the message names no method.

@@ -1,10 +1,10 @@
-"""Streams of commits for any number of readers: one watcher looks at the journal for all.
+"""Streams of commits: one watcher reads the journal for any number of streams.
 
-Other processes write to the graph too. A database that tells of commits wakes the watcher at each;
-otherwise, and while that is interrupted, it looks at the journal in short intervals. The newest
-events are kept, so that a commit is read once for all streams. A stream that begins further back
-gets the commits before these in pages. One page is read at a time, for all streams that are there,
-and none for a stream whose client has gone.
+Other processes write to the graph too. A database that sends notices of commits wakes the watcher
+at each one. Without notices, the watcher checks the journal in short intervals. The newest events
+are kept, so that a commit is read once for all streams. A stream that begins further back reads the
+older commits in pages. One page is read at a time and shared by all streams that need it. No page
+is read for a client that has gone.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from mycel.explorer.feed import Event, format_event
 from mycel.store.backend.interface import Listening
 
 INTERVAL_S: Final = 0.25
-"""The time between two looks at the journal, where nobody tells of commits."""
+"""The time between two checks of the journal without notices of commits."""
 TOLD_INTERVAL_S: Final = 5.0
-"""The same where commits are told: a process that died after a commit has told nobody."""
+"""The same with notices. A process that dies right after a commit sends no notice."""
 TOGETHER_S: Final = 0.02
-"""Commits that are told within this time after a look are read together."""
+"""Notices within this time after a check are handled together."""
 KEEP_ALIVE_S: Final = 15.0
 """The time after which a stream without events gets a comment."""
 
 PAGES_KEPT: Final = 8
-"""Pages of the past that are kept while nothing is written."""
+"""The most pages of past commits that are kept while nothing is written."""
 
 Run = Callable[[Callable[[Graph], Any]], Awaitable[Any]]
 """Runs a function on the graph in a worker thread."""
@@ -55,14 +55,14 @@ class Watcher:
         self._task: asyncio.Task[None] | None = None
 
     async def events(self, after: int | None) -> AsyncGenerator[bytes, None]:
-        """The events of one stream, from after a position or from now on, without an end."""
+        """The endless events of one stream: those after a position, or from now on."""
         self._streams += 1
         try:
             await self._begin()
             position = self._position if after is None else after
             yield format_event("hello", {"position": position})
             size = 0
-            """The bytes of events since the stream was last where the watcher is."""
+            """The bytes of events since the stream last caught up with the watcher."""
             while True:
                 changed = self._changed
                 page = await self._after(position)
@@ -116,12 +116,12 @@ class Watcher:
                 events = await self._run(partial(_newest, self._position))
                 if (
                     events is None
-                ):  # Too many at once, or another file: the streams read themselves.
+                ):  # There are too many events, or the file was replaced, so streams read pages.
                     self._position = self._since = await self._run(feed.position)
                     self._kept.clear()
             except MycelError:
                 await asyncio.sleep(INTERVAL_S)
-                continue  # The graph is busy or gone: look again.
+                continue  # The graph is busy or gone; try again.
             for event in events or ():
                 if event.purges:
                     self._since = self._position
@@ -143,8 +143,8 @@ class Watcher:
             return [event for event in self._kept if event.position > position]
         events: list[Event] | None
         try:
-            # Also for a stream that has read further than the watcher: then there is nothing yet,
-            # unless its position is of another graph.
+            # A stream may even be ahead of the watcher. It then gets no events, or a gap if its
+            # position belongs to another graph.
             events = await self._past.page(position)
             if events is None:
                 return [_gap(await self._run(feed.position))]
@@ -154,7 +154,7 @@ class Watcher:
 
 
 class Notices:
-    """Notices of commits of a graph, if its database gives them."""
+    """Notices of the commits of a graph, if its database sends them."""
 
     def __init__(self) -> None:
         self._loop: Final = asyncio.get_running_loop()
@@ -174,13 +174,13 @@ class Notices:
         self._loop.call_soon_threadsafe(self._told.set)
 
     def close(self) -> None:
-        """Listen no longer. Closing twice does no harm."""
+        """Stop listening. Closing twice does no harm."""
         self._is_closed = True
         if self._listening is not None:
             self._listening.close()
 
     async def wait(self) -> None:
-        """Wait until it is time to look at the journal again."""
+        """Wait until it is time to check the journal again."""
         is_told = self._listening is not None and self._listening.is_told
         if is_told:
             await asyncio.sleep(TOGETHER_S)
@@ -191,17 +191,17 @@ class Notices:
 
 
 class _Past:
-    """Pages of commits that the watcher does not keep."""
+    """Pages of commits that are older than those of the watcher."""
 
     def __init__(self, run: Run) -> None:
         self._run: Final = run
         self._turn: Final = asyncio.Lock()
         self._pages: Final[dict[int, list[Event] | None]] = {}
-        """The newest pages, by the position after which they begin."""
+        """The pages read last, by the position after which they begin."""
         self._readings: Final[dict[int, _Reading]] = {}
 
     def forget(self) -> None:
-        """Drop the pages: their elements may have other names now, or none."""
+        """Drop the pages: a commit may have renamed or removed their elements."""
         self._pages.clear()
 
     async def page(self, position: int) -> list[Event] | None:
@@ -223,12 +223,12 @@ class _Past:
         finally:
             reading.streams -= 1
             if not reading.streams and not reading.has_begun:
-                reading.task.cancel()  # Nobody waits for it any more.
+                reading.task.cancel()  # No stream waits for the page any more.
 
     def _end(self, position: int, task: asyncio.Task[list[Event] | None]) -> None:
         del self._readings[position]
         if not task.cancelled():
-            task.exception()  # All who waited for it may have gone.
+            task.exception()  # No stream may be left to see the error.
 
     async def _read(self, position: int, reading: _Reading) -> list[Event] | None:
         async with self._turn:
@@ -250,7 +250,7 @@ class _Reading:
 
 
 def _gap(position: int) -> Event:
-    """The event for a reader that cannot be told everything, and has to reload."""
+    """The event that tells a client to reload, because it has missed commits."""
     return Event(position, format_event("gap", {"position": position}, position))
 
 

@@ -1,7 +1,7 @@
 """Counters of a server, in the text format of Prometheus.
 
-No label has a name that a caller chooses: paths are told by their kind, so that there are few
-series, and nothing of a graph is among them.
+No label comes from a caller: paths are counted by their kind. So there are few series, and none
+reveals content of a graph.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ DOORS: Final = frozenset(
 """The first parts of paths under which requests are counted; others count as one."""
 
 _REFUSALS: Final = frozenset((401, 403, 409, 412, 429))
-"""Rights, conflicts, and limits."""
+"""Statuses of refusals: rights, conflicts and limits."""
 
 
 class CommitCount:
-    """The number of commits of this process through whatever door, as the last guard of each."""
+    """Counts the commits of this process, through any door, as the last guard of a transaction."""
 
     in_bulk = True
 
@@ -40,11 +40,11 @@ class CommitCount:
         self.number = 0
 
     def concerns(self, tx: Transaction, type_or_predicate: str, *, link: bool) -> bool:
-        """Nothing: whole transactions are counted."""
+        """Always False: whole transactions are counted."""
         return False
 
     def check(self, tx: Transaction, change: Change) -> None:
-        """Nothing, as above."""
+        """Do nothing, as above."""
 
     def check_commit(self, tx: Transaction) -> None:
         """Count a transaction that is about to be committed."""
@@ -75,7 +75,7 @@ class RequestMetrics:
                     self._buckets[door, bound] += 1
 
     def summary(self) -> list[JsonObject]:
-        """The requests of each door, the most frequent first, with a bound of their times."""
+        """The requests of each door, the most frequent first, each with a bound on their times."""
         with self._lock:
             requests, buckets = dict(self._requests), dict(self._buckets)
         totals: Counter[str] = Counter()
@@ -85,7 +85,7 @@ class RequestMetrics:
             refused[door] += number if status in _REFUSALS else 0
 
         def within(door: str, share: float) -> float | None:
-            """The least bound within which this share of the requests was answered."""
+            """The least time bound that this share of the requests has met."""
             enough = share * totals[door]
             return next(
                 (bound for bound in BOUNDS_S if buckets.get((door, bound), 0) >= enough), None

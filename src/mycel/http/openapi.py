@@ -97,7 +97,7 @@ def _json(schema: Schema, **more: Any) -> dict[str, Any]:
 
 
 def _refused(*statuses: int) -> dict[str, Any]:
-    """The responses that are errors, by status; the guard's are everywhere."""
+    """The error responses by status; those of the guard apply to every path."""
     everywhere = (401, 403, 421, 500)
     return {
         str(status): {"$ref": f"#/components/responses/{_MEANINGS[status][0]}"}
@@ -377,7 +377,7 @@ _EXAMPLES: Final = {
 
 
 def _door(name: str) -> dict[str, Any]:
-    """The path of another protocol, which describes itself: only a pointer to it."""
+    """The entry of another protocol, which only points to the description of that protocol."""
     payload: dict[str, Any] = {
         "summary": f"{name.upper()}: speak its own protocol here",
         "responses": {"default": {"description": f"As {name.upper()} has it"}},

@@ -1,4 +1,4 @@
-"""The page of the explorer, and the sessions of people who look at it. They need no graph."""
+"""The page of the explorer, and the sessions of its users. These routes need no graph."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def is_public(method: str, path: str, accept: str) -> bool:
 
 
 def wants_page(accept: str) -> bool:
-    """True if a request is that of a browser which opens an address.
+    """True if a browser opens the address as a page.
 
     >>> wants_page("text/html,application/xhtml+xml,*/*;q=0.8"), wants_page("*/*")
     (True, False)
@@ -63,7 +63,7 @@ def page_routes(
     async def show_page(request: Request) -> Response:
         name = request.path_params.get("name", bundle.INDEX)
         try:
-            # In a thread: a file is read and packed when it is first asked for.
+            # In a thread, because the first request for a file reads and compresses it.
             asset = await workers.run(request.scope, partial(bundle.asset, name))
         except MycelError as error:
             return refusal(error)

@@ -1,9 +1,9 @@
 """The policy of a server: hosts, origins, token and limits.
 
-Every request passes three checks, each against another attack. `Host`: a page in a browser whose
-name resolves to this machine (DNS rebinding); its requests have that name. `Origin`: a page of
-another site that calls this server from a browser. The token: any other program that can reach the
-address.
+Every request passes three checks, each against one attack. The check of `Host` stops a web page
+whose host name resolves to this machine (DNS rebinding), since its requests carry that name. The
+check of `Origin` stops a page of another site that calls this server from a browser. The token
+stops every other program that can reach the address.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ if TYPE_CHECKING:
     from mycel.sharing.oauth import TrustedIssuers
 
 BODY_BYTES_MAX: Final = 4 << 20
-"""The body of one request."""
+"""The largest body of one request."""
 BODIES_BYTES_MAX: Final = 128 << 20
-"""The bodies of all requests that are in progress."""
+"""The largest total of the bodies of all requests in progress."""
 PIECES_MAX: Final = 1024
-"""Pieces of a body, as chunks or packets, from which on their average size counts."""
+"""With more pieces (chunks or packets) than this, the average size of the pieces is checked."""
 PIECE_BYTES_MIN: Final = 64
 """The least average size of the pieces of a body that has many."""
 HEAD_BYTES_MAX: Final = 16 << 10
-"""The first line of a request with all its headers."""
+"""The largest size of the first line of a request with all its headers."""
 TARGET_BYTES_MAX: Final = 8 << 10
-"""The path of a request with its query."""
+"""The longest path of a request with its query."""
 HEAD_TIMEOUT_S: Final = 10.0
 """The time for the head to arrive."""
 DISCARDED_BYTES_MAX: Final = 64 << 20
@@ -50,37 +50,39 @@ KEEP_ALIVE_S: Final = 30
 REQUESTS_MAX: Final = 64
 """The default number of requests in progress."""
 PUBLIC_REQUESTS_MAX: Final = 64
-"""The number of requests in progress that need no token, apart from the others."""
+"""The most requests in progress that need no token; they are counted apart from the others."""
 PUBLIC_BODY_BYTES_MAX: Final = 4096
-"""The body of such a request: a ticket."""
+"""The largest body of a request that needs no token: it holds a ticket."""
 PUBLIC_BODY_S: Final = 5.0
-"""The time for such a body to arrive."""
+"""The time for a body without a token to arrive."""
 PUBLIC_BODIES_MAX: Final = 32
-"""Such bodies that are waited for. Above that the one that has waited longest is given up."""
+"""The most bodies without a token that may be arriving. Beyond it, the oldest request is
+refused."""
 TIMEOUT_S: Final = 30.0
 """The default time for a request: for its body to arrive, and for its commands to run."""
 WRITE_S: Final = 5.0
-"""The time for which one transaction keeps others from writing; then it is rolled back."""
+"""The time for which one transaction may keep others from writing. After it, it is rolled back."""
 ANSWER_MARGIN_S: Final = 1.0
-"""The time by which the server waits longer: the engine's own error says more."""
+"""The server waits this much longer than the engine, whose own error says more."""
 ANSWER_BYTES_MAX: Final = 64 << 20
-"""One answer."""
+"""The largest answer."""
 ANSWERS_BYTES_MAX: Final = 256 << 20
-"""All answers that are being made or sent."""
+"""The largest total of all answers that are being made or sent."""
 STALLED_S: Final = 10.0
 """The time in which a client has to read some of its answer."""
 READING_S: Final = 30.0
-"""The time in which a client has to read all of its answer, with the next limit."""
+"""The time in which a client has to read its whole answer, plus the time of the next constant."""
 READING_BYTES_PER_S: Final = 1 << 20
-"""The bytes of a large answer for each further second."""
+"""A client gets one more second for each such number of bytes."""
 STREAMS_MAX: Final = 64
-"""Streams of events that are open, a quarter of them for one client address."""
+"""The most open streams of events; one client address may have a quarter of them."""
 STREAM_S: Final = 900.0
-"""The lifetime of a stream. Its client opens another one."""
+"""The lifetime of a stream; after it, its client opens a new one."""
 GRACE_S: Final = 10.0
 """The time for requests in progress to end when the server stops."""
 QUICK_WORKERS: Final = 8
-"""Threads that run short requests. Writers share commits, so they gain from being several."""
+"""Threads that run short requests. Several of them help writers, because concurrent writes share
+commits."""
 LOG_PAGE: Final = 100
 LOG_PAGE_MAX: Final = 1000
 TOKEN_CHARACTERS_MIN: Final = 16
@@ -94,7 +96,7 @@ _LOOPBACK: Final = frozenset(("localhost", "127.0.0.1", "::1"))
 
 
 _OWNER: Final = everything(DEFAULT_ACTOR)
-"""The rights of the one who has started the server."""
+"""The rights of the person who started the server."""
 
 
 class Token:
@@ -128,20 +130,21 @@ class Policy:
     """The rules of one server."""
 
     hosts: frozenset[str] = _LOOPBACK
-    """Names, in lower case, under which it may be asked; the address that was reached is one."""
+    """Host names, in lower case, that requests may use; the address that was reached is always
+    allowed."""
     origins: frozenset[str] = frozenset()
-    """Origins beside its own whose pages may ask."""
+    """Other origins whose pages may send requests."""
     token: Token | None = None
     tokens: TokenBook | None = None
-    """The tokens with scopes, on a server of many workspaces."""
+    """The tokens with scopes; only on a server of many workspaces."""
     issuers: TrustedIssuers | None = None
-    """The issuers whose tokens count, on a server of many workspaces."""
+    """The issuers whose tokens are accepted; only on a server of many workspaces."""
     sessions: Sessions = field(default_factory=Sessions)
-    """Sessions in browsers, whose tokens count like that of the server."""
+    """Sessions in browsers, whose tokens are accepted like that of the server."""
     readonly: bool = False
     """True if nothing may be written."""
     creates_workspaces: bool = False
-    """True if the first submission to a workspace may create it, on a server of many."""
+    """True if the first submission to a workspace may create it, on a server of many workspaces."""
     files: bool = False
     """True if files of the workspace may be read."""
     body_bytes_max: int = BODY_BYTES_MAX
@@ -153,9 +156,9 @@ class Policy:
     streams_max: int = STREAMS_MAX
     stream_s: float = STREAM_S
     certificate: tuple[Path, Path] | None = None
-    """The files of a certificate and its key, if the server itself speaks TLS."""
+    """The files of a certificate and its key, if the server itself uses TLS."""
     processes: int = 1
-    """Processes that serve the graph together; the other limits are those of each."""
+    """The number of processes that serve the graph; the other limits apply to each process."""
 
     @property
     def scheme(self) -> str:
@@ -177,7 +180,7 @@ class Policy:
         return self.token is not None or self.issuers is not None or is_used
 
     def grant(self, authorization: str | None) -> Grant | None:
-        """The rights of a request with this header; None if it does not open this server."""
+        """The rights of a request with this header; None if the token is not valid here."""
         if not self.wants_token:
             return _OWNER
         if self.token is not None and self.token.opens(authorization):
@@ -212,7 +215,7 @@ class Policy:
     def knows_host(self, header: str | None, reached: str | None) -> bool:
         """True if a request may name this host; `reached` is the address it was sent to.
 
-        The port is ignored: a tunnel may have another one.
+        The port is ignored, because that of a tunnel may differ.
         """
         name = host_name(header or "")
         if name is None:
@@ -220,7 +223,7 @@ class Policy:
         return name in self.hosts or (reached is not None and name == _address(reached))
 
     def knows_origin(self, origin: str, host_header: str) -> bool:
-        """True if pages of this origin may call: our own, and allowed ones."""
+        """True if pages of this origin may send requests: our own origin, and allowed ones."""
         if origin in self.origins:
             return True
         scheme, separator, place = origin.partition("://")
@@ -237,7 +240,7 @@ def names_of(host: str, allowed: Iterable[str] = ()) -> frozenset[str]:
         ConstraintViolation: one that is allowed is no host.
     """
     names = set(_LOOPBACK)
-    # An address of IPv6 is in brackets, and without the zone that only this machine knows.
+    # An IPv6 address gets brackets and loses its zone, which only this machine knows.
     for given in (f"[{host.partition('%')[0]}]" if ":" in host else host, *allowed):
         name = host_name(given)
         if name is None:
@@ -284,7 +287,7 @@ def _origin(given: str) -> str:
 
 
 def _address(text: str) -> str:
-    """An address in its usual form: IPv4 without the IPv6 around it, no zone."""
+    """An address in its usual form: IPv4 inside IPv6 becomes IPv4, and the zone is dropped."""
     try:
         address = ipaddress.ip_address(text.partition("%")[0])
     except ValueError:

@@ -1,6 +1,6 @@
-"""`/queries`: the named queries of a graph, listed and run.
+"""`/queries`: list and run the named queries of a graph.
 
-A query that writes does not exist for a read-only server: it is answered like an unknown one.
+On a read-only server, a query that writes is treated like an unknown one.
 """
 
 from __future__ import annotations

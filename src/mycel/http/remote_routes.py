@@ -1,7 +1,7 @@
 """The reading part of the protocol between workspaces (docs/remote-protocol.md).
 
-`/refs`, `/commits`, `/diff`, `/journal`, `/purges`, `/consistency` and `/subgraph`, each of
-the branch that `?branch=` names. The routes and their description are made from `REMOTE_ENDPOINTS`.
+`/refs`, `/commits`, `/diff`, `/journal`, `/purges`, `/consistency` and `/subgraph`, each for the
+branch that `?branch=` names. The routes and their description are made from `REMOTE_ENDPOINTS`.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class _RemoteCall(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RemoteEndpoint:
-    """One path that is read."""
+    """One path of the protocol."""
 
     path: str
     summary: str

@@ -1,4 +1,4 @@
-"""The body of a request: read as a whole, within limits of size and time."""
+"""The body of a request: it is read as a whole, within limits of size and time."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ class RequestBody:
         self._size = 0
 
     def be_public(self) -> None:
-        """Take the limits of a request without a token."""
+        """Use the limits of a request without a token."""
         self._limit = PUBLIC_BODY_BYTES_MAX
         self._timeout_s = min(self._timeout_s, PUBLIC_BODY_S)
 
     def check_announced(self, headers: Headers) -> None:
-        """Refuse a body that says that it is too large."""
+        """Refuse a body whose announced size is too large."""
         announced = headers.get("content-length", "")
         if announced.isdecimal() and int(announced) > self._limit:
             raise self._too_large()
@@ -97,7 +97,7 @@ class RequestBody:
         self._size = 0
 
     async def replay(self) -> Message:
-        """The messages for the application: the whole body, then those of the client."""
+        """The messages for the application: the whole body, then further messages of the client."""
         if self._parts is None:
             return await self._receive()
         body, self._parts = b"".join(self._parts), None
@@ -106,7 +106,7 @@ class RequestBody:
     async def _next(self) -> tuple[bytes, bool]:
         message = await self._receive()
         if message["type"] == "http.disconnect":
-            # A partial body must not pass for a whole one.
+            # An incomplete body must not be taken for a whole one.
             error = InvalidSyntax("The connection closed before the whole body arrived.")
             raise Refused(refusal(error, 400, CLOSE))
         return message.get("body", b""), message.get("more_body", False)

@@ -1,10 +1,9 @@
 """Checks every request against the policy, and reads its body.
 
-The body is read here as a whole, within limits of size and time, and passed to the application. A
-request that is refused is not read on: it is answered, and its connection closed.
-
-Every request gets a `Job`: its deadline counts from here. Requests in progress are limited, and so
-are streams of events, in number and lifetime; `/healthz` is neither.
+The body is read here as a whole, within limits of size and time, and passed to the application. If
+a request is refused, the rest of it is not read; it is answered and its connection closed. Every
+request gets a `Job`, whose deadline counts from here. The number of requests in progress is
+limited, and so are the number and lifetime of streams. `/healthz` is exempt.
 """
 
 from __future__ import annotations
@@ -53,7 +52,7 @@ _failures = logging.getLogger(__name__)
 
 
 class RequestObserver(Protocol):
-    """Is told of every request that has ended, with the body of an error."""
+    """Called for every request that has ended, with the body of the error if it failed."""
 
     def __call__(
         self, scope: Scope, client: str, status: int, took_s: float, refusal: bytes, /
@@ -74,11 +73,11 @@ class RequestGate:
         local_path: Callable[[str], str] = lambda path: path,
         observer: RequestObserver | None = None,
     ) -> None:
-        """Take the application; `body_limits` are those of paths that have limits of their own.
+        """Take the application; `body_limits` are for paths with limits of their own.
 
-        `is_public` says of method, path and `Accept` whether a request needs no token. Both are
-        asked about the `local_path` of a path, which is the one inside a workspace. The `observer`
-        is told of every request that has ended.
+        `is_public` takes method, path and `Accept`, and returns True if the request needs no token.
+        Both use the `local_path` of a path, which is the path inside a workspace. The `observer` is
+        called for every request that has ended.
         """
         self.app = app
         self.workers = workers
@@ -93,7 +92,7 @@ class RequestGate:
         self._in_progress = 0
         self._public_in_progress = 0
         self._public_bodies: dict[anyio.CancelScope, None] = {}
-        """Bodies without a token that are waited for, the oldest first."""
+        """Bodies of requests without a token that are arriving, the oldest first."""
         self._streams: Counter[str] = Counter()
         self._stopping = False
         self._interruptible: set[anyio.CancelScope] = set()
@@ -147,7 +146,7 @@ class RequestGate:
                 await asyncio.sleep(refused.delay_s)
             await refused.response(scope, receive, send)
         except asyncio.CancelledError:
-            # The server has waited long enough. The task ends with this answer.
+            # The grace period is nearly over. The task ends with this answer.
             if not send.started:
                 await stopping()(scope, receive, send)
         except Exception as error:  # noqa: BLE001 - The edge: whoever asks gets an answer.
@@ -161,7 +160,7 @@ class RequestGate:
             if self._observer is not None:
                 self._observer(scope, send.client, send.status, send.took_s, send.refusal)
 
-    # Who may ask.
+    # Checks of the caller.
 
     def _check(self, scope: Scope, headers: Headers) -> bool:
         """Check who asks; True if the request needs no token.
@@ -211,13 +210,13 @@ class RequestGate:
             )
         return False
 
-    # How much.
+    # Limits.
 
     @contextmanager
     def _counted_apart(self, scope: Scope) -> Iterator[None]:
-        """Count a request that needs no token: many of them keep nobody with a token waiting.
+        """Count a request that needs no token, apart from the requests with a token.
 
-        Those about the health of the server are not counted: others must not make it look ill.
+        Health checks are not counted, so that other requests cannot make the server look ill.
         """
         if scope["path"] == HEALTH:
             yield
@@ -250,7 +249,7 @@ class RequestGate:
                 self._in_progress -= 1
 
     def open_stream(self, client: str) -> Response | None:
-        """Count a request as a stream instead; the refusal, if there are too many."""
+        """Count a request as a stream instead. Returns a refusal if there are too many streams."""
         streams_max = self._policy.streams_max
         each_max = max(1, streams_max // 4)
         if self._streams.total() >= streams_max or self._streams[client] >= each_max:
@@ -296,9 +295,9 @@ class RequestGate:
             raise Refused(stopping() if self._stopping else _too_many_without_token())
 
     def _make_room(self, reading: anyio.CancelScope) -> None:
-        """Wait for one more body without a token; give up the oldest if there are too many.
+        """Wait for one more body without a token; if there are too many, refuse the oldest.
 
-        So slow senders keep out each other, and nobody who sends at once.
+        So slow senders block only each other, and not clients that send at once.
         """
         if len(self._public_bodies) >= PUBLIC_BODIES_MAX:
             oldest = next(iter(self._public_bodies))
@@ -310,7 +309,7 @@ class RequestGate:
         if scope["method"] not in ("GET", "HEAD"):
             await self.app(scope, receive, send)
             return
-        # It may be a stream, which lasts as long as its reader likes, up to its lifetime.
+        # It may be a stream, which lasts until its client closes it, or its lifetime ends.
         with anyio.CancelScope() as streaming, self._ending(streaming):
             send.lifetime = streaming
             try:
@@ -350,7 +349,7 @@ class _Reply:
         self._is_stream = False
         self._status = 0
         self.refusal = b""
-        """The body of an error."""
+        """The body of the response, if it is an error."""
         self._begun_at = time.perf_counter()
 
     async def __call__(self, message: Message) -> None:
@@ -372,7 +371,7 @@ class _Reply:
             headers.setdefault("cache-control", "no-store")
             headers["x-content-type-options"] = "nosniff"
             if self._status == 403 and self._policy.issuers is not None:
-                # Which scopes there are: a client may ask its issuer for more.
+                # The challenge lists the scopes, so a client can ask its issuer for more.
                 challenge = self._policy.challenge(self._scope["path"], "insufficient_scope")
                 headers.setdefault("www-authenticate", challenge)
             self._allow_origin(headers)
@@ -383,7 +382,10 @@ class _Reply:
         await self._send(message)
 
     def _count_bytes(self, headers: MutableHeaders) -> Response | None:
-        """Count the answer; the response instead of it, if there is no room for it."""
+        """Count the bytes of the answer.
+
+        Returns the response to send instead if they are too many.
+        """
         size = headers.get("content-length", "0")
         try:
             self._job.settle(int(size))
@@ -392,7 +394,7 @@ class _Reply:
         return None
 
     def _become_stream(self, lifetime: anyio.CancelScope) -> Response | None:
-        """Count the request as a stream; the response instead of it, if there are too many."""
+        """Count the request as a stream. Returns a refusal if there are too many streams."""
         refused = self._guard.open_stream(self.client)
         if refused is not None:
             lifetime.cancel()
@@ -400,7 +402,7 @@ class _Reply:
         self.is_counted = False
         self._is_stream = True
         self._job.become_stream(self._policy.timeout_s)
-        # The answer to HEAD has no body, so nothing would end the stream behind it.
+        # The answer to HEAD has no body, so its stream ends at once.
         lasts_s = 0.0 if self._scope["method"] == "HEAD" else self._policy.stream_s
         lifetime.deadline = anyio.current_time() + lasts_s
         return None
@@ -437,20 +439,21 @@ class _Reply:
             headers.add_vary_header("origin")
 
     async def finish(self) -> None:
-        """Send the end of a stream that was cut off, so that its client does not wait for more."""
+        """If the answer was cut off, send its end, so that the client does not wait for more."""
         if self.started and not self._ended:
             await self({"type": "http.response.body", "body": b"", "more_body": False})
 
     def log(self) -> None:
         took_ms = (time.perf_counter() - self._begun_at) * 1000
-        # The path as it was sent: percent signs keep control characters out of the log.
+        # The path is logged as it was sent: percent-encoding keeps control characters out of the
+        # log.
         path = self._scope.get("raw_path", b"").decode("ascii", "replace")
         method, status = self._scope["method"], self._status
         _log.info("%s %s %s %d %.1f ms", self.client, method, path, status, took_ms)
 
 
 def _error_of(headers: Headers) -> str:
-    """The error of a request whose token does not count; empty if it has none."""
+    """The error of a request with an invalid token; empty if it has no token."""
     return "invalid_token" if "authorization" in headers else ""
 
 

@@ -17,7 +17,7 @@ def has_body(headers: list[tuple[bytes, bytes]]) -> bool:
 
 
 def mistake_in(request: h11.Request) -> tuple[MycelError, int] | None:
-    """The error and its status for a request that must not be answered otherwise."""
+    """The error for a malformed head, with its status; None if the head is valid."""
     if len(request.target) > TARGET_BYTES_MAX:
         long = ResourceExhausted(
             f"The target of the request is longer than {TARGET_BYTES_MAX} bytes.",
@@ -73,7 +73,7 @@ def _mistake_in_url(request: h11.Request) -> tuple[MycelError, int] | None:
 
 
 def relative_target(target: bytes) -> bytes:
-    """A target without the scheme and host of its absolute form."""
+    """The path and query of a target in absolute form; any other target unchanged."""
     if target.startswith(b"/"):
         return target
     rest = target.partition(b"://")[2]

@@ -17,7 +17,7 @@ INLINE_BYTES_MAX: Final = 1 << 16
 
 
 async def given_parameters(request: Request) -> tuple[str | None, dict[str, Any]]:
-    """The branch of a request, and its parameters: of the URL, or of the body of a POST.
+    """The branch of a request, and its parameters from the URL or the body of a POST.
 
     Raises:
         InvalidSyntax: the body is no JSON object.

@@ -1,6 +1,6 @@
 """Responses: JSON, and errors in their wire form.
 
-The status of an error follows from its category, or is given where HTTP has a closer one.
+The status of an error follows from its category, unless HTTP has a more specific one.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ _IN_HTTP: Final = {
     "db.merges.resolve (`mycel resolve`)": "POST /merges/ID",
     "db.merges.abort() (`mycel merge --abort`)": "DELETE /merges/ID",
 }
-"""Parts of hints about Python and the command line, and their counterparts here."""
+"""Parts of hints that name Python or the command line, and their replacements for HTTP."""
 
 
 def encode(value: Any) -> bytes:
-    """A value as JSON; a `Result` in it is passed on without being read.
+    """A value as JSON; the cells of a `Result` in it are not parsed.
 
     Errors quote the request, which may hold values that only the slower encoder can write: large
     integers and lone surrogates.
@@ -50,7 +50,7 @@ def answer(value: Any, status: int = 200) -> Response:
 def refusal(
     error: MycelError, status: int | None = None, headers: Mapping[str, str] | None = None
 ) -> Response:
-    """An error as a response; its hint names requests."""
+    """An error as a response; its hint is adapted to HTTP."""
     for elsewhere, here in _IN_HTTP.items():
         error.hint = error.hint.replace(elsewhere, here)
     payload = error.to_dict()
@@ -69,7 +69,7 @@ def failure(error: Exception) -> Response:
 
 
 def unexpected(error: Exception) -> MycelError:
-    """Our error for one that is a fault of the server, or a lack of memory."""
+    """The `MycelError` for an unexpected exception, which is a bug or a lack of memory."""
     return shortage(error) or InternalError("The request failed for a reason inside the server.")
 
 
@@ -92,7 +92,7 @@ def status_of(error: Mapping[str, Any]) -> int:
 
 
 def retry_header(error: Mapping[str, Any]) -> dict[str, str]:
-    """The header that says when to ask again, if the error knows."""
+    """The header that says when to retry, if the error says it."""
     after = error.get("data", {}).get(RETRY_AFTER)
     return {} if after is None else {"retry-after": str(after)}
 

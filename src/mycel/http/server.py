@@ -1,6 +1,6 @@
-"""Sockets, the server around the application, and stopping it.
+"""Sockets, and the server around the application: how it starts and stops.
 
-Stopping, within the grace period whatever runs:
+The server stops within the grace period, whatever runs:
 
 1. At once: accept no connections; end streams and bodies that are still arriving.
 2. At four fifths of the period: stop the commands that still run. Reads end; writes that are not
@@ -9,7 +9,7 @@ Stopping, within the grace period whatever runs:
 4. At its end: leave the process, if a thread still runs in code that cannot be stopped. SQLite
    rolls back what it had begun, as after a crash.
 
-So what was acknowledged is durable, and a command is either done or never happened.
+So every acknowledged write is durable, and a command has either its whole effect or none.
 """
 
 from __future__ import annotations
@@ -48,11 +48,11 @@ from mycel.service.malloc_trim import share_pools
 _BACKLOG: Final = 512
 _SEND_BUFFER_BYTES: Final = 256 << 10
 _ABORTING: Final = 0.8
-"""The part of the grace period after which commands are stopped."""
+"""The fraction of the grace period after which commands are stopped."""
 _CANCELLING: Final = 0.9
-"""The part of it after which requests are."""
+"""The fraction of the grace period after which requests are answered with 503."""
 _STACK_BYTES: Final = 2 << 20
-"""The stack of a thread. Linux gives 8 MiB, which count as memory where that is limited."""
+"""The stack of a thread. Linux reserves 8 MiB, which counts where memory is limited."""
 _ADDRESS_HINT: Final = "Give an address of this machine, or 0.0.0.0 for all of them."
 _SIGNALS: Final = tuple(
     getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGBREAK") if hasattr(signal, name)
@@ -82,7 +82,7 @@ def resolve(host: str, port: int) -> list[Address]:
 
 
 def is_loopback(addresses: Sequence[Address]) -> bool:
-    """True if only this machine can reach them."""
+    """True if only this machine can reach the addresses."""
     return all(
         ipaddress.ip_address(str(address[0]).partition("%")[0]).is_loopback
         for _, address in addresses
@@ -102,13 +102,14 @@ def bind(addresses: Sequence[Address], *, shared: bool = False) -> list[socket.s
     bound: list[socket.socket] = []
     try:
         for family, (host, port, *more) in addresses:
-            # Where any port will do, the first socket chooses for all.
+            # If the port is 0, the port of the first socket is used for all.
             common = bound[0].getsockname()[1] if bound and not port else port
             try:
                 bound.append(_bind(family, (host, common, *more), shared=shared))
             except OSError as error:
                 if error.errno in (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT) and len(addresses) > 1:
-                    continue  # `localhost` means an address of IPv6 where there may be none.
+                    # `localhost` may resolve to an IPv6 address on a machine without IPv6.
+                    continue
                 raise _cannot_listen(host, common, error) from error
     except BaseException:
         for listener in bound:
@@ -129,7 +130,8 @@ def _bind(family: int, address: tuple[Any, ...], *, shared: bool) -> socket.sock
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         if shared and hasattr(socket, "SO_REUSEPORT"):
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
-        # Of each connection: more of an answer would wait in the kernel, where nobody counts it.
+        # The send buffer of a connection; a larger one would hold bytes of answers that nobody
+        # counts.
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SEND_BUFFER_BYTES)
         if family == socket.AF_INET6:
             listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
@@ -160,9 +162,9 @@ def _cannot_listen(host: str, port: int, error: OSError) -> MycelError:
 def url_of(
     bound: socket.socket, host: str, allowed: Sequence[str] = (), scheme: str = "http"
 ) -> str:
-    """The URL of the server: for other machines, with the first allowed name.
+    """The URL of the server; for other machines, with the first allowed host name.
 
-    On loopback an allowed name is that of a proxy, whose port is unknown.
+    On loopback it is not used: it is the name of a proxy whose port is unknown.
     """
     address, port = bound.getsockname()[:2]
     listens = ipaddress.ip_address(address)
@@ -204,8 +206,9 @@ def run(
 ) -> None:
     """Serve until the process is told to stop, by SIGINT or SIGTERM.
 
-    `on_ready` is called when requests are answered, `on_stop` with the number of those in progress
-    when it begins to stop, `on_cut` if the process ends here because something cannot be stopped.
+    `on_ready` is called when the server can answer requests. `on_stop` is called when it begins to
+    stop, with the number of requests in progress. `on_cut` is called if something cannot be stopped
+    and the process ends here.
     """
     threading.stack_size(_STACK_BYTES)
     share_pools()
@@ -224,7 +227,7 @@ def run(
         ssl_certfile=certificate,
         ssl_keyfile=key,
     )
-    # uvicorn's type says whole seconds, but any number will do.
+    # uvicorn declares whole seconds, but accepts any number.
     config.timeout_graceful_shutdown = _CANCELLING * grace_s  # type: ignore[assignment]
     calls = _Calls(on_ready, on_stop, on_cut)
     _Server(config, app, calls, grace_s).run(sockets=list(sockets))
@@ -259,7 +262,7 @@ class _Server(uvicorn.Server):
         self._guard.stop()
         workers = self._guard.workers
         asyncio.get_running_loop().call_later(_ABORTING * self._grace_s, workers.abort)
-        # Streams get a turn to send their end before their connections are closed.
+        # Let streams send their end before their connections are closed.
         await asyncio.sleep(0)
         await super().shutdown(sockets)
 
@@ -267,14 +270,14 @@ class _Server(uvicorn.Server):
     def capture_signals(self) -> Iterator[None]:
         """Listen to signals while serving.
 
-        Unlike uvicorn's own, this does not raise them again afterwards: stopping on request is
-        no failure.
+        Unlike the method of uvicorn, this does not raise the signals again afterwards, because a
+        requested stop is no failure.
         """
         if threading.current_thread() is not threading.main_thread():
             yield
             return
-        # A thread, because the event loop itself may be what does not stop; and begun here, because
-        # there may be no memory for one later.
+        # A thread is used because the event loop itself may hang. It starts here because there may
+        # be no memory for one later.
         threading.Thread(target=self._cut, name="mycel-stop", daemon=True).start()
         before = {name: signal.signal(name, self.handle_exit) for name in _SIGNALS}
         try:
@@ -285,9 +288,9 @@ class _Server(uvicorn.Server):
 
     def handle_exit(self, sig: int, _frame: FrameType | None) -> None:
         if self.should_exit and sig == signal.SIGINT:
-            self.force_exit = True  # A second Ctrl-C: do not wait for answers, but for writes.
+            self.force_exit = True  # After a second Ctrl-C, wait for writes only.
         self.should_exit = True
-        self._told_to_stop.put(None)  # Safe in the handler of a signal.
+        self._told_to_stop.put(None)  # A SimpleQueue is safe in a signal handler.
 
     def _cut(self) -> None:
         """End the process when the grace period is over."""

@@ -1,11 +1,11 @@
 """Sessions of people in a browser: tickets that open one, and the tokens that they get.
 
-The secret of a server never stands in a URL and never reaches a page. `mycel serve --open` opens a
-page with a ticket in the fragment, which browsers do not send. The page exchanges the ticket, once,
-for a session token, which counts like the server's own until it expires or is revoked.
+The secret of a server is never part of a URL, and never reaches a page. `mycel serve --open` opens
+a page with a ticket in the fragment, which browsers do not send. The page exchanges the ticket,
+once, for a session token, which counts like the server's own until it expires or is revoked.
 
-Tickets and tokens carry their expiry and a signature, so that nothing has to be kept for them but
-which of them were used up.
+Tickets and tokens carry their expiry and a signature, so the server only stores which of them were
+used up.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from hashlib import sha256
 from typing import Final, Literal
 
 TICKET_S: Final = 60
-"""The time within which a ticket is exchanged that a browser was opened with."""
+"""The lifetime of a ticket with which a browser is opened."""
 COPIED_TICKET_S: Final = 15 * 60
-"""The same where no browser was opened: a person copies the address to another machine."""
+"""The same without a browser: a person copies the address to another machine."""
 SESSION_S: Final = 12 * 3600
-"""The time for which a session token counts."""
+"""The time for which a session token is valid."""
 
 _NONCE: Final = 16
 _MAC: Final = 32
@@ -38,15 +38,15 @@ class Sessions:
     """The sessions of one server."""
 
     def __init__(self, clock: Callable[[], float] = time.time) -> None:
-        # Known to this server only: what was used up or revoked does not count at the next one.
+        # A new key for each start: used and revoked tokens are not valid after a restart either.
         self._secret: Final = secrets.token_bytes(32)
         self._clock: Final = clock
         self._lock: Final = threading.Lock()
         self._used: Final[dict[bytes, int]] = {}
-        """Tickets that were exchanged and sessions that were revoked, with their expiry."""
+        """Exchanged tickets and revoked sessions, with their expiry."""
 
     def ticket(self, lasts_s: int = TICKET_S) -> str:
-        """A ticket for one session, to be exchanged within a time."""
+        """A ticket for one session, valid for a limited time."""
         return self._signed("ticket", lasts_s)
 
     def exchange(self, ticket: str) -> str | None:
@@ -73,7 +73,7 @@ class Sessions:
         return hmac.digest(self._secret, kind.encode() + body, sha256)
 
     def _read(self, kind: PassKind, text: str) -> tuple[bytes, int] | None:
-        """The body and expiry of a ticket or token that counts."""
+        """The body and expiry of a valid ticket or token; None if it is not valid."""
         if not text.startswith(_PREFIXES[kind]) or len(text) > 100 or not text.isascii():
             return None
         try:

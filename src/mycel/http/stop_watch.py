@@ -1,10 +1,10 @@
-"""A process that ends the server if even its threads cannot run.
+"""A process that kills the server if even its threads cannot run.
 
 The server ends itself at the end of its grace period (`server`), but only if one of its threads
 gets the interpreter. Code in C may keep the interpreter for long, and then no handler of a signal
 runs. So a small process waits for the signal too: the interpreter writes the number of each signal
-into a pipe at once, whatever runs. If the server is still there when its grace period is over, that
-process kills it. SQLite rolls back what was begun, as after a crash.
+into a pipe at once, whatever runs. If the server still runs when its grace period is over, that
+process kills it. SQLite rolls back the open transaction, as after a crash.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from time import monotonic
 from typing import Final, NoReturn
 
 MARGIN_S: Final = 0.25
-"""The time after the grace period until the server is killed: it ends itself before, if it can."""
+"""The server is killed this long after the grace period, so that it can first end by itself."""
 _STOPPING: Final = frozenset((signal.SIGINT, signal.SIGTERM))
 
 
 @contextmanager
 def stop_watch(grace_s: float) -> Iterator[None]:
-    """Let this process be killed if it is told to stop in this block and does not within a time."""
+    """Kill this process if it is told to stop within this block and does not end in time."""
     is_main = threading.current_thread() is threading.main_thread()
     if sys.platform == "win32" or not is_main or not hasattr(os, "fork"):
         yield
@@ -52,7 +52,7 @@ def stop_watch(grace_s: float) -> Iterator[None]:
 
 
 def _watch(reading: int, server: int, within_s: float) -> NoReturn:
-    """Wait until the server ends, or is told to and does not."""
+    """Wait until the server ends; kill it if it was told to stop and does not end in time."""
     status = 1
     try:
         for number in _STOPPING:

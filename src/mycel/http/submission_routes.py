@@ -1,7 +1,7 @@
 """The writing part of the protocol between workspaces (docs/remote-protocol.md).
 
-`/submit` and `/proposals`, each for the branch of the request. A caller who may only propose is
-served here too, although everything else treats it as one that only reads.
+`/submit` and `/proposals`, each for the branch of the request. These routes also serve callers who
+may only propose; all other routes treat them as readers.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def _outcome(call: _SubmissionCall) -> tuple[int, Mapping[str, Any]]:
 
 
 def _submission(outcome: Submission) -> tuple[int, Mapping[str, Any]]:
-    """An outcome with its status.
+    """The outcome of a submission with its HTTP status.
 
     Raises:
         VersionConflict: conflicts are in the way; the data has them.

@@ -1,9 +1,9 @@
 """Several processes that serve one graph, and the process that watches over them.
 
-The watching process serves nothing and has no graph open. It forks the others, each of which
-listens on the same address and opens the graph itself. It starts those again that end without being
-told, tells all to stop when it is told, and ends what does not stop within the grace period. When
-it is killed, the others see the end of a pipe and stop.
+The watching process serves nothing and has no graph open. It forks the others; each listens on the
+same address and opens the graph itself. If a process ends by itself, it is started again. A signal
+to stop is passed on to all, and a process that does not stop within the grace period is killed. If
+the watching process is killed, the others see the end of a pipe and stop.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from typing import Final
 from mycel.errors import ConstraintViolation, InternalError
 
 RESTARTS_MAX: Final = 5
-"""Processes that end by themselves within `RESTARTS_S`; then all are stopped."""
+"""If so many processes end by themselves within `RESTARTS_S`, all are stopped."""
 RESTARTS_S: Final = 30.0
 _LOOK_S: Final = 0.1
 _READY: Final = b"r"
@@ -33,7 +33,7 @@ _MARGIN_S: Final = 1.0
 _log = logging.getLogger(__name__)
 
 Serve = Callable[[int, Callable[[], None]], None]
-"""Serves as the process of this number until a signal; calls the function when it is ready."""
+"""Serves until a signal, as the process with this number; calls the function once it is ready."""
 
 
 def check_possible() -> None:
@@ -66,7 +66,7 @@ def listening_again(sockets: Sequence[socket.socket]) -> list[socket.socket]:
         ):
             own.setsockopt(level, name, 1)
         size = listener.getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF)
-        own.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, size // 2)  # Linux doubles it.
+        own.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, size // 2)  # Linux doubles the value.
         if listener.family == socket.AF_INET6:
             own.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
         own.bind(listener.getsockname())
@@ -146,7 +146,7 @@ class Supervisor:
         os.write(self._ready[1], _READY)
 
     def _watch_parent(self) -> None:
-        """Stop when the watching process is gone: nothing is ever written to the pipe."""
+        """Stop when the pipe ends, which means that the watching process is gone."""
         os.read(self._alive[0], 1)
         os.kill(os.getpid(), signal.SIGTERM)
 
@@ -158,7 +158,7 @@ class Supervisor:
             self._look()
 
     def _look(self) -> None:
-        """Start those again that have ended."""
+        """Restart the processes that have ended."""
         while self._numbers and (child := os.waitpid(-1, os.WNOHANG))[0]:
             number = self._collect(child)
             if self._is_stopping:

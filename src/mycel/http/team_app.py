@@ -52,7 +52,7 @@ from mycel.sharing.tokens import TokenBook
 from mycel.sharing.workspace_folder import WorkspaceFolder
 
 USES_SAVED_S: Final = 30.0
-"""The time between two notes of the last uses of tokens."""
+"""The time between two records of the last uses of tokens."""
 _FOR_ADMINISTRATORS: Final = {"audit": "/audit", "metrics": "/metrics", "status": "/status"}
 _READING: Final = frozenset(("GET", "HEAD", "OPTIONS"))
 
@@ -70,10 +70,10 @@ def build_team_app(
     body_limits: dict[str, int],
     commits: CommitCount,
 ) -> RequestGate:
-    """Everything that a server of many workspaces answers.
+    """The whole server of many workspaces as an ASGI application.
 
-    `doors` are the names of applications of other layers by path inside a workspace. `commits` is a
-    guard of every graph that `open_graph` opens. The caller closes the audit log.
+    `doors` maps paths inside a workspace to the names of applications of other layers. `commits` is
+    a guard of every graph that `open_graph` opens. The caller closes the audit log.
     """
     metrics = RequestMetrics(commits)
     pages = _TeamPages(folder, policy, create_graph, audit, workers, doors, metrics=metrics)
@@ -128,7 +128,7 @@ def build_team_app(
 
 
 def _is_public(method: str, path: str, accept: str) -> bool:
-    """True for the page of a workspace, and for what says where tokens come from."""
+    """True for the page of a workspace, and for the metadata that names the issuers of tokens."""
     if method == "GET" and (path == RESOURCE_METADATA or path.startswith(f"{RESOURCE_METADATA}/")):
         return True
     return is_public(method, path, accept)
@@ -172,7 +172,7 @@ class _Dispatch:
             await self._site(scope, receive, send)
 
     def _limit(self, scope: Scope) -> Response | None:
-        """The refusal of a request beyond the limits of its token."""
+        """The refusal of a request beyond the rate limit of its token; None within it."""
         grant: Grant | None = scope.get(GRANT)
         if grant is None:
             return None
@@ -223,7 +223,7 @@ class _TeamPages:
 
     @asynccontextmanager
     async def noting_uses(self) -> AsyncIterator[None]:
-        """Note the last uses of tokens from time to time, and at the end."""
+        """Record the last uses of tokens from time to time, and at the end."""
         tokens = self._policy.tokens
         if tokens is None:
             yield
@@ -244,7 +244,7 @@ class _TeamPages:
     def observe(
         self, scope: Scope, client: str, status: int, took_s: float, refusal_body: bytes
     ) -> None:
-        """Count a request that has ended, and note it in the audit log if it belongs there."""
+        """Count a request that has ended, and record it in the audit log if it belongs there."""
         path = scope["path"]
         door = local_path(path).strip("/").partition("/")[0]
         self._metrics.count(door, scope["method"], status, took_s)
@@ -377,7 +377,7 @@ class _TeamPages:
     async def resource_metadata(self, request: Request) -> Response:
         """`GET /.well-known/oauth-protected-resource`, for the server or a path of it.
 
-        The same for every path, whether there is something or not.
+        The answer is the same for every path, whether it exists or not.
         """
         issuers = self._policy.issuers
         if issuers is None:
@@ -419,7 +419,7 @@ def _check_admin(request: Request) -> None:
 
 
 def _described(access: WorkspaceAccess) -> dict[str, Any]:
-    """A workspace as its caller sees it."""
+    """The description of a workspace, as far as the caller may see it."""
     can = [action for action in ACTIONS if access.may_ever(action)]
     return {"workspace": access.workspace, "path": PREFIX + access.workspace, "can": can}
 

@@ -1,8 +1,8 @@
 """Counts wrong tokens by address.
 
 After `FAILURES_MAX` wrong tokens within `WINDOW_S`, further ones of that address are answered late
-and with 429. The right token is always taken: others may share the address, as behind a proxy or on
-one machine, and nobody may shut them out.
+and with 429. A valid token is always accepted, because others may share the address (behind a
+proxy, or on one machine) and must not be shut out.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Final
 FAILURES_MAX: Final = 20
 WINDOW_S: Final = 60
 DELAY_S: Final = 1.0
-"""The time before the answer to one wrong token too many."""
+"""The delay of the answer to a wrong token beyond the limit."""
 ADDRESSES_MAX: Final = 4096
 
 
@@ -22,7 +22,7 @@ class Throttle:
 
     def __init__(self) -> None:
         self._failures: dict[str, tuple[float, int]] = {}
-        """The begin of the window, and the failures in it."""
+        """For each address, the start of the window and the failures in it."""
 
     def fail(self, address: str) -> bool:
         """Count a wrong token; True if there were too many."""

@@ -1,8 +1,8 @@
 """Threads that run the synchronous engine, with fair turns.
 
 A job starts in one of a few quick places. When it has run for `QUICK_S`, its place goes to the next
-request, and the job becomes a heavy one, which takes turns with the others (`jobs`). So a cheap
-request waits for cheap ones only, and few threads compete for the processor.
+request. The job becomes heavy and takes turns with the other heavy jobs (`jobs`). So a cheap
+request waits only for other cheap ones, and few threads compete for the processor.
 
 Work that has not begun at its deadline is dropped. Work that has begun is stopped by its job: reads
 at the deadline, or when their client has gone; a write at its deadline, unless it is being
@@ -49,7 +49,7 @@ T = TypeVar("T")
 
 
 class Workers:
-    """A pool of threads, which grows with the number of jobs. One serves all routes."""
+    """A pool of threads, which grows with the number of jobs. All routes share one pool."""
 
     def __init__(self, quick: int = QUICK_WORKERS, heavy: int = HEAVY_PLACES) -> None:
         self._free = quick
@@ -60,14 +60,14 @@ class Workers:
         self._idle = 0
         self._running: set[_Run[Any]] = set()
         self._done: deque[Callable[[], None]] = deque()
-        """Functions that the event loop calls for work that is done; it is woken once for all."""
+        """Functions that the event loop calls for finished work; one wake-up serves them all."""
         self._is_woken = False
         self._leftovers = MemoryTrim()
 
     async def run(self, scope: MutableMapping[str, Any], work: Callable[[], T]) -> T:
         """Run a function in a thread, for the request of a scope, and return its result.
 
-        A caller that is cancelled does not take the work with it.
+        If the caller is cancelled, the work goes on.
 
         Raises:
             ExecutionTimeout: it was not done at the deadline of the request.
@@ -75,7 +75,7 @@ class Workers:
         return await self._run(job_of(scope), _with_permission(scope, work), _client(scope))
 
     async def run_apart(self, work: Callable[[], T], *, timeout_s: float) -> T:
-        """The same for work that belongs to no request. It is not interrupted."""
+        """Run work that belongs to no request, in the same way. It is not interrupted."""
         job = Job(monotonic() + timeout_s, ResponseBudget())
         try:
             return await self._run(job, work, is_of_request=False)
@@ -115,7 +115,7 @@ class Workers:
             raise
 
     def give_place(self) -> None:
-        """Pass a quick place on."""
+        """Pass a quick place to the next waiting job."""
         while self._waiting:
             following = self._waiting.popleft()
             if not following.done():
@@ -129,7 +129,7 @@ class Workers:
         )
         try:
             thread.start()
-        except BaseException:  # There is no memory for it.
+        except BaseException:  # There is no memory for a thread.
             self.give_place()
             raise
         self._threads.append(thread)
@@ -139,24 +139,25 @@ class Workers:
         while (run := self._queue.get()) is not None:
             try:
                 run.work(self._leftovers)
-            except WorkStopped as late:  # It came when the work had just ended.
+            except WorkStopped as late:  # The interruption came just after the work had ended.
                 run.tell_end(None, late)
             del run
 
     def tell(self, loop: asyncio.AbstractEventLoop, function: Callable[[], None]) -> None:
-        """Let the event loop call a function. Called by the threads."""
+        """Have the event loop call a function. Threads call this."""
         self._done.append(function)
         if not self._is_woken and not loop.is_closed():
             self._is_woken = True
             loop.call_soon_threadsafe(self._collect)
 
     def _collect(self) -> None:
-        self._is_woken = False  # First: what is added from here on wakes the loop again.
+        # Reset first, so that a function added from here on wakes the loop again.
+        self._is_woken = False
         while self._done:
             self._done.popleft()()
 
     def promote(self, job: Job) -> None:
-        """Let a job that has run for long take turns with the others of its kind."""
+        """Make a job that has run for long a heavy one, and pass on its quick place."""
         job.become_heavy(self._turns)
         self.give_place()
 
@@ -165,7 +166,7 @@ class Workers:
         self._idle += 1
 
     def abort(self) -> None:
-        """Stop all jobs that can be stopped: all but those that are being committed."""
+        """Stop all jobs except those that are being committed."""
         for run in self._running:
             run.job.abort()
 
@@ -174,7 +175,8 @@ class Workers:
         for _ in self._threads:
             self._queue.put(None)
         while any(thread.is_alive() for thread in self._threads):
-            await asyncio.sleep(_CLOSING_STEP_S)  # Another thread to wait in may be refused.
+            # Polling, because a thread to wait in may be refused.
+            await asyncio.sleep(_CLOSING_STEP_S)
 
 
 class _Run(Generic[T]):
@@ -217,7 +219,7 @@ class _Run(Generic[T]):
             self.tell_end(result, None)
 
     def tell_end(self, result: Any, error: BaseException | None) -> None:
-        """Let the event loop take note that the work is done."""
+        """Tell the event loop that the work has ended."""
         self._workers.tell(self._loop, partial(self._end, result, error))
 
     def _end(self, result: Any, error: BaseException | None) -> None:
@@ -229,13 +231,13 @@ class _Run(Generic[T]):
         self._workers.end(self)
         if self._is_quick:
             self._workers.give_place()
-        if self.result.done():  # The request is over: nobody else gives back what it has taken.
+        if self.result.done():  # The request is over, so nobody else closes its job.
             self.job.close()
         elif error is None:
             self.result.set_result(result)
         elif isinstance(error, WorkStopped):
             self.result.set_exception(_late())
-        elif isinstance(error, StopIteration):  # No future takes it.
+        elif isinstance(error, StopIteration):  # A future does not accept StopIteration.
             self.result.set_exception(RuntimeError(repr(error)))
         else:
             self.result.set_exception(error)
@@ -246,7 +248,7 @@ class _Run(Generic[T]):
         self._look()
 
     def _look(self) -> None:
-        """Look again and again at work that has run for long: it may have to be stopped."""
+        """Check work that has run for long, again and again: it may have to be interrupted."""
         late_s = self.job.deadline + ANSWER_MARGIN_S - monotonic()
         if late_s <= 0:
             self._be_late()
@@ -271,7 +273,7 @@ def _late() -> ExecutionTimeout:
 
 
 def _with_permission(scope: MutableMapping[str, Any], work: Callable[[], T]) -> Callable[[], T]:
-    """Work that is done with the permission of a request, if it has one."""
+    """Wrap work so that it runs with the permission of its request, if it has one."""
     permission = scope.get(PERMISSION)
     if permission is None:
         return work
@@ -284,7 +286,7 @@ def _with_permission(scope: MutableMapping[str, Any], work: Callable[[], T]) -> 
 
 
 def _client(scope: MutableMapping[str, Any]) -> str:
-    """The program that a request says it comes from."""
+    """The name of the client program in a header of the request."""
     for name, value in scope.get("headers", ()):
         if name == CLIENT_HEADER:
             called, _, version = value.decode("latin-1").partition("/")

@@ -2,7 +2,7 @@
 
 A workspace has everything that a server of one graph has: the application is the same. It is opened
 by its first request and closed when nobody has used it for a while (`sharing.open_workspaces`), so
-what is idle costs nothing.
+an idle workspace costs nothing.
 
 The rights of a request decide, before its body is read, which application answers. A request that
 may write gets the whole application; one that may only read gets that of a read-only server. A
@@ -45,7 +45,7 @@ WORKSPACE: Final = "mycel.workspace"
 
 
 class OpenGraph(NamedTuple):
-    """The graph of a workspace, its open branches, and what else ends with it."""
+    """The graph of a workspace, its open branches, and other resources to close with it."""
 
     graph: Graph
     branches: OpenBranches
@@ -77,7 +77,7 @@ class OpenWorkspace:
         self.name: Final = name
         self.graph: Final = opened.graph
         self.copy: ScopedCopy | None = None
-        """The filtered copy, if the graph is one for callers who may read some paths only."""
+        """The filtered copy, if this one serves callers who may read some paths only."""
         self._opened: Final = opened
         self._policy: Final = policy
         self._make_app: Final = make_app
@@ -98,7 +98,7 @@ class OpenWorkspace:
         return running.app
 
     def close(self) -> None:
-        """End the applications, then close branches and graph. Not for the thread of the loop."""
+        """End the applications, then close branches and graph. Must not run in the event loop."""
         if self._apps and not self._loop.is_closed():
             asyncio.run_coroutine_threadsafe(self._stop(), self._loop).result()
         self._opened.end()
@@ -117,7 +117,7 @@ class _RunningApp:
         self.app: Final = app
         self._ready: Final = asyncio.Event()
         self._ending: Final = asyncio.Event()
-        # Without the permission of the request that happens to come first.
+        # The task must not inherit the permission of the first request.
         self._task: Final = asyncio.get_running_loop().create_task(self._run(), context=Context())
 
     async def _run(self) -> None:
@@ -135,7 +135,7 @@ class _RunningApp:
 
 
 _NOBODY: Final = WorkspaceAccess("nobody", "", ())
-"""The permission of what runs without a request: none."""
+"""The permission of work without a request: it may do nothing."""
 
 
 class WorkspaceMounts:
@@ -152,7 +152,7 @@ class WorkspaceMounts:
         create_graph: Callable[[str], object],
         make_app: AppMaker,
     ) -> None:
-        """Take what opens a graph and makes its application; `public` answers without a token."""
+        """Take the functions to open a graph and make its application; `public` needs no token."""
         self._folder: Final = folder
         self._public: Final = public
         self._policy: Final = policy
@@ -182,7 +182,8 @@ class WorkspaceMounts:
         name, slash, _ = scope["path"][len(PREFIX) :].partition("/")
         scope[WORKSPACE] = name
         grant: Grant | None = scope.get(GRANT)
-        if grant is None:  # The page: it is the same for every name, so it tells no workspace.
+        # The page is the same for every name, so it does not reveal that a workspace exists.
+        if grant is None:
             await self._public(_inside(scope, name), receive, send)
             return
         try:
@@ -213,9 +214,9 @@ class WorkspaceMounts:
             place.give(opened)
 
     async def _find(self, scope: Scope, name: str, access: WorkspaceAccess) -> Path | str:
-        """The file or URL of a workspace, looked up each time; it may be gone.
+        """The file or URL of a workspace. It is looked up each time, because it may be gone.
 
-        A submission to one that is not there creates it, if that is allowed.
+        A submission to a missing workspace creates it, if the policy allows that.
 
         Raises:
             NotFound: there is none.
@@ -251,7 +252,7 @@ class WorkspaceMounts:
         *,
         is_asked: bool,
     ) -> OpenWorkspace:
-        """Begin to use the copy of a workspace for some patterns, as the workspace is now."""
+        """Begin to use the filtered copy of a workspace for some patterns, in its present state."""
         loop = asyncio.get_running_loop()
 
         def take() -> OpenWorkspace:
@@ -269,7 +270,7 @@ class WorkspaceMounts:
         def take_again() -> OpenWorkspace:
             try:
                 return take()
-            except InternalError:  # It had to be made again.
+            except InternalError:  # The copy had to be made again.
                 return take()
 
         return await self._workers.run(scope, take_again)
@@ -330,7 +331,7 @@ def _path_header(scope: Scope) -> str:
 
 
 def _visible_patterns(access: WorkspaceAccess) -> tuple[Pattern, ...]:
-    """The elements that a caller may read: all of every branch, or some of main.
+    """The patterns that a caller may read: all of every branch, or some paths of main.
 
     Raises:
         AccessDenied: it is neither; on each branch other elements are hidden.

@@ -1,4 +1,4 @@
-"""`mycel backup`, `mycel copy` and `mycel restore`: checked copies of a graph, and the way back."""
+"""`mycel backup`, `mycel copy` and `mycel restore`: verify copies of a graph, and restore them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`mycel bootstrap`: a folder with its sources becomes part of the graph."""
+"""`mycel bootstrap`: bring a folder with its sources into the graph."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def _follow(out: Output, work: Bootstrap, database: str) -> None:
 
     out.note(f"Watching {work.folder} (Ctrl-C stops it).")
     sys.stdout.flush()
-    # Ctrl-C ends the watch. What the current run has not committed is undone.
+    # Ctrl-C ends the watch. The uncommitted part of the current run is rolled back.
     with suppress(KeyboardInterrupt):
         for summary in watch(work, database):
             now = datetime.now().astimezone()

@@ -98,7 +98,7 @@ def switch(session: Invocation, name: str) -> None:
     programs that open the graph in Python, stay where they are. --branch and MYCEL_BRANCH come
     first.
     """
-    session.given["branch"] = MAIN  # The one in use may be gone.
+    session.given["branch"] = MAIN  # The branch in use may have been deleted.
     with session.open(reading=True) as db:
         db.branches.switch(name)
     session.out.say(f"Later commands use {name}.", {"branch": name})

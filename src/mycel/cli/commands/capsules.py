@@ -87,7 +87,7 @@ def apply(
 
 @contextmanager
 def _naming(path: str) -> Iterator[None]:
-    """Name the file in errors about it."""
+    """Add the name of the file to errors of the block."""
     try:
         yield
     except MycelError as error:
@@ -184,7 +184,7 @@ def _presence_of(db: Graph, matcher: Any) -> str:
 
     try:
         concept = db.get_concept(matcher.type.value, matcher.name.value)
-    except MycelError:  # Its type is not defined.
+    except MycelError:  # The type is not defined.
         return "no"
     # The store itself defines a few predicates, without attributes.
     if concept is None or not concept.attributes:
@@ -310,7 +310,7 @@ def _warn(session: Invocation, page: Mapping[str, Any]) -> None:
 
 
 def _of_types(types: tuple[str, ...]) -> tuple[str, dict[str, Any]]:
-    """An export of all instances of some types. Types are bound as parameters."""
+    """The EXPORT command for all instances of some types, and its parameters."""
     first, *others = (f"{{ ?it {{type: :type_{at}}} }}" for at in range(len(types)))
     unions = " ".join(f"UNION {other}" for other in others)
     values = {f"type_{at}": name for at, name in enumerate(types)}
@@ -321,13 +321,13 @@ def _of_clauses(clauses: str) -> str:
     target = _VARIABLE.search(clauses)
     if target is None:
         raise click.UsageError("The clauses have no variable, so they match nothing to export.")
-    return f"EXPORT {target[0]} WHERE {{\n{clauses}\n}}"  # They may end with a comment.
+    return f"EXPORT {target[0]} WHERE {{\n{clauses}\n}}"  # A comment may end them.
 
 
 def _pages(
     db: Graph, command: str, values: Mapping[str, Any], with_definitions: bool
 ) -> Iterator[dict[str, Any]]:
-    """Every page of an export: capsules that follow one another are one capsule again."""
+    """Every page of an export. The capsules of all pages, joined in order, are one capsule."""
     command += " WITH DEFINITIONS" if with_definitions else ""
     page = db.execute(command, values)
     if not page.value["capsule"]:
@@ -344,7 +344,7 @@ def _pages(
 
 @contextmanager
 def _replacing(path: Path) -> Iterator[TextIO]:
-    """A file that replaces `path` once it is complete."""
+    """Write a file that replaces `path` once it is complete."""
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         with draft.open("x", encoding="utf-8") as file:

@@ -1,4 +1,4 @@
-"""`mycel define`, `concept` and `search`: types and predicates, and the things that edges join."""
+"""`mycel define`, `concept` and `search`: types and predicates, and concepts."""
 
 from __future__ import annotations
 
@@ -55,9 +55,9 @@ _OPTIONS = {
     "as_of": "AS OF",
     "for_time": "FOR TIME",
 }
-"""Options of `mycel search`, and of SEARCH."""
+"""Options of `mycel search`, with the words of SEARCH for them."""
 _FILTERS = {"in_workspace": "workspace", "by": "actor"}
-"""Options of `mycel search` that `Knowledge.search` calls otherwise."""
+"""Options of `mycel search` that have another name in `Knowledge.search`."""
 
 MENTIONS_MAX = 20
 
@@ -172,7 +172,7 @@ def get(
 
 
 def _mentioned(db: Graph, element: Concept) -> list[str]:
-    """The concepts that a text names, as arguments of this command."""
+    """The concepts that the text of a concept names, as labels for this command."""
     with db.reading() as reader:
         numbers = db.mentions_in(reader, element.number, MENTIONS_MAX)
         others = reader.elements(numbers)
@@ -250,7 +250,7 @@ def supersede(session: Invocation, element: str, successor: str, reason: str) ->
 
 
 def _find_target(tx: Transaction, words: tuple[str, ...], verb: str) -> Concept:
-    """The concept that one word, or a type and a name, stand for."""
+    """The concept that one word names, or a type and a name."""
     exactly(words, 1, 2, form=f"mycel concept {verb} {_CONCEPT}")
     return find_concept(tx, *words) if len(words) == 2 else _concept(tx, words[0], at_home=True)
 
@@ -365,7 +365,7 @@ def search(
         _search_several(session, words, elements, types, filters, limit)
         return
     elements = elements or (("concept",) if types or without else tuple(_SOUGHT))
-    # No deadline: a thread that derives passages would end with this process.
+    # There is no deadline: the process would end before a background thread had derived passages.
     with session.open(reading=True, timeout_s=inf) as db:
         if without:
             known = types or tuple(db.execute("DESCRIBE CONCEPT TYPES").value)
@@ -404,7 +404,7 @@ def search(
 
 
 class _Found(NamedTuple):
-    """An element that was found, with the metadata that SEARCH gives it."""
+    """A hit: the element, and the metadata that SEARCH gives it."""
 
     element: Element
     metadata: Mapping[str, Any]
@@ -422,7 +422,7 @@ class _Found(NamedTuple):
         return list(self.metadata.get("_caveats", ()))
 
     def with_caveats(self, text: str) -> str:
-        """A text behind the reasons for care."""
+        """The text, after the warnings about the element."""
         return f"[{'; '.join(self.caveats)}] {text}" if self.caveats else text
 
 
@@ -498,7 +498,7 @@ def _type(element: Element) -> str:
 
 
 def _text(element: Element, label: Callable[[str], str], question: str) -> str:
-    """An element on one line; of a note or a long one, the part with words of the question."""
+    """An element on one line. A long text is cut to the part that has words of the question."""
     from mycel.graph.walk import Memory
     from mycel.knowledge.vocabulary import RESOURCE, STAMP
     from mycel.search.index.passages import prose
@@ -516,7 +516,7 @@ def _text(element: Element, label: Callable[[str], str], question: str) -> str:
             return f"{titled}: {snippet(content, terms_of(question), SNIPPET_CHARACTERS)}"
         if not memory.truncated:
             return text
-        if is_file:  # Its imports and authors make no sentence.
+        if is_file:  # The imports and authors of a file are not prose.
             return memory.name
         fits = snippet(prose(element.attributes), terms_of(question), SNIPPET_CHARACTERS)
         return f"{memory.name}: {fits}" if fits else text

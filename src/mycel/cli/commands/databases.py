@@ -1,9 +1,9 @@
-"""`mycel init` and `mycel doctor`: creating a database, and checking the installation and it.
+"""`mycel init` and `mycel doctor`: create a database; check it and the installation.
 
 `init` also writes the configuration of MCP clients, and the doctor checks it.
 
-The doctor looks below the engine, because it has to say something useful about a database that the
-engine refuses to open. `mycel verify` is the thorough check.
+The doctor reads a database without the engine, so that it can explain why the engine refuses to
+open it. `mycel verify` is the thorough check.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ EXTRAS = {
     "signing": "cryptography",
     "transformers": "sentence_transformers",
 }
-"""The extras of pyproject.toml, each with a package that it installs."""
+"""The extras of pyproject.toml, each with one of the packages that it installs."""
 
 Status = Literal["ok", "warn", "fail"]
 
@@ -58,7 +58,7 @@ _COLOURS: dict[Status, str] = {"ok": "green", "warn": "yellow", "fail": "red"}
 
 
 class Finding(NamedTuple):
-    """One line of the examination."""
+    """The result of one check of `mycel doctor`, shown as a line."""
 
     status: Status
     check: str
@@ -66,12 +66,12 @@ class Finding(NamedTuple):
 
 
 def _finding(check: str, detail: str, problem: str | None) -> Finding:
-    """A check that went well, or failed with a problem."""
+    """The finding of a check; `problem` is None if there is none."""
     return Finding("ok", check, detail) if problem is None else Finding("fail", check, problem)
 
 
 def _entry_name(text: str) -> str:
-    """A name that every client takes."""
+    """Check that every client accepts this name."""
     most = programs.NAME_CHARACTERS_MAX
     if not re.fullmatch(r"[A-Za-z0-9_-]+", text, re.ASCII) or len(text) > most:
         raise click.BadParameter(f"use up to {most} letters, digits, '_' and '-'.")
@@ -168,7 +168,7 @@ def init(
         for client in clients:
             _print(session, client, server)
         return
-    # First: if one of them is refused, nothing is written.
+    # Checked first, so that nothing is written if a client is refused.
     drafts = [config_files.draft(client, server, replace=replace) for client in clients]
     if not user:
         _create(session, place, bare=bare)
@@ -210,7 +210,7 @@ def _create(session: Invocation, place: WorkspaceLocation, *, bare: bool) -> Non
     import mycel
 
     if place.is_default:
-        # Readable by the user alone: it is what an agent remembers.
+        # Only the user may read the folder: it has the memory of an agent.
         place.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     if place.url is not None:
         _create_on_server(session, place.url, bare=bare)
@@ -293,10 +293,10 @@ def doctor(session: Invocation) -> int:
 
 
 def examine(place: WorkspaceLocation, folder: Path) -> Iterator[Finding]:
-    """All findings, the most basic first; `folder` is that of the project."""
+    """All findings, the most basic first; `folder` is the folder of the project."""
     yield from _installation()
     try:
-        # An installation without it is one of the problems to find.
+        # The import may fail: a missing apsw is one of the problems to report.
         from mycel.store.check.installation import features, versions
     except ImportError as error:
         yield Finding("fail", "SQLite", f"apsw cannot be loaded: {error}")
@@ -364,7 +364,7 @@ def _port() -> Finding:
 
     with socket.socket() as attempt:
         if os.name == "posix":
-            # Connections that ended a moment ago do not count.
+            # Connections that were closed a moment ago do not occupy the port.
             attempt.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             attempt.bind((HOST, PORT))
@@ -377,7 +377,7 @@ def _port() -> Finding:
 
 
 def _clients(folder: Path) -> Iterator[Finding]:
-    """Entries of ours in clients' files, and whether they work."""
+    """Entries of Mycel in the files of clients, each with a check that it works."""
     known = [
         registration
         for client in programs.known_clients(folder)
@@ -481,7 +481,7 @@ def _contents(path: Path) -> Iterator[Finding]:
     import mycel
 
     try:
-        # Not read-only where that can be avoided: see `Session.open`.
+        # Read-only only without write permission; `Invocation.open` says why.
         readonly = not os.access(path, os.W_OK)
         with mycel.open(path, create=False, readonly=readonly, core_capsules=False) as db:
             yield Finding("ok", "opens", count(db.snapshot().entries, "journal entry"))
@@ -493,7 +493,7 @@ def _contents(path: Path) -> Iterator[Finding]:
 def _core(db: Graph) -> Finding:
     from mycel.capsules import NAMES
 
-    # A graph without any core capsule is fine; one with some of them deserves a warning.
+    # A graph without core capsules is fine. If it has only some of them, warn.
     lacking = {name: there for name in NAMES if (there := presence(db, name)) != "yes"}
     if not lacking:
         return Finding("ok", "core capsules", "applied")

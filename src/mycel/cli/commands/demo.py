@@ -42,7 +42,7 @@ _TALK = (
     ("Ranger", "2026-03-02T09:02:00Z", "No. We decided never to cut in the nesting season."),
     ("Ranger", "2026-03-02T09:03:00Z", "The gate has a new code, password: f0rest-gate-17"),
 )
-"""A conversation of another program, with a secret in it."""
+"""An example conversation in the format of another program, with a secret in it."""
 _PROMPTS = ("Can I cut the birch in the nesting season?", "continue, please")
 _QUESTION = (
     'FIND(?t.name, COUNT(?f)) WHERE { ?f {type: "Fungus"} (?f, "joins", ?t) } ORDER BY ?t.name'
@@ -197,7 +197,7 @@ def _plant(db: Graph) -> None:
 
 
 def _forge(source: Path, target: Path) -> str:
-    """Write a proof of a birch of another age. Returns the root of the true proof."""
+    """Write a proof in which the birch has another age; returns the root of the true proof."""
     from mycel.merkle.proofs import StateProof
     from mycel.model.records import decode_concept
 

@@ -1,4 +1,4 @@
-"""`mycel diff`, `rollback` and `revert`: what changed between two states, and ways back."""
+"""`mycel diff`, `rollback` and `revert`: show what changed between two states, and undo it."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def _stat(out: Output, diff: Diff) -> None:
 
 
 def _share(number: int, most: int) -> int:
-    """The number of signs for a number of changes."""
+    """The length of the bar for a number of changes."""
     return number if most <= _BAR_WIDTH else -(-number * _BAR_WIDTH // most)
 
 

@@ -70,10 +70,11 @@ def explore(
         return
     if center is not None or at is not None or shared:
         raise click.UsageError("--center, --at and --shared are for --export.")
-    session.open(reading=True).close()  # A server would create a graph where there is none.
-    # Other programs on this machine can reach the port, and have no token.
+    session.open(reading=True).close()  # Fails if there is no graph; `serve` would create one.
+    # Other programs on this machine can reach the port, so the server needs a token.
     os.environ.setdefault(TOKEN_VARIABLE, secrets.token_urlsafe(32))
-    # Whoever has the page has started this: it shows sources, as far as `PublishedFiles` allows.
+    # Only the user who started the command can open the page, so it may show sources that
+    # `PublishedFiles` allows.
     context.invoke(serve, port=port, readonly=readonly, open_page=True, files=True)
 
 

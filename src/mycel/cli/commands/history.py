@@ -1,4 +1,4 @@
-"""`mycel log`, `history`, `snapshot`, `purge`, `scrub`: what happened, and forgetting it."""
+"""`mycel log`, `history`, `snapshot`, `purge`, `scrub`: show the history, and erase from it."""
 
 from __future__ import annotations
 

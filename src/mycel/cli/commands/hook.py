@@ -1,4 +1,4 @@
-"""`mycel hook`: what clients call at their events, and the switches and the journal of it."""
+"""`mycel hook`: the command that clients call at events; its switches and its journal."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ _event_command("session-end", "The same, at the end of the session.")
 
 
 def _answer(session: Invocation, name: HookEventName, client: str) -> None:
-    """Answer an event in this process; there is no graph yet, or nobody has it open."""
+    """Answer an event in this process, because no process has the graph open."""
     payload = getattr(sys.stdin, "buffer", sys.stdin).read(INPUT_BYTES_MAX)
     payload = payload.encode() if isinstance(payload, str) else payload
     if is_off():
@@ -103,14 +103,14 @@ def _answer(session: Invocation, name: HookEventName, client: str) -> None:
 def _keep_warm(session: Invocation, place: WorkspaceLocation) -> None:
     """Start a process that answers the next prompts, unless that is switched off.
 
-    The process answers all shells. So none is started if this call has options of its own, and the
-    process does not inherit the variable that switches off the hooks of one shell.
+    The process answers the hooks of all shells. So it is not started if this call has options of
+    its own, and it does not inherit the variable that switches off the hooks of one shell.
     """
     if place.url is not None:
-        return  # It is on a server, which is open already.
+        return  # The graph is on a database server, so it needs no warm process.
     if is_off(KEEP_VARIABLE) or is_far() or session.given.keys() - {"db"} or os.name != "posix":
         return
-    # A path is relative to this process's folder, not to that which the client names.
+    # A path is relative to the folder of this process, not to the folder that the client names.
     is_named = "db" in session.given or "db" in session.environment
     where = ["--db", str(place.path.absolute())] if is_named else []
     subprocess.Popen(

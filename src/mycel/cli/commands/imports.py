@@ -1,4 +1,4 @@
-"""`mycel import`: what other programs remember, into the graph."""
+"""`mycel import`: bring the memory of other programs into the graph."""
 
 from __future__ import annotations
 
@@ -38,7 +38,8 @@ KIND_NAMES: Final = (
     *("claude-code", "codex", "chatgpt", "claude", "turns", "server-memory", "basic-memory"),
     *("obsidian", "markdown", "mem0", "claude-mem", "instructions"),
 )
-"""As in `mycel.imports.kinds`, which loads the engine; a test compares them."""
+"""A copy of the names in `mycel.imports.kinds`, which would load the engine; a test compares
+them."""
 
 
 @click.command("import", cls=Command)
@@ -105,7 +106,7 @@ def import_(
 
 
 def _is_wanted(session: Invocation, source: ImportSource, *, preview: bool, yes: bool) -> bool:
-    """Show the preview where it is asked for, or where a person can answer."""
+    """Show the preview if an option asks for it, or on a terminal; True if the import may start."""
     from mycel.imports.run import preview_source
 
     asks = sys.stdin.isatty() and sys.stdout.isatty() and not yes and not session.as_json
@@ -188,7 +189,7 @@ def _warn_of_problems(out: Output, number: int, problems: list[SourceProblem]) -
 
 
 def _watch(out: Output, knowledge: Knowledge, source: ImportSource) -> None:
-    """Import what is added to the files, until Ctrl-C."""
+    """Import the additions to the files, until Ctrl-C."""
     from mycel.imports.kinds import recognise, usual_source
     from mycel.imports.run import import_source
 
@@ -221,7 +222,7 @@ def _states(source: ImportSource) -> dict[str, tuple[int, int]]:
     states: dict[str, tuple[int, int]] = {}
     for path in source.files:
         for file in path.rglob("*.md") if path.is_dir() else (path,):
-            with suppress(FileNotFoundError):  # It was removed meanwhile.
+            with suppress(FileNotFoundError):  # The file was removed meanwhile.
                 status = file.stat()
                 states[str(file)] = status.st_size, status.st_mtime_ns
     return states
@@ -264,7 +265,7 @@ def _readable(file: str) -> Iterator[Path]:
 
 
 def _unpacked(archive: Path, folder: Path) -> Path:
-    """The conversations of an export that is still packed."""
+    """Unpack the conversations of a zipped export."""
     from mycel.imports.kinds import EXPORT_FILE
 
     try:

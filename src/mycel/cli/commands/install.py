@@ -1,4 +1,4 @@
-"""`mycel install` and `uninstall`: Mycel in the clients of this machine."""
+"""`mycel install` and `uninstall`: add Mycel to the clients of this machine, and remove it."""
 
 from __future__ import annotations
 

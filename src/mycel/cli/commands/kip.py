@@ -1,4 +1,4 @@
-"""`mycel kip`: one command of the language, from wherever it comes, or a session of them."""
+"""`mycel kip`: run commands of KIP from an argument, a file or a pipe, or a session."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def kip(
     statements = _separated(text)
     asks = readonly or all(first_word(one) in (*READING, EXPLAIN) for one in statements)
     if timeout is None and all(first_word(one) == "SEARCH" for one in statements):
-        how["timeout_s"] = inf  # As in `mycel search`.
+        how["timeout_s"] = inf  # Without a deadline, for the reason that `mycel search` gives.
     in_short = False
     with session.open(reading=asks, **how) as db:
         for one in statements:
@@ -93,7 +93,10 @@ def kip(
 
 
 def _separated(text: str) -> list[str]:
-    """The commands of a text, each in its place, so that errors name its lines; at least one."""
+    """The commands of a text, at least one.
+
+    White space before each keeps the line numbers of errors.
+    """
     if ";" not in text:
         return [text]
     from mycel.cli.session.completion import split_at_semicolons
@@ -103,7 +106,7 @@ def _separated(text: str) -> list[str]:
 
 @contextmanager
 def _as_typed_here(typed: str) -> Iterator[None]:
-    """Fit the hints of syntax errors to the command line: several commands, and names of files."""
+    """Adapt the hints of syntax errors to the command line: several commands, names of files."""
     try:
         yield
     except InvalidSyntax as error:
@@ -117,7 +120,7 @@ def _as_typed_here(typed: str) -> Iterator[None]:
 def _is_file(text: str) -> bool:
     try:
         return Path(text).is_file()
-    except (OSError, ValueError):  # No file can have such a name.
+    except (OSError, ValueError):  # The text cannot be the name of a file.
         return False
 
 

@@ -82,7 +82,7 @@ def mcp(
     if root is not None:
         session.directory = root.resolve()
     with ExitStack() as stack:
-        # Much is made now and nothing thrown away: looking for garbage would only take time.
+        # Loading creates many objects and no garbage, so the collector is paused.
         with collector_paused(True):
             from mycel.api.open_branches import OpenBranches
             from mycel.mcp.stdio import serve
@@ -109,7 +109,7 @@ def mcp(
                     db,
                     folder,
                     context_size=context_size,
-                    # For the user of this machine alone: it has their tokens.
+                    # Only the user of this machine may open it: it has their tokens.
                     elsewhere=Elsewhere(local=local_database),
                 )
                 server = build_server(
@@ -123,7 +123,7 @@ def mcp(
                     open_workspaces=local_workspaces,
                 )
                 answer_hooks(session, stack, knowledge)
-            gc.freeze()  # What was loaded stays, and need not be looked through later either.
+            gc.freeze()  # The loaded objects stay, so the collector never needs to scan them.
         stopped_by = serve(server)
     return INTERRUPTED if stopped_by == signal.SIGINT else 0
 
@@ -139,7 +139,7 @@ def answer_hooks(session: Invocation, stack: ExitStack, knowledge: Knowledge) ->
 
 
 def open_served(session: Invocation, *, readonly: bool, **how: Any) -> Graph:
-    """The database that is served. With `readonly` none is created, because it would stay empty.
+    """Open the database to serve. With `readonly` none is created: it would stay empty.
 
     `how` goes to `mycel.open`.
 
@@ -152,7 +152,7 @@ def open_served(session: Invocation, *, readonly: bool, **how: Any) -> Graph:
 
 
 def open_or_create(session: Invocation, **how: Any) -> Graph:
-    """The database of a session; a missing one is created, with the core capsules.
+    """Open the database of a session; a missing one is created, with the core capsules.
 
     `how` goes to `mycel.open`.
     """
@@ -167,7 +167,7 @@ def open_or_create(session: Invocation, **how: Any) -> Graph:
             place.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         if candidates := session.candidates(namesakes=True):
             session.out.note(f"A new graph is made for this folder. {candidates}")
-        # Also where somebody was interrupted while making one. Another file is refused here too.
+        # This also completes a database whose creation was interrupted, and refuses any other file.
         mycel.open(place.opened).close()
         session.claim(place)
     return session.open(memory="modest", **how)

@@ -1,4 +1,4 @@
-"""`mycel merge`, `conflicts`, `resolve` and `choices`: branches become one again."""
+"""`mycel merge`, `conflicts`, `resolve` and `choices`: merge branches, and decide conflicts."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ if TYPE_CHECKING:
     from mycel.history.merge.outcome import Choice, Conflict, Merge
 
 CONFLICTS = 1
-"""The exit status while something is left to decide."""
+"""The exit status while conflicts are left to decide."""
 _CHOICES = ("ours", "theirs", "base")
 _SIDE_STYLES = ("dim", "green", "magenta")
-"""Of base, ours and theirs."""
+"""The colours of base, ours and theirs."""
 
 
 @click.command(cls=Command)
@@ -103,7 +103,7 @@ def merge(
 
 
 def _committed(session: Invocation, db: Graph, merge_id: str | None) -> Merge:
-    """Commit a merge and return it; a merge with undecided conflicts is returned as it is."""
+    """Commit a merge and return it. If conflicts are undecided, return it without a commit."""
     merge = _open_merge(db, merge_id)
     if merge is not None and merge.unresolved:
         return merge
@@ -111,13 +111,16 @@ def _committed(session: Invocation, db: Graph, merge_id: str | None) -> Merge:
 
 
 def _open_merge(db: Graph, merge_id: str | None) -> Merge | None:
-    """The open merge whose id begins so, or the only one; None if there is none, or several."""
+    """The open merge whose id begins with `merge_id`; without one, the only open merge.
+
+    Returns None unless exactly one fits.
+    """
     merges = [merge for merge in db.merges if merge_id is None or merge.id.startswith(merge_id)]
     return merges[0] if len(merges) == 1 else None
 
 
 def _policy(words: tuple[str, ...]) -> dict[str, str] | None:
-    """The policies of the options: one for all values, others for single properties."""
+    """The policies in the options: `*` for all values, and one for each named property."""
     policies: dict[str, str] = {}
     for argument in words:
         key, equals, word = argument.rpartition("=")
@@ -246,7 +249,7 @@ def _lines(text: str) -> str:
 
 
 def _edited(session: Invocation, db: Graph, conflict: str) -> tuple[str, str, Any] | None:
-    """The conflict, the word and the value of an edited file; None if nothing is to be done."""
+    """Let the user edit a conflict; returns its id, `value` and the value, or None."""
     from mycel.cli.console.conflict_editor import NothingEdited, edited_value
 
     conflicts = [
@@ -289,7 +292,7 @@ def _where(about: Choice | Conflict) -> str:
     return ".".join((about.field, *about.path)).strip(".")
 
 
-# Side by side.
+# The table of sides.
 
 
 def _show_conflict(out: Output, conflict: Conflict, merge: Merge) -> None:

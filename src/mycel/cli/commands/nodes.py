@@ -1,4 +1,4 @@
-"""`mycel note`, `show` and `ls`: nodes for hands, by path, URI or id."""
+"""`mycel note`, `show` and `ls`: write and read nodes by path, URI or id."""
 
 from __future__ import annotations
 
@@ -82,7 +82,10 @@ def note(
 
 
 def _free_uri(knowledge: Knowledge, title: str, content: str) -> tuple[str, str | None]:
-    """The URI of a note, which is free or has this very text; and that of a note so called."""
+    """A URI for a note, and the URI of another note with its title, if there is one.
+
+    The first URI is free, or belongs to a note with the same text.
+    """
     path = note_path(title)
     namesake: str | None = None
     for number in range(1, NAMESAKES_MAX):
@@ -144,7 +147,7 @@ def show(session: Invocation, element: str, *, everything: bool) -> None:
 
 
 def _show_in_several(session: Invocation, uri: str, *, detailed: bool) -> None:
-    """Show a node as each of the workspaces that `--workspace` names has it."""
+    """Show the version of a node in each of the workspaces that `--workspace` names."""
     from mycel.mcp import node_text
 
     with several_workspaces(session) as several:

@@ -1,7 +1,7 @@
-"""`mycel prove` and `mycel verify`: proofs as files, their check offline, the check of everything.
+"""`mycel prove` and `mycel verify`: proofs in files, and checks of them and of a database.
 
-A proof is one JSON object. It is checked against a trusted root: one that was kept when
-`mycel snapshot` showed it, not the one in the proof.
+A proof is one JSON object. It is checked against a root that the user trusts, such as an output of
+`mycel snapshot` that was kept. The root inside the proof proves nothing.
 """
 
 from __future__ import annotations
@@ -103,7 +103,10 @@ def _prove(db: Graph, words: tuple[str, ...]) -> StateProof:
 
 
 def _resolve_element(db: Graph, word: str) -> str | tuple[str, str]:
-    """The element that a word names. A type and name stay as they are: absence is provable too."""
+    """The element that a word names.
+
+    A type and name need no element, as absence has a proof too.
+    """
     if is_uri(word) or ":" not in word:
         return resolve(db, word)
     return type_and_name(word) or word
@@ -266,7 +269,7 @@ def _read_proof(path: str) -> Proof:
 
 
 def _says(proof: Proof, label: str = "") -> str:
-    """The statement of a proof in a sentence; `label` is the name of its element."""
+    """A sentence that says what a proof proves; `label` is the name of its element."""
     from mycel.merkle.proofs import ConsistencyProof, EntryProof
 
     entries = proof.snapshot.entries
@@ -295,10 +298,10 @@ def _record_says(what: str, record: bytes, label: str) -> str:
             message = f"the {fields.type} {fields.name!r}, version {fields.version},"
         else:
             fields = decode_edge(record)
-            # A record has no names of its ends: the caller has compared the key with the names.
+            # A record has no names of ends; the caller has compared its key with the names.
             which = f"{label} of" if label else f"of type {fields.type} and"
             message = f"the edge {which} weight {fields.weight}"
     except InvalidValueType:
         return "a record that cannot be read"
-    # The record may come from anyone, and its type may be any text.
+    # The record comes from an untrusted file, so its type may be any text.
     return visible(message if fields.tombstone is None else f"the tombstone of {message}")

@@ -1,4 +1,4 @@
-"""`mycel query`: named queries, written, listed, checked and run."""
+"""`mycel query`: write, list, check and run named queries."""
 
 from __future__ import annotations
 

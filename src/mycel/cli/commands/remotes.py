@@ -1,4 +1,4 @@
-"""`mycel remote`, `clone`, `pull`, `push` and `follow`: workspaces that are elsewhere."""
+"""`mycel remote`, `clone`, `pull`, `push` and `follow`: workspaces of others, and clones."""
 
 from __future__ import annotations
 
@@ -298,29 +298,29 @@ def push(session: Invocation, *, name: str | None, propose: bool, squash: bool) 
 
 
 def _address(url: str) -> str:
-    """An address as it is registered; a path is absolute."""
+    """An address in the form of the registry: paths become absolute."""
     return url if "://" in url else _absolute(url)
 
 
 def _absolute(path: str) -> str:
-    """A path from the root, without `..`; symbolic links stay, and nothing stays nothing."""
+    """An absolute path without `..`; symbolic links are kept, and an empty path stays empty."""
     if not path:
         return ""
     return os.path.abspath(Path(path).expanduser())  # noqa: PTH100 - pathlib keeps `..`
 
 
 def _file_of(db: Graph) -> str:
-    """The file of a graph, as the registry has it."""
+    """The file of a graph in the form of the registry."""
     return str(Path(db.path).resolve())
 
 
 def _pattern(part: str) -> str:
-    """A path of a workspace, and everything below it."""
+    """The pattern for a path of a workspace and everything below it."""
     return f"/{part.strip('/').removesuffix('/**')}/**" if part else ""
 
 
 def _entry_of(registry: RemoteRegistry, db: Graph, name: str | None) -> RemoteEntry:
-    """The remote of a graph: as named, or the one that it was cloned from."""
+    """The remote with this name; without a name, the one that the graph was cloned from."""
     from mycel.errors import NotFound
 
     if name is not None:

@@ -1,4 +1,4 @@
-"""`mycel schema`: the schema of a graph, and schemas as files."""
+"""`mycel schema`: commands for the schema of a graph, and for schemas in files."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _files = click.argument(
 
 
 def _sorted_files(files: Sequence[str]) -> tuple[str, dict[str, set[str]]]:
-    """The file of the schema, and the texts of the others with the names of their queries.
+    """The schema file, and the texts of the query files with the names of their queries.
 
     Raises:
         InvalidSyntax: a text of queries cannot be parsed.
@@ -108,7 +108,7 @@ def fmt(session: Invocation, files: tuple[str, ...], write: bool, only_check: bo
 
     differs = False
     for path in files:
-        _load(path)  # What breaks a rule is not formatted either.
+        _load(path)  # A schema that breaks a rule is not formatted.
         text = read_text(path, SCHEMA_BYTES_MAX)
         formatted = tidy(text)
         differs |= formatted != text
@@ -307,7 +307,7 @@ def _load(path: str) -> Catalog:
 
 
 def _show_result(session: Invocation, result: ApplyResult) -> int:
-    """Show what became of a schema; the status is 1 if it is not supported."""
+    """Show the result of a plan or an application; exits with 1 if the plan is not supported."""
     _show_steps(session, result.changes, result.to_dict(), result.warnings)
     if not session.as_json and result.changes:
         note = f"Applied; the schema is in force from entry {result.manifest_version} on."

@@ -1,7 +1,7 @@
 """`mycel serve`: one graph over HTTP, for KIP and for MCP.
 
-The layers `http` and `mcp` know nothing of each other; here they come together. Without options
-the server is for this machine alone. On other addresses it needs a token.
+The layers `http` and `mcp` do not import each other; this module joins them. By default only this
+machine can reach the server. On other addresses it needs a token.
 """
 
 from __future__ import annotations
@@ -304,7 +304,7 @@ def serve(
             run(app, bound, policy, grace_s=grace_s, **calls)
 
     def serve_as(number: int, on_ready: Callable[[], None]) -> None:
-        """Serve as one of several processes."""
+        """Start one of several processes of a server."""
         with _graph(session, policy, readonly=readonly) as db:
             bound = listening_again(sockets)
             serve_here(db, bound, number, on_ready=on_ready, on_stop=lambda _running: None)
@@ -313,7 +313,7 @@ def serve(
         folder = (root or _project_folder(session, project)).resolve()
         if files and token_file is not None and token_file.resolve().is_relative_to(folder):
             session.out.warn([f"The token is in {folder}, whose files are served. Move it away."])
-        # What --bootstrap brings in is written here, whatever others may do.
+        # --bootstrap writes, even if clients may not.
         with (
             stop_watch(grace_s) if workers == 1 else nullcontext(),
             _graph(session, policy, readonly=readonly and project is None) as db,
@@ -344,7 +344,7 @@ def serve(
 
 
 def _schedule(sleep_at: str | None, *, readonly: bool) -> Schedule | None:
-    """The time for cycles of upkeep, if there are to be some."""
+    """The times for cycles of upkeep; None without --sleep."""
     if sleep_at is None:
         return None
     if readonly:
@@ -363,7 +363,7 @@ def _work_beside(
     *,
     readonly: bool,
 ) -> None:
-    """Let the mirror follow, answer hooks, and run cycles, until the stack is closed."""
+    """Update the mirror, answer hooks and run cycles, until the stack is closed."""
     if schedule is not None:
         stack.enter_context(closing(db.sleep_on(schedule)))
     if not readonly:
@@ -374,7 +374,7 @@ def _work_beside(
 
 
 def _project_folder(session: Invocation, project: Path | None) -> Path:
-    """The folder of the project; the graph of one that is brought in is chosen here."""
+    """The folder of the project. For a project to bootstrap, choose the graph as well."""
     if project is None:
         return session.root()
     choose_graph(session, project.resolve(), has_options=False)
@@ -382,7 +382,7 @@ def _project_folder(session: Invocation, project: Path | None) -> Path:
 
 
 def _certificate(certificate: Path | None, key: Path | None) -> tuple[Path, Path] | None:
-    """The files for TLS, which belong together."""
+    """The files of the certificate and the key for TLS: both or none."""
     from mycel.http.server import check_certificate
 
     if certificate is None and key is None:
@@ -394,7 +394,7 @@ def _certificate(certificate: Path | None, key: Path | None) -> tuple[Path, Path
 
 
 def _check_tokens(host: str, token: Token | None, shared: Path | None) -> None:
-    """Refuse to serve others without any token."""
+    """Refuse to serve other machines without a token."""
     if token is not None or (shared is not None and has_scoped_tokens(shared)):
         return
     or_make = "" if shared is None else f" Or make one: `mycel token create --workspaces {shared}`."
@@ -406,7 +406,7 @@ def _check_tokens(host: str, token: Token | None, shared: Path | None) -> None:
 
 
 def _check_processes(alone: Mapping[str, object]) -> None:
-    """Refuse several processes where there can be none, or with options of a single one."""
+    """Refuse several processes if the system has no fork, or an option needs a single process."""
     from mycel.http.supervisor import check_possible
 
     check_possible()
@@ -422,7 +422,7 @@ def _load_applications() -> None:
 
 
 def _check_options(options: Mapping[str, object], reason: str) -> None:
-    """Refuse options that do not go together with others."""
+    """Refuse options that are set, for a given reason."""
     for option, value in options.items():
         if value:
             raise click.UsageError(f"{option} {reason}")
@@ -452,7 +452,7 @@ def _secret(out: Output, path: Path) -> str:
     return secret
 
 
-# The graph.
+# Opening the graph.
 
 
 def _graph(session: Invocation, policy: Policy, *, readonly: bool) -> Graph:
@@ -472,7 +472,7 @@ def _bring_in(session: Invocation, db: Graph, root: Path, project: Path) -> None
     session.out.note(f"{project}: {summary}")
 
 
-# What people and scripts see.
+# Output for people and scripts.
 
 
 def _be_ready(
@@ -480,15 +480,15 @@ def _be_ready(
 ) -> None:
     _say_ready(session, db, url, root, policy, brief=open_page)
     if open_page:
-        # A browser may take long to start, and some ways to start one wait for its end.
+        # A browser may take long to start, and some systems wait until it is closed.
         threading.Thread(
             target=_open_page, args=(session, f"{url}/ui/", policy), daemon=True
         ).start()
 
 
 def _open_page(session: Invocation, address: str, policy: Policy) -> None:
-    """Open the page in a browser; without one, tell the address, with time to copy it."""
-    # Late: only a person at a desktop needs it.
+    """Open the page in a browser. If there is none, print an address that is valid for longer."""
+    # Imported late: only a person at a desktop needs it.
     import webbrowser
 
     from mycel.http.sessions import COPIED_TICKET_S, TICKET_S
@@ -517,7 +517,7 @@ def _say_ready(
         out.line(f"Mycel serves {path} (Ctrl-C stops it)")
     else:
         place = session.place()
-        # The same graph, the same URIs and the same files, wherever a client starts it.
+        # A command that uses the same graph, URIs and files from any folder.
         command = Server(own_program(), place, root).command()
         command += ["--readonly"] if policy.readonly else []
         command += ["--branch", db.branch] if db.branch != "main" else []

@@ -1,4 +1,4 @@
-"""`mycel serve --workspaces`: every graph of a folder, each with everything that one graph has."""
+"""`mycel serve --workspaces`: serve every graph of a folder, with all that `serve` offers."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 def has_scoped_tokens(folder: Path) -> bool:
-    """True if tokens were made for the workspaces of a folder."""
+    """True if the folder of workspaces has tokens."""
     from mycel.sharing.tokens import TokenBook
     from mycel.sharing.workspace_folder import WorkspaceFolder
     from mycel.store.log.server_records import ServerRecords
@@ -58,7 +58,7 @@ def _oauth_settings(path: Path) -> OAuthSettings:
 
 
 def _workspaces(path: Path, database: str | None) -> WorkspaceFolder:
-    """The workspaces of a folder, or those of a database with the records of the folder."""
+    """The workspaces in a folder; or those in a database, with the tokens of the folder."""
     if database is None:
         from mycel.sharing.workspace_folder import WorkspaceFolder
 
@@ -91,7 +91,7 @@ class TeamServer:
         self._oauth = None if oauth is None else _oauth_settings(oauth)
 
     def serve(self, sockets: Sequence[socket], url: str, *, workers: int, grace_s: float) -> None:
-        """Serve until the process is told to stop; with several workers, in that many processes."""
+        """Serve until a signal stops the process; `workers` is the number of processes."""
         from mycel.http.server import run
         from mycel.http.stop_watch import stop_watch
         from mycel.http.supervisor import Supervisor, listening_again
@@ -138,7 +138,7 @@ class TeamServer:
                         lambda running: say_stopping(session, running, grace_s),
                     )
             else:
-                # Before they are forked, so that they share the memory and start at once.
+                # Load before the fork, so that processes share the memory and start at once.
                 import mycel.http.team_app
                 import mycel.mcp.web  # noqa: F401
 

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
 MCP_PATH = "/mcp"
 MCP_BODY_BYTES_MAX = 4 * TOOL_ARGUMENT_BYTES_MAX
-"""Larger than the limit of arguments, so that a call above that gets its own error."""
+"""Larger than the limit of arguments, so that a call with too long arguments gets the error
+about them."""
 
 
 def mcp_door(
@@ -42,13 +43,12 @@ def mcp_door(
     sampling: bool,
     is_frozen: bool,
 ) -> Mount:
-    """The door of MCP to a graph. With `is_frozen`, what is loaded is no garbage ever."""
+    """The MCP server of a graph as a mount. `is_frozen` exempts loaded objects from collection."""
     from mycel.http.app import Mount
 
     def load_mcp() -> Starlette:
         with collector_paused(True):
-            # The SDK of the protocol takes longer to load than all else: the server is ready
-            # without it.
+            # The MCP SDK takes longest to load, so the server starts without it.
             from mycel.mcp.web import http_app
 
             app = http_app(
@@ -71,7 +71,7 @@ def mcp_door(
 
 
 def contexts_for(policy: Policy, size_max: int | None) -> Contexts:
-    """The active contexts of a graph; none where several processes serve it."""
+    """The active contexts of a graph; there are none if several processes serve it."""
     from mycel.knowledge.active_context import Contexts, NoContexts
 
     kind = Contexts if policy.processes == 1 else NoContexts
@@ -90,10 +90,10 @@ def graph_application(
     opens_page: bool,
 ) -> RequestGate:
     """The application of a server of one graph."""
-    # Thousands of objects are made by loading and none is garbage: to look for it takes a fifth of
-    # the time.
+    # Loading creates thousands of objects and no garbage; the collector would take a fifth of the
+    # time.
     with collector_paused(True):
-        # These take longest to load.
+        # These modules take longest to load.
         from mycel.http.app import build_app
         from mycel.http.worker_pool import Workers
         from mycel.remote.signing import signer_of
@@ -130,7 +130,7 @@ def prepare_logs(*, verbose: bool) -> None:
     logging.basicConfig(
         stream=sys.stderr, level=logging.WARNING, format="%(asctime)s %(levelname)s %(message)s"
     )
-    # What strangers send is answered, and no reason to fill a log.
+    # Malformed requests of strangers are answered with an error, and must not fill the log.
     logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
     logging.getLogger("mycel.http.requests").setLevel(logging.INFO if verbose else logging.WARNING)
 

@@ -105,14 +105,14 @@ def _show_conflicts(session: Invocation, conflicts: Iterable[Mapping[str, Any]])
 
 
 class ReviewQueue(Protocol):
-    """The proposals of a graph or of a remote; each as JSON has it."""
+    """The proposals of a graph or of a remote, each in its JSON form."""
 
     def list(self, status: str) -> list[dict[str, Any]]:
         """Proposals of a status, newest first."""
         ...
 
     def show(self, id_: str) -> dict[str, Any]:
-        """One proposal; if it is open, with what it would change now."""
+        """One proposal; an open one also shows what it would change now."""
         ...
 
     def review(self, id_: str, action: str, text: str = "", message: str = "") -> dict[str, Any]:

@@ -19,7 +19,7 @@ from mycel.model.names import count
 if TYPE_CHECKING:
     from mycel.transfer.load import Loaded, LoadedType, Progress
 
-# As in `mycel.transfer`, which is not loaded for `mycel --help`.
+# A copy of a value in `mycel.transfer`, which `mycel --help` does not load.
 _FORMATS = ("jsonl", "csv", "tsv", "parquet", "arrow")
 _MODES = ("append", "merge", "overwrite")
 _STANDARD = "-"
@@ -90,7 +90,7 @@ def _tell(out: Output, loaded: Loaded) -> None:
 
 
 def _row(loaded_type: LoadedType) -> tuple[object, ...]:
-    # Where nothing happened, nothing is said.
+    # Counts of 0 are left out.
     counts = (loaded_type.created, loaded_type.updated, loaded_type.unchanged, loaded_type.removed)
     return loaded_type.name, loaded_type.rows, *(number or None for number in counts)
 
@@ -115,7 +115,7 @@ def _progress(out: Output) -> Iterator[Callable[[Progress], object] | None]:
 
 
 def _is_file_name(word: str) -> bool:
-    """True for a word with the suffix of a format, which no name of a type has."""
+    """True if a word ends in the suffix of a format. No name of a type does."""
     return word.rpartition(".")[2].lower() in _FORMATS and "." in word
 
 
@@ -173,7 +173,7 @@ def export(
 
 
 class _StandardOutput:
-    """Standard output as a file that takes bytes, which notices when the reader is gone."""
+    """Standard output as a binary file that notices when its reader is gone."""
 
     def __init__(self, out: Output) -> None:
         self._out = out

@@ -1,4 +1,4 @@
-"""`mycel traverse`: what is near an element, drawn as a tree."""
+"""`mycel traverse`: show what is near an element, as a tree."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def _type_and_name(reached: Reached) -> tuple[str, str]:
 
 
 def tree(nodes: Sequence[Reached]) -> RenderableType:
-    """Every element under the one that it was reached from."""
+    """Draw every element below the one from which it was reached."""
     from rich.tree import Tree
 
     root, *others = nodes

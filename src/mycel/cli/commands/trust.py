@@ -1,4 +1,4 @@
-"""`mycel key` and `mycel witness`: keys that sign heads, and those who watch them."""
+"""`mycel key` and `mycel witness`: keys that sign heads, and witnesses that check heads."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def witness(
 
 
 def verify_remote(session: Invocation, name: str) -> int:
-    """`mycel verify --remote`: the signature of a remote, its history, and the clone of it."""
+    """`mycel verify --remote`: check the signature of a remote, its history and its clone."""
     from mycel.errors import RemoteFailed
     from mycel.remote.registry import RemoteRegistry
     from mycel.remote.sources import check_continues, open_source
@@ -175,7 +175,7 @@ def _signed(entry: RemoteEntry, head: RemoteHead) -> dict[str, str]:
 
 
 def _clone_says(entry: RemoteEntry, head: RemoteHead) -> str:
-    """The relation of a clone to its remote."""
+    """A sentence on the relation of a clone to its remote."""
     import mycel
     from mycel.store.query.commits import journal_root_at
 

@@ -1,4 +1,4 @@
-"""`mycel workspace`: the graphs of this machine, by name."""
+"""`mycel workspace`: commands for the graphs of this machine."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class WorkspaceState:
-    """A workspace as `list` and `show` tell it."""
+    """A workspace in the output of `list` and `show`."""
 
     workspace: str
     folder: str | None
     path: str
     size_bytes: int
     nodes: int | None
-    """None if it cannot be read."""
+    """The number of nodes; None if the file cannot be read."""
     links: int | None
     last_use: str
     branch: str
@@ -41,7 +41,7 @@ class WorkspaceState:
 
 
 def _state(name: str) -> WorkspaceState:
-    # Late: this is where the engine is loaded.
+    # Imported late: this loads the engine.
     import mycel
     from mycel.store.query import summary
 
@@ -219,7 +219,7 @@ def remove(session: Invocation, name: str, *, yes: bool) -> int:
 
 
 def several_workspaces(session: Invocation) -> AbstractContextManager[SeveralWorkspaces]:
-    """The workspaces that `--workspace a,b` names, or all of them, for the time of a block."""
+    """Open the workspaces that `--workspace a,b` names, or all, for the time of a block."""
     from mycel.knowledge.several import local_workspaces
 
     for option in ("db", "branch"):
@@ -234,7 +234,7 @@ def names_several(session: Invocation) -> bool:
 
 
 def _checked(name: str) -> str:
-    """A name that the files and the URIs of a workspace can both have."""
+    """Check that a name is valid for the files and for the URIs of a workspace."""
     from mycel.knowledge.uris import check_workspace
 
     try:

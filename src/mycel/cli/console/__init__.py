@@ -1,9 +1,9 @@
 """Parts that all commands share.
 
 - `output`       tables for people, one JSON object per line for programs
-- `exit_status`  from an exception to a message and an exit status
-- `context`      global options, and the database they lead to
-- `project_graph`  the graph that a project is brought into
+- `exit_status`  the message and the exit status of an exception
+- `context`      global options, and the database that they choose
+- `project_graph`  the graph to bootstrap a project into
 - `parameters`   types of arguments: JSON, times, hashes, elements
 - `progress_bar` a bar while a person waits
 - `search_index` makes what searches need

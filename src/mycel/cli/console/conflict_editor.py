@@ -1,6 +1,6 @@
 """A conflict as a file for the user's editor, and the value that was edited.
 
-The file has a head for people, a line that ends it, and below that line the value: a text as it is,
+The file begins with a head for people, which a separator line ends. Below it is the value: a text
 with its contested lines between markers, or any other value as JSON.
 """
 
@@ -27,11 +27,11 @@ from mycel.model.limits import LINE_BYTES_MAX
 CUT = "------------------------ >8 ------------------------"
 _OURS, _BASE, _BETWEEN, _THEIRS = "<<<<<<< ours", "||||||| base", "=======", ">>>>>>> theirs"
 _OWN_LINES = frozenset((_OURS, _BASE, _THEIRS))
-"""Not the line between: it may be a heading of Markdown."""
+"""The separator is not among them: it may underline a heading of Markdown."""
 
 
 class NothingEdited(Exception):  # noqa: N818 - a choice of the user, and no error.
-    """The user has emptied the file: the conflict stays as it is."""
+    """The user has emptied the file, so the conflict is not resolved."""
 
 
 def edited_value(conflict: Mapping[str, Any]) -> Any:
@@ -52,7 +52,7 @@ def edited_value(conflict: Mapping[str, Any]) -> Any:
         _run_editor(path)
         value = value_in(read_text(name, LINE_BYTES_MAX), as_text=as_text)
     except InvalidSyntax as error:
-        # The work of the user is kept.
+        # Keep the file: it has the work of the user.
         error.hint = f"{error.hint} Your text is kept in {name}."
         raise
     except BaseException:
@@ -63,7 +63,7 @@ def edited_value(conflict: Mapping[str, Any]) -> Any:
 
 
 def file_text(conflict: Mapping[str, Any]) -> str:
-    """The whole file."""
+    """The text of the file to edit."""
     head = [
         f"Conflict {conflict['id']}: {place(conflict)}",
         str(conflict.get("reason", "")),

@@ -1,8 +1,7 @@
 """Options of every command, and the database that they choose.
 
-Every command and group has `--db`, `--workspace`, `--branch`, `--actor` and `--json`, so they may
-come anywhere; the last one counts. Environment variables apply where the command line has no
-option.
+Every command and group has `--db`, `--workspace`, `--branch`, `--actor` and `--json`, so these may
+stand anywhere; the last one wins. An environment variable applies if its option is missing.
 """
 
 from __future__ import annotations
@@ -42,11 +41,11 @@ class Invocation:
     environment: dict[str, str] = field(default_factory=dict)
     as_json: bool = False
     directory: Path | None = None
-    """The folder of the command, if it is not the current one."""
+    """The folder to use instead of the current one."""
     owner: Path | None = None
-    """The folder whose own graph is meant, if the nearest one above is not."""
+    """A folder whose own graph is used, even if a folder above has a graph."""
     written: Path | None = None
-    """The database that was opened for writing, if it has a mirror to follow it."""
+    """The database that was opened for writing, if it has a mirror to update."""
     graph: Graph | None = None
     """The graph that was opened for writing by a person's command."""
     says_graph: bool = True
@@ -75,7 +74,10 @@ class Invocation:
         return self._own_place(above=True)
 
     def own_place(self) -> WorkspaceLocation:
-        """The location for a command that creates a database: folders above do not count."""
+        """The location for a command that creates a database.
+
+        Graphs of folders above are ignored.
+        """
         place = self.place()
         is_above = place.folder is not None and place.chosen_by not in _NAMED
         return self._own_place(above=False) if is_above else place
@@ -96,18 +98,19 @@ class Invocation:
     def root(self) -> Path:
         """The folder that `file://` URIs are relative to, unless the command says otherwise.
 
-        That is the folder that the database belongs to, or else the current one.
+        It is the folder of the database if that contains the current one, and otherwise the current
+        one.
         """
         current = self.directory or _current_directory()
         folder = self.place().folder
         return folder if folder is not None and current.is_relative_to(folder) else current
 
     def workspace(self, root: Path) -> str:
-        """The workspace of URIs that name none: the name of the database, or of the folder.
+        """The workspace of URIs without one: the name of the database, or of the folder.
 
-        A file that was named has the name of the folder too, unless it is a clone or a server's
-        workspace. A database that an earlier version has made for this folder has a hash in its
-        name, and none in its URIs.
+        If an option names a file, the workspace is named after the folder too, unless the file is a
+        clone or a workspace of a server. Earlier versions put a hash into the name of a database,
+        but not into URIs.
         """
         from mycel.knowledge.uris import workspace_named
 
@@ -124,7 +127,7 @@ class Invocation:
     def claim(self, place: WorkspaceLocation) -> None:
         """Record that a new workspace belongs to its folder.
 
-        A workspace that was named is claimed too if its folder is gone: it was moved here.
+        A workspace that an option names is claimed too if its folder is gone: it was moved here.
         """
         if place.workspace is None:
             return
@@ -140,7 +143,7 @@ class Invocation:
     def candidates(self, *, namesakes: bool = False) -> str:
         """A sentence about workspaces whose folder is gone; empty if there is none.
 
-        With `namesakes`, only those whose folder had the name of this one.
+        With `namesakes`, only workspaces whose folder had the same name as this one.
         """
         if self.place().folder is None:
             return ""
@@ -157,7 +160,7 @@ class Invocation:
     def branch_place(self) -> WorkspaceLocation:
         """The database of the branch that the options or the environment name.
 
-        If they name none, it is the branch that `mycel branch switch` has chosen.
+        By default it is the branch that `mycel branch switch` has chosen.
 
         Raises:
             InvalidIdentifier, NotFound: there is no such branch.
@@ -177,7 +180,7 @@ class Invocation:
         return replace(place, path=existing(split(path)[0], name))
 
     def refuse_branch(self, command: str, *sources: dict[str, str]) -> None:
-        """Refuse a branch that options or the environment name: the command creates a graph.
+        """Refuse --branch and its variable for a command that creates a graph.
 
         Raises:
             click.UsageError: they name another branch than main.
@@ -194,11 +197,11 @@ class Invocation:
                 )
 
     def actor(self) -> str:
-        """The actor of what a person writes: as given, or else the person's own name.
+        """The actor of writes by a person: the option, or else the person's own name.
 
-        The name is that in Git's configuration, or that of the user of the system.
+        The name comes from the configuration of Git, or is that of the user of the system.
         """
-        # Late: this is where the engine is loaded.
+        # Imported late: this loads the engine.
         from mycel.engine.write_defaults import DEFAULT_ACTOR
 
         given = self.given.get("actor", self.environment.get("actor"))
@@ -207,16 +210,16 @@ class Invocation:
     def open(self, *, reading: bool = False, by_person: bool = True, **how: Any) -> Graph:
         """Open the existing database, or its branch.
 
-        A server that others write through is not opened `by_person`: its actor is the agent, unless
-        one is given. With `reading`, a file without write permission is opened too. One with it is
-        opened for writing all the same: then closing it moves the log into the database and leaves
-        no files beside it. The core capsules are not added. `how` goes to `mycel.open`.
+        `by_person` is False for a server, through which others write: its default actor is the
+        agent. With `reading`, a file without write permission is opened as well. A file with it is
+        still opened for writing: closing it then moves the log into the database and leaves no
+        files beside it. The core capsules are not added. `how` goes to `mycel.open`.
 
         Raises:
             NotADatabase, FormatTooNew, DatabaseReadOnly, DatabaseError: it cannot be opened.
             InvalidIdentifier, NotFound: there is no such branch.
         """
-        # Late: this is where the engine is loaded.
+        # Imported late: this loads the engine.
         import mycel
         from mycel.mirror.settings import has_mirror
 
@@ -244,7 +247,7 @@ class Invocation:
             raise
 
     def follow_up(self) -> None:
-        """Say which graph a command has written to, and let its Git mirror follow."""
+        """Print which graph a command has written to, and update its Git mirror."""
         says_graph = self.says_graph and not self.as_json
         if says_graph and self.graph is not None and self.graph.has_written:
             place = self.branch_place()
@@ -252,7 +255,7 @@ class Invocation:
             self.out.note(f"Written to {workspace}{place.opened}")
         if self.written is None:
             return
-        # Late: most graphs have no mirror.
+        # Imported late: most graphs have no mirror.
         import mycel
         from mycel.mirror.sync import Upkeep
 
@@ -276,7 +279,7 @@ def _locate(option: str, value: str, chosen_by: str) -> WorkspaceLocation:
 
 def _shared_workspace(path: Path) -> str | None:
     """The workspace of a clone, or of a file in the folder of a server; None for other files."""
-    # Late: most commands are about the graph of the folder.
+    # Imported late: most commands use the graph of the folder.
     from mycel.remote.registry import RemoteRegistry
     from mycel.sharing.workspace_folder import RECORDS
     from mycel.store.file.branch_files import split
@@ -298,7 +301,7 @@ def _home() -> Path:
 
 def _name_in_git() -> str:
     """The name of the user in Git's configuration; empty if there is none."""
-    # Late: only commands that write need a name.
+    # Imported late: only commands that write need a name.
     import subprocess
 
     try:
@@ -332,7 +335,7 @@ def _current_directory() -> Path:
         ) from None
 
 
-# The options themselves, and the classes that give them to every command.
+# The shared options, and the classes that add them to every command.
 
 
 def _remember(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
@@ -350,7 +353,7 @@ def _remember_json(ctx: click.Context, _param: click.Parameter, value: bool) -> 
 
 
 def shared_options(*, root: bool = False) -> list[click.Parameter]:
-    """Fresh options for one command. Only the root command's read the environment."""
+    """New option objects for one command. Only those of the root command read the environment."""
 
     def text_option(name: str, metavar: str, says: str, *short: str) -> click.Option:
         return click.RichOption(
@@ -366,7 +369,7 @@ def shared_options(*, root: bool = False) -> list[click.Parameter]:
     as_json = click.RichOption(
         ["--json"],
         is_flag=True,
-        # Eager, so that an error in another option is already told as JSON.
+        # Eager, so that an error in another option is printed as JSON.
         is_eager=True,
         help="One JSON object per line instead of tables; errors as JSON too",
         panel=EVERYWHERE,
@@ -386,7 +389,7 @@ def shared_options(*, root: bool = False) -> list[click.Parameter]:
 
 
 def _panels(*commands: str) -> list[click.RichPanel[Any, Any]]:
-    """The order in which help shows commands, their own parameters, and those of all."""
+    """The panels of help, in order: commands, own parameters, shared options."""
     options = ("Arguments", "Options", EVERYWHERE)
     return [
         *(click.RichCommandPanel(name) for name in commands),
@@ -408,11 +411,11 @@ OTHER_WORDS: Final[dict[str, tuple[str, ...]]] = {
     **dict.fromkeys(("find", "query", "grep"), ("search", "kip")),
     "ls": ("list",),
 }
-"""Words of other tools, and the commands that they may mean here."""
+"""Names of commands in other tools, with the commands of Mycel that do the same."""
 
 
 class Group(click.RichGroup):
-    """A group of such commands; the options may come before their names as well."""
+    """A group of commands; the shared options may stand before the name of a command too."""
 
     command_class = Command
 
@@ -433,7 +436,10 @@ class Group(click.RichGroup):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The command of the first word; another word for one is answered with the right one."""
+        """The command of the first word.
+
+        For a word of `OTHER_WORDS`, the error names the right command.
+        """
         others = OTHER_WORDS.get(args[0], ())
         suggestion = next((other for other in others if other.split()[0] in self.commands), None)
         if suggestion is not None and args[0] not in self.commands:
@@ -451,7 +457,7 @@ pass_session = click.make_pass_decorator(Invocation)
 
 
 def _with_branch(url: str, name: str) -> str:
-    """The URL of a branch of the graph that another URL names."""
+    """The URL of a branch of the graph at a URL."""
     from mycel.store.backend.postgres.address import checked_branch, parse_address
 
     return str(parse_address(url).on_branch(checked_branch(name)))

@@ -1,8 +1,8 @@
-"""From any exception to one message and an exit status.
+"""Turns any exception into one message and an exit status.
 
-Statuses: 0 done, 1 it failed, 2 the command line or its values are wrong; 130 and 141 as shells
-write them, for Ctrl-C and for a reader that closed the pipe. A traceback is for developers, who ask
-for it with `MYCEL_DEBUG=1`.
+Statuses: 0 for success, 1 for failure, 2 for a wrong command line or value. As in shells, 130
+stands for Ctrl-C and 141 for a pipe that its reader closed. Developers get a traceback with
+`MYCEL_DEBUG=1`.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ def report(error: Exception, *, as_json: bool) -> int:
 
 
 def _as_mycel_error(error: Exception) -> MycelError:
-    """The error as one of ours."""
+    """Convert any error to a `MycelError`."""
     match error:
         case MycelError():
             return error
         case click.ClickException():
             return InvalidSyntax(error.format_message(), hint=_usage_hint(error))
         case UnicodeError():
-            # Words that are no UTF-8 reach us with lone surrogates in them.
+            # Arguments that are not UTF-8 arrive with lone surrogates in them.
             return InvalidValueType(f"This text is no valid Unicode: {error}.")
         case MemoryError():
             return ResourceExhausted(

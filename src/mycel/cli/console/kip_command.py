@@ -1,4 +1,4 @@
-"""Running a KIP command for `mycel kip`, its session and `mycel capsule`: values, and execution."""
+"""Runs KIP commands for `mycel kip`, its session and `mycel capsule`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def named_value(text: str) -> tuple[str, Any]:
-    """The parts of `name=value`; a value that is not JSON is a text.
+    """Split `name=value`; a value that is not JSON is taken as text.
 
     >>> named_value("dose=5"), named_value("name=Aspirin"), named_value('name="5"')
     (('dose', 5), ('name', 'Aspirin'), ('name', '5'))
@@ -63,13 +63,13 @@ with_parameters = together(
 def gathered(
     param: tuple[tuple[str, Any], ...], params: Mapping[str, Any] | None
 ) -> dict[str, Any]:
-    """All values of placeholders; `param` overrides `params`."""
+    """The values of placeholders from both options; `param` overrides `params`."""
     return {**(params or {}), **dict(param)}
 
 
 @contextmanager
 def parameters_by(way: str) -> Iterator[None]:
-    """Let errors about a missing parameter say how it is given: by the option `way`."""
+    """Make errors about a missing parameter name `way`, the option that gives it."""
     try:
         yield
     except UnknownReference as error:
@@ -96,7 +96,7 @@ def execute(
     readonly: bool,
     dry_run: bool,
 ) -> Done:
-    """Run one command, or a capsule, which may be larger.
+    """Run one command or capsule; a capsule may be longer than a command.
 
     Raises:
         MycelError: it failed, or writes with `readonly`; nothing was written.

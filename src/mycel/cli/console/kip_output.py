@@ -1,7 +1,7 @@
 """Results of KIP commands for people; programs get the response of KIP §6.
 
-FIND is a table with a column for each expression, EXPORT the capsule itself, EXPLAIN its stages one
-below the other, and a command that writes a single line.
+FIND prints a table with a column for each expression, EXPORT the capsule, EXPLAIN its stages one
+below the other, and a write a single line.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from mycel.engine.result import Result
 
 _NO_COLUMNS = ("result",)
-"""The columns of every command but FIND."""
+"""The columns of every command except FIND."""
 
 _IDS_SHOWN = 12
 _INLINE_CHARACTERS = 88
@@ -71,7 +71,7 @@ def _is_element(value: Any) -> bool:
 
 def _wire(result: Result) -> str:
     encoding = (sys.stdout.encoding or "").lower().replace("-", "")
-    # Cells that are JSON in the database are passed on without being read.
+    # Cells that are JSON in the database are written without being parsed.
     return result.to_json().decode() if encoding == "utf8" else json_line(result.to_dict(), None)
 
 
@@ -188,9 +188,7 @@ def statement_lines(sql: str) -> list[str]:
 
 
 def format_write_effect(value: Any, *, changed: bool = True) -> str:
-    """The effect of a command that writes, on one line.
-
-    An UPSERT names its elements, changed or not.
+    """The effect of a write on one line. An UPSERT names all its elements, even unchanged ones.
 
     >>> format_write_effect({"updated": 1, "matched": 2})
     'updated: 1, matched: 2'
@@ -208,7 +206,7 @@ def format_write_effect(value: Any, *, changed: bool = True) -> str:
 
 
 def text(value: Any, label: Callable[[str], str] = str) -> str:
-    """A value in a table: strings as they are, elements in short, everything else as JSON.
+    """A value for a table: a string unchanged, an element in short, anything else as JSON.
 
     `label` gives the names of a link's ends.
 
@@ -227,7 +225,7 @@ def text(value: Any, label: Callable[[str], str] = str) -> str:
 
 
 def outline(value: Any) -> Iterator[str]:
-    r"""Nested JSON as indented lines, for reading only.
+    r"""Nested JSON as indented lines, which cannot be parsed again.
 
     >>> print("\n".join(outline({"a": 1, "b": [{"c": "x", "d": [1, 2]}], "e": {"f": {}}})))
     a: 1

@@ -21,7 +21,7 @@ NAMES_MAX = 1000
 
 
 def labels(view: GraphView) -> Callable[[str], str]:
-    """A function from an id to that id with the type and name of the concept that it is."""
+    """A function that adds the type and name of a concept to its id."""
     known: dict[str, str] = {}
 
     def label(id_: str) -> str:
@@ -38,7 +38,7 @@ def _label(view: GraphView, id_: str) -> str:
     try:
         element = view.get(id_)
     except NotFound:
-        return id_  # A removed element has no name any more, but its id.
+        return id_  # A removed element keeps only its id.
     return f"{id_} {element.type}:{element.name}" if isinstance(element, Concept) else id_
 
 
@@ -54,7 +54,7 @@ def readable(element: AnyElement) -> AnyElement:
 
 
 def readable_text(memory: Memory) -> str:
-    """The text of what a search found, in the same way."""
+    """The text of a hit without the stamp of a bootstrap."""
     from mycel.knowledge.vocabulary import STAMP
 
     if not is_uri(memory.name):

@@ -1,8 +1,8 @@
 """The output of commands: tables for people, one JSON object per line for programs.
 
-Everything on standard output goes through `Output.write`, so a pipe that its reader closed
-(`mycel log | head`) is noticed in one place. Names and texts were written by others: on the way to
-a terminal their control characters become visible escapes, and nothing in them acts as markup.
+Everything on standard output goes through `Output.write`, so a pipe that its reader closed (`mycel
+log | head`) is noticed in one place. Names and texts come from others. On a terminal, their control
+characters become visible escapes, and nothing in them acts as markup.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Output:
     def __init__(self, *, as_json: bool) -> None:
         self.as_json = as_json
 
-    # What commands print.
+    # Output of results.
 
     def list(
         self,
@@ -52,7 +52,7 @@ class Output:
         *,
         empty: str = "Nothing found.",
     ) -> None:
-        """Any number of things: a table, or a line of JSON for each as soon as it is there."""
+        """Print items: as a table, or each as a line of JSON as soon as it arrives."""
         if self.as_json:
             for item in items:
                 self.object(wire(item))
@@ -68,7 +68,7 @@ class Output:
             self.note(empty)
 
     def fields(self, pairs: Iterable[tuple[str, object]], wire: Mapping[str, Any]) -> None:
-        """One thing: its fields below each other, or one line of JSON."""
+        """Print one item: its fields below each other, or one line of JSON."""
         if self.as_json:
             self.object(wire)
             return
@@ -85,25 +85,25 @@ class Output:
         else:
             self.line(text)
 
-    # Their parts.
+    # Parts of the output.
 
     def table(self, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-        """Rows of text that may go to a terminal: drawn for people, plain columns elsewhere."""
+        """Print rows of safe text: a drawn table on a terminal, plain columns elsewhere."""
         if is_terminal():
             self.render(_table(columns, rows))
         else:
             self._plain_table(columns, rows)
 
     def object(self, wire: Mapping[str, Any]) -> None:
-        """One line of JSON."""
+        """Print an object as one line of JSON."""
         self.write(json_line(wire, sys.stdout.encoding) + "\n")
 
     def line(self, text: str) -> None:
         self.write(text + "\n")
 
     def render(self, thing: RenderableType) -> None:
-        """Anything that rich can draw."""
-        # Late: only terminals and the demonstration need rich.
+        """Print anything that rich can draw."""
+        # Imported late: only terminals and the demonstration need rich.
         from rich.console import Console
 
         page = StringIO()
@@ -154,7 +154,7 @@ class Output:
 
     @contextmanager
     def waiting(self, text: str) -> Iterator[None]:
-        """A spinner on standard error during the block, if that is a terminal."""
+        """Show a spinner during the block, if standard error is a terminal."""
         if self.as_json or not sys.stderr.isatty():
             yield
             return
@@ -172,7 +172,7 @@ class Output:
 
 
 def cell(value: object) -> str:
-    r"""A value as text that may go to a terminal.
+    r"""A value as text that is safe for a terminal.
 
     >>> cell({"dose": 2}), cell("red\x1b[31m"), cell(None)
     ('{"dose":2}', 'red\\x1b[31m', '')
@@ -191,7 +191,7 @@ def cell(value: object) -> str:
 
 
 def when(time: datetime) -> str:
-    """A time as it can be typed again after `--as-of`.
+    """A time in a form that `--as-of` accepts.
 
     >>> from datetime import UTC
     >>> when(datetime(2026, 1, 31, 12, tzinfo=UTC))
@@ -207,12 +207,12 @@ def wire(element: Element) -> dict[str, Any]:
 
 
 def visible(text: str) -> str:
-    """Text whose control characters are written out; line feeds and tabs stay."""
+    """Text with control characters as visible escapes, except line feeds and tabs."""
     return _CONTROL.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
 
 
 def json_line(wire: Mapping[str, Any], encoding: str | None) -> str:
-    """One line of JSON, readable where the stream can carry it and escaped where it cannot."""
+    """One line of JSON; characters that the stream cannot encode are escaped."""
     plain = (encoding or "").lower().replace("-", "") not in ("utf8", "utf8sig")
     return json.dumps(wire, ensure_ascii=plain, separators=(",", ":"))
 

@@ -94,7 +94,7 @@ def moment(text: str) -> int | str:
     >>> moment("12"), moment("2026-01-31")
     (12, '2026-01-31')
     """
-    # Up to 18 digits fit the journal; more of them are no time either, and refused as such.
+    # A position has up to 18 digits. Longer numbers are treated as times, and refused later.
     return int(text) if re.fullmatch(r"-?[0-9]{1,18}", text, re.ASCII) else text
 
 
@@ -118,7 +118,8 @@ def read_text(path: str, bytes_max: int) -> str:
     """
     try:
         text = _read_stdin(bytes_max) if path == "-" else _read_file(path, bytes_max)
-    except (OSError, ValueError) as error:  # Also no UTF-8, or a path that no file can have.
+    except (OSError, ValueError) as error:
+        # Also raised for text that is no UTF-8, and for an impossible path.
         raise click.UsageError(refusal_of(path, error)) from None
     if text is None:
         raise ResourceExhausted(
@@ -147,7 +148,7 @@ def _with_line_ends(text: str) -> str:
 
 
 class HasConcepts(Protocol):
-    """A graph, a state of its past, or a transaction, in which names are looked up."""
+    """A place to look up names: a graph, a past state or a transaction."""
 
     def get_concept(
         self, type_name: str | None, name: str, *, tombstoned: bool = False
@@ -173,9 +174,9 @@ def resolve(
 ) -> str:
     """The id of an element, as the user typed it.
 
-    A former URI, an alias and a short name lead to their node, with a note, unless it has to be
-    `exact`; with `at_home` aliases and short names lead to no node of another workspace. Removed
-    elements come last, or right after live ones of this very name if `removed` ones are asked for.
+    A former URI, an alias or a short name leads to its node, and a note says so; `exact` excludes
+    them. With `at_home`, aliases and short names lead to nodes of this workspace only. Removed
+    elements are tried last; with `removed`, they are tried right after live elements of this name.
 
     Raises:
         InvalidId: it is neither an id nor `Type:name`, nor a URI or a path of a node; or it is a
@@ -202,13 +203,14 @@ def resolve(
 
 
 _Names = list[tuple[str | None, str]]
-"""Types, or None for any, and names of concepts."""
+"""Pairs of a type and a name of a concept; None stands for any type."""
 
 
 def _names_of(text: str) -> _Names:
     """The names that a text may be: a URI, `Type:name`, or a path of the workspace."""
     if is_uri(text):
-        # As it was typed first: KIP can write a name that is no URI in its normal form.
+        # The text as typed comes first, because KIP can create a name that is a URI in another than
+        # the normal form.
         return [(None, text), (None, parse(text, "").text)]
     if ":" in text:
         identity = type_and_name(text)
@@ -240,7 +242,7 @@ def _removed(graph: HasConcepts, names: _Names) -> Concept | None:
 
 
 def _resolve_text(graph: HasConcepts, text: str, *, at_home: bool) -> Concept | None:
-    """The node that a text means which is no URI of a node; a note says so."""
+    """The node that a former URI, an alias or a short name means; prints a note about it."""
     from mycel.api.graph import Graph
     from mycel.knowledge.name_resolution import resolve_all
     from mycel.knowledge.node_lookup import find
@@ -258,7 +260,7 @@ def _resolve_text(graph: HasConcepts, text: str, *, at_home: bool) -> Concept | 
     elif isinstance(graph, Graph):
         reading = graph.reading()
     else:
-        return None  # A state of the past knows only the names of its own.
+        return None  # A past state has no aliases to resolve.
     with reading as reader:
         resolved = resolve_all(reader, (uri,), at_home=at_home).get(uri)
         node_match = None if resolved is None else find(reader, resolved.uri)
@@ -273,8 +275,8 @@ def node_reference(
 ) -> str:
     """The URI of a node that a person names: by URI, id, `Type:name`, a path or a short name.
 
-    A path is one of the workspace, or of a file below the current folder. What is `for_writing`
-    leaves short names to the method that writes.
+    A path belongs to the workspace, or to a file below the current folder. With `for_writing`,
+    short names are left to the method that writes.
 
     Raises:
         InvalidId: it is none of these.
@@ -358,7 +360,7 @@ def type_and_name(text: str) -> tuple[str, str] | None:
 
 
 def confirmed(session: Invocation, question: str) -> bool:
-    """Ask for consent to a step that cannot be undone; True if it is given.
+    """Ask the user to confirm a step that cannot be undone; True if the answer is yes.
 
     Raises:
         click.UsageError: standard input is not a terminal.
@@ -369,6 +371,6 @@ def confirmed(session: Invocation, question: str) -> bool:
 
 
 def exactly(words: Sequence[str], *counts: int, form: str) -> None:
-    """Refuse another number of words than a command understands."""
+    """Refuse a wrong number of arguments."""
     if len(words) not in counts:
         raise click.UsageError(f"Write it as: {form}")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def progress_bar(out: Output, count: str) -> Iterator[Progress | None]:
-    """A bar with descriptions, a count in the form of rich, and the time that is left."""
+    """A progress bar of rich with descriptions, a count and the time that is left."""
     if out.as_json or not sys.stderr.isatty():
         yield None
         return
@@ -34,7 +34,7 @@ def progress_bar(out: Output, count: str) -> Iterator[Progress | None]:
 
 @contextmanager
 def counting_bar(out: Output, doing: str) -> Iterator[Callable[[int, int], object] | None]:
-    """A bar for one task: a function that takes how much is done, and of how much."""
+    """A bar for one task: yields a function that takes the amount done and the total."""
     with progress_bar(out, "{task.completed:,.0f} of {task.total:,.0f}") as bar:
         if bar is None:
             yield None

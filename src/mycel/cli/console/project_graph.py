@@ -1,8 +1,8 @@
-"""The graph that a project is brought into.
+"""The choice of the graph to bootstrap a project into.
 
-A folder uses the graph of the nearest folder above that has one, as Git does. A project with a
-repository of its own below such a folder is often not meant to share that graph, so it is asked
-for, and every other choice is said.
+A folder uses the graph of the nearest folder above that has one, as Git does. If the project has
+its own repository below such a folder, it should often not share that graph. So the command asks;
+any other choice is only printed.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def _check_options(place: WorkspaceLocation, *, here: bool, into: Path | None) -
 
 
 def _is_repository_below(folder: Path, place: WorkspaceLocation) -> bool:
-    """True if the graph is that of a folder above and a Git repository begins below that folder."""
+    """True if a folder above has the graph, and a Git repository begins below that folder."""
     above = place.folder
     if above is None or above == folder or not folder.is_relative_to(above):
         return False
@@ -69,7 +69,7 @@ def _is_repository_below(folder: Path, place: WorkspaceLocation) -> bool:
 def _is_shared(
     session: Invocation, folder: Path, place: WorkspaceLocation, *, has_options: bool
 ) -> bool:
-    """Ask for the graph of a repository; True if it is that of the folder above."""
+    """Ask which graph a repository uses; True if it is that of the folder above."""
     question = (
         f"{folder} is a Git repository of its own, and the nearest graph is that of {place.folder}"
         f" (workspace {place.workspace})."

@@ -1,4 +1,4 @@
-"""Makes what a search by meaning needs, where somebody can see the progress."""
+"""Builds the index that a search by meaning needs, with a progress bar."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ if TYPE_CHECKING:
     from mycel.api.graph import Graph
 
 INDEXED_MIN: Final = 1_000
-"""New concepts that are indexed when they are written; the first search indexes fewer itself."""
+"""At least so many new concepts are indexed when they are written. Fewer are left to the next
+search."""
 
 
 def index_written(out: Output, db: Graph, written: int) -> None:
-    """Index what a command has written, if it is much.
+    """Index the new concepts of a command if they are many.
 
-    Other embedders than that of the package may take hours; they work while searches answer.
+    Only the embedder of the package is used: others may take hours, and work while searches answer.
     """
     if written >= INDEXED_MIN and db.embeddings.choice == STATIC:
         with counting_bar(out, "Indexing") as report, suppress(EmbedderFailed):
@@ -28,7 +29,7 @@ def index_written(out: Output, db: Graph, written: int) -> None:
 
 
 def explain_sections(out: Output, db: Graph) -> None:
-    """Say when the sentence model, if it is installed, reads new sections of documents.
+    """Print when the sentence model, if it is installed, will embed new sections of documents.
 
     It takes some 50 ms for each, so a bootstrap does not wait for it.
     """
@@ -42,7 +43,10 @@ def explain_sections(out: Output, db: Graph) -> None:
 
 
 def index_for_search(out: Output, db: Graph) -> None:
-    """Index what a search needs first; where nobody sees a bar, a line says that it takes time."""
+    """Index all concepts before a search.
+
+    Without a progress bar, a line says that it takes time.
+    """
     with counting_bar(out, "Indexing") as report, suppress(EmbedderFailed):
         if report is not None:
             db.embeddings.complete(report=report)

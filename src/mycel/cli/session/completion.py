@@ -1,8 +1,8 @@
 """The text being typed: completeness, completion, kinds of its parts. Knows no terminal.
 
 A command on one line is complete when it can be parsed, or when no further text could make it
-valid. One on several lines may always continue (`LIMIT 5`, another UPSERT), so it is complete at an
-empty line or a semicolon.
+valid. A command on several lines could always continue (`LIMIT 5`, another UPSERT), so an empty
+line or a semicolon completes it.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ _OPEN, _CLOSE = "([{", ")]}"
 
 
 class CompletionNames(NamedTuple):
-    """The names that there are to complete."""
+    """The names that completion can offer."""
 
     types: Sequence[str] = ()
     predicates: Sequence[str] = ()
     parameters: Sequence[str] = ()
     dot_commands: Sequence[str] = ()
     attributes: Mapping[str, Sequence[str]] = MappingProxyType({})
-    """Those that a type speaks of."""
+    """The attributes of each type."""
 
 
 class Suggestion(NamedTuple):
@@ -64,7 +64,7 @@ def is_complete(text: str) -> bool:
 
 
 def without_semicolon(text: str) -> str:
-    """The command that was typed.
+    """The typed text without its semicolon and the white space around it.
 
     >>> without_semicolon("DESCRIBE PRIMER; // all")
     'DESCRIBE PRIMER'
@@ -76,13 +76,13 @@ def without_semicolon(text: str) -> str:
 
 
 def split_at_semicolons(text: str) -> list[str]:
-    r"""The commands of a text, with white space for the text before each; at least one.
+    r"""The commands of a text, at least one; the text before each becomes white space.
 
     >>> split_at_semicolons('DESCRIBE PRIMER;\nSEARCH CONCEPT ";";')
     ['DESCRIBE PRIMER', '                \nSEARCH CONCEPT ";"']
     """
     if len(text) > COMMAND_BYTES_MAX:
-        return [text]  # A capsule. To look through it takes longer than it is worth.
+        return [text]  # A capsule: splitting it would take too long.
     tokens = _tokens(text)
     places = [at for at, token in zip(tokens.starts, tokens.texts, strict=True) if token == ";"]
     starts, ends = [0, *(at + 1 for at in places)], [*places, len(text)]
@@ -97,7 +97,7 @@ def split_at_semicolons(text: str) -> list[str]:
 def indent_of_closing(before: str) -> str | None:
     r"""The white space before a closing bracket that is typed at the start of a line.
 
-    It is that of the line that opened the bracket. None where nothing should be moved.
+    It is the indentation of the line that opened the bracket. None if there is text before it.
 
     >>> indent_of_closing("  WHERE {\n    ?p {}\n    ")
     '  '
@@ -120,7 +120,7 @@ def offers(before: str, after: str, known: CompletionNames) -> list[Suggestion]:
     tokens = _tokens(before)
     end = tokens.ends[-1] if tokens.ends else 0
     if "//" in before[end:]:
-        return []  # White space and comments are all that is not a token.
+        return []  # The cursor is in a comment.
     texts = tokens.texts
     current = texts.pop() if texts and end == len(before) else ""
     if current and not (_is_open_string(current) or current[0] == "?" or _WORD.match(current)):
@@ -144,7 +144,7 @@ def offers(before: str, after: str, known: CompletionNames) -> list[Suggestion]:
 
 
 def pieces(line: str) -> list[tuple[str, str]]:
-    """A line, cut into pieces that each have a kind; together they are the line.
+    """A line divided into pieces, each with its kind. Joined, they give the line again.
 
     >>> pieces("FIND(?x) // all")
     [('keyword', 'FIND'), ('', '('), ('variable', '?x'), ('', ')'), ('comment', ' // all')]
@@ -199,7 +199,7 @@ def _fails_at_end(text: str, end: int) -> bool:
     return False
 
 
-# What may come next.
+# Candidates for completion.
 
 
 def _matching(typed: str, names: Iterable[str]) -> list[Suggestion]:
@@ -239,7 +239,8 @@ def _names(before: Sequence[str], known: CompletionNames) -> Sequence[str]:
     """The names that a string may hold here: of types, of predicates, or none."""
     last = before[-1] if before else ""
     if last == "TYPE":
-        about_links = "PROPOSITION" in before[:3]  # SEARCH and DESCRIBE say it at once.
+        # SEARCH and DESCRIBE have it among the first words.
+        about_links = "PROPOSITION" in before[:3]
         return known.predicates if about_links else known.types
     if last == "ALONG" or (last == "|" and "ALONG" in before):
         return known.predicates
@@ -261,7 +262,7 @@ def _names(before: Sequence[str], known: CompletionNames) -> Sequence[str]:
 
 
 def _innermost(tokens: Sequence[str]) -> tuple[int | None, int]:
-    """The place of the innermost bracket that is open, and the number of commas in it."""
+    """The place of the innermost open bracket, and the number of commas after it."""
     depth = commas = 0
     for at in range(len(tokens) - 1, -1, -1):
         token = tokens[at]

@@ -1,7 +1,7 @@
 """The session of `mycel kip` on a terminal.
 
-prompt_toolkit edits the text: several lines as one, a history of whole commands, completion. No
-error ends the session.
+prompt_toolkit edits the text: a command may have several lines, the history has whole commands, and
+names are completed. No error ends the session.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ COLOURS = {
 
 
 class Shell:
-    """One session: a graph, and what was set with the commands that begin with a dot."""
+    """One session: a graph, and the settings of the commands that begin with a dot."""
 
     def __init__(self, db: Graph, *, as_json: bool, readonly: bool, dry_run: bool) -> None:
         self._db = db
@@ -87,7 +87,7 @@ class Shell:
         }
 
     def run(self, path: Path) -> None:
-        """Until the session is left."""
+        """Read and run commands until the session is left."""
         self._out.note(f"{path}: KIP commands, or .help")
         typing = _typing(self)
         while True:
@@ -95,12 +95,12 @@ class Shell:
                 if not self.take(typing.prompt(self._prompt())):
                     return
             except KeyboardInterrupt:
-                continue  # What was typed is dropped.
+                continue  # The typed text is dropped.
             except EOFError:
                 return
 
     def take(self, typed: str) -> bool:
-        """Run what was typed. False if the session is to end."""
+        """Run the typed text; False if the session is to end."""
         text = without_semicolon(typed)
         text = WITHOUT_DOT.get(text.lower(), text)
         try:
@@ -122,7 +122,7 @@ class Shell:
 
     @property
     def completion_names(self) -> CompletionNames:
-        """Names to complete, as they are since the last command."""
+        """The names for completion, read again after each command."""
         if self._known is None:
             names = ("DESCRIBE CONCEPT TYPES", "DESCRIBE PROPOSITION TYPES")
             types, predicates = (self._db.execute(name).value for name in names)
@@ -213,7 +213,7 @@ def _rows(command: str, result: Result) -> Iterator[str]:
         yield count(len(result), "row")
 
 
-# Typing.
+# Editing of the text.
 
 
 def _typing(shell: Shell) -> PromptSession[str]:
@@ -264,14 +264,14 @@ class _Completer(Completer):
     ) -> Iterable[Completion]:
         try:
             known = self._shell.completion_names
-        except MycelError:  # The next command will tell.
+        except MycelError:  # The next command will report the error.
             return []
         suggestions = offers(document.text_before_cursor, document.text_after_cursor, known)
         return [Completion(offer.text, -offer.replaces) for offer in suggestions]
 
 
 class _Colours(Lexer):
-    """Strings and comments end with their line, so each line can be coloured by itself."""
+    """Colours each line by itself: a string or comment ends with its line."""
 
     def lex_document(self, document: Document) -> Callable[[int], StyleAndTextTuples]:
         return lambda at: [(COLOURS[kind], piece) for kind, piece in pieces(document.lines[at])]
