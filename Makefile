@@ -23,6 +23,8 @@ GRAPH := .mycel
 RUNS := $(VENV)/.with-code
 TESTS := $(VENV)/.with-test
 CHECKS := $(VENV)/.with-check
+# A stamp as well: the tests have been compiled here once.
+COMPILED := $(VENV)/.compiled-tests
 
 # What has to pass on PostgreSQL: constraints, search, merges, history, knowledge, upkeep, HTTP, MCP,
 # many processes.
@@ -109,10 +111,18 @@ $(VENV)/.with-%: pyproject.toml | $(PY)
 	fi
 	@touch $@
 
-test: $(TESTS) ## Run all tests but those of PostgreSQL
+# Asserts are rewritten when tests are first loaded: a twentieth of all the work, and each worker would
+# do it. So two processes load a half each, before there are workers. What changes later, workers
+# compile.
+$(COMPILED): $(TESTS)
+	@$(PY) -m pytest --collect-only -qq -p no:cacheprovider tests/unit >/dev/null & \
+	$(PY) -m pytest --collect-only -qq -p no:cacheprovider --ignore tests/unit >/dev/null; \
+	wait; touch $@
+
+test: $(TESTS) $(COMPILED) ## Run all tests but those of PostgreSQL
 	$(if $(SCRATCH),TMPDIR=$(SCRATCH)) $(PY) -m pytest -n $(WORKERS) --dist worksteal --ignore-glob '*/test_postgres*' $(ARGS)
 
-test-postgres: $(TESTS) ## Run the part of the tests that PostgreSQL has to pass, on servers of their own
+test-postgres: $(TESTS) $(COMPILED) ## Run the part of the tests that PostgreSQL has to pass, on servers of their own
 	$(if $(SCRATCH),TMPDIR=$(SCRATCH)) $(PY) -m pytest -n $(WORKERS) --dist worksteal --backend postgres $(ON_POSTGRES) -k "not test_the_reference" $(ARGS)
 	$(if $(SCRATCH),TMPDIR=$(SCRATCH)) $(PY) -m pytest -n $(WORKERS) --dist worksteal $(OF_POSTGRES) $(ARGS)
 
@@ -141,7 +151,7 @@ smoke: $(RUNS) ## Start what `make run` starts, ask it something, stop it
 bench: $(TESTS) ## Run the benchmarks (graphs of 10k and 100k concepts)
 	$(PY) -m benchmarks $(ARGS)
 
-soak: $(TESTS) ## Run the long and randomised tests; SEED=<n> replays a run
+soak: $(TESTS) $(COMPILED) ## Run the long and randomised tests; SEED=<n> replays a run
 	@seed=$(or $(SEED),$$($(PY) -c 'import secrets; print(secrets.randbelow(2**32))')); \
 	echo "seed $$seed (to replay: make soak SEED=$$seed)"; \
 	$(PY) -m pytest -n $(WORKERS) --dist worksteal -m "soak or hypothesis" \

@@ -20,7 +20,7 @@ from tests.postgres_server import SERVER, PostgresServer, programs, serving
 # `ci` is what `make test` uses everywhere: the same examples each time, so that a failure is the
 # change's own. `make soak` asks for `soak` and passes a fresh seed. A test that needs more or fewer
 # examples than others takes a multiple of `settings.default.max_examples`, so that soak raises it.
-settings.register_profile("ci", max_examples=16, derandomize=True, deadline=None, database=None)
+settings.register_profile("ci", max_examples=10, derandomize=True, deadline=None, database=None)
 settings.register_profile("soak", max_examples=2_000, deadline=None, print_blob=True)
 settings.load_profile("ci")
 

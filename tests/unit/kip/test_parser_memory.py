@@ -18,8 +18,15 @@ from tests.cases import cases
 BYTES_PER_CHARACTER_MAX = 18
 
 
+@pytest.fixture
+def _small_window(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Short texts will do: the part that is split at a time is a quarter as long, too."""
+    monkeypatch.setattr(lexer, "WINDOW_CHARACTERS", lexer.WINDOW_CHARACTERS // 4)
+
+
+@pytest.mark.usefixtures("_small_window")
 def test_a_capsule_of_links_takes_a_bounded_multiple_of_its_text() -> None:
-    blocks = 6000
+    blocks = 1500
     text = "UPSERT {\n"
     for at in range(blocks):
         text += f'CONCEPT ?c{at} {{ {{type: "Drug", name: "d{at}"}} SET PROPOSITIONS {{'
@@ -44,13 +51,14 @@ def _read_all(text: str) -> None:
 SET = 'UPSERT { CONCEPT ?a { {type: "A", name: "b"} SET ATTRIBUTES { x: '
 
 
+@pytest.mark.usefixtures("_small_window")
 @cases(
     ("text", "bytes_per_character_max"),
     [
-        ('"' + '\\"' * 1_000_000, 4),
-        ("//\n" * 700_000, 4),
-        ("UPSERT { " + "1" * 2_000_000, 6),
-        ("UPSERT { " + "a" * 2_000_000, 6),
+        ('"' + '\\"' * 250_000, 4),
+        ("//\n" * 175_000, 4),
+        ("UPSERT { " + "1" * 500_000, 6),
+        ("UPSERT { " + "a" * 500_000, 6),
         ("UPSERT { " + "/ " * 1_000_000, 4),
         (SET + "[" * 2_000_000, 8),
         (SET + "x: {" * 500_000, 8),
@@ -67,8 +75,9 @@ def test_a_wrong_capsule_takes_little_memory(text: str, bytes_per_character_max:
     assert peak / len(text) < bytes_per_character_max
 
 
+@pytest.mark.usefixtures("_small_window")
 def test_a_long_list_in_one_block_is_split_once() -> None:
-    text = SET + "[" + "1," * 1_000_000 + "1] } } }"
+    text = SET + "[" + "1," * 250_000 + "1] } } }"
     tracemalloc.start()
     try:
         _read_all(text)

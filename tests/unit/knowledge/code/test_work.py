@@ -149,7 +149,7 @@ def same_stems(n: int) -> Sources:
 )
 def test_twice_the_files_take_twice_the_work(files: Callable[[int], Sources]) -> None:
     # Up to a bound on the number of bases, the work for a chain of classes is the square.
-    n = 150 if files is chain_of_classes else 50
+    n = 150 if files is chain_of_classes else 25
     few, many = read(files(n)), read(files(2 * n))
     ratio = instructions(lambda: resolve(many)) / instructions(lambda: resolve(few))
     assert ratio < 2.6
@@ -187,7 +187,7 @@ def stars_of_all(n: int) -> Sources:
 def test_star_imports_of_everything_by_everything_take_bounded_work_and_a_note_says_so(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    noted = resolved(stars_of_all(60) | {"other.py": "def f():\n    f2()\n\ndef f2(): ...\n"})
+    noted = resolved(stars_of_all(40) | {"other.py": "def f():\n    f2()\n\ndef f2(): ...\n"})
     assert noted.files["f0.py"].note == NAMES_NOTE
     assert noted.files["other.py"].note == ""
     assert len(noted.files["other.py"].calls) == 1
