@@ -27,7 +27,7 @@ PLANS: dict[str, Plan] = {
 }
 WRITES_ONLY = {"torn", "full", "just full"}
 
-ATTEMPTS_MAX, SLOW_ATTEMPTS_MAX = 12, 9
+ATTEMPTS_MAX = 9
 """In CI; `make soak` tries every N, and every plan."""
 STEPS = [24, pytest.param(1, marks=pytest.mark.soak)]
 """In long loops every Nth operation fails in CI, and every one in `make soak`."""
@@ -106,8 +106,7 @@ def test_a_fault_at_any_operation_leaves_all_or_nothing(
     source = prepared(workload)
     total = count_operations(workload, source, path, plan)
     assert total > 3
-    attempts_max = SLOW_ATTEMPTS_MAX if name == "load" else ATTEMPTS_MAX
-    numbers = list(spread(total, attempts_max))
+    numbers = list(spread(total, ATTEMPTS_MAX))
     fired = [n for n in numbers if attempt(workload, source, path, n, PLANS[plan])]
     assert fired[:3] == [1, 2, 3]
     assert numbers[-1] not in fired, "the last attempt ran without a fault"

@@ -89,7 +89,7 @@ def test_pages_of_the_past_keep_the_order_of_the_first(db: mycel.Graph, clauses:
     find = f"FIND(?a.id, ?b.id) WHERE {{ {clauses} }}"
     whole = db.execute(find).rows
     rows: list[Any] = []
-    for n, page in enumerate(pages(db, f"{find} LIMIT 5")):
+    for n, page in enumerate(pages(db, f"{find} LIMIT 9")):
         rows += page
         if n < 8:
             db.execute(

@@ -73,7 +73,7 @@ def test_a_long_capsule_does_what_its_tree_does(small_sizes: None, seed: int) ->
     dice = random.Random(seed)
     cities = " ".join(f'CONCEPT {{ {{type: "City", name: "n{at}"}} }}' for at in range(6))
     results: list[object] = []
-    for _ in range(30):
+    for _ in range(15):
         whole, by_parts = Graph(), Graph()
         for text in (f"UPSERT {{ {cities} }}", *(text_of(dice) for _ in range(3))):
             results.append(run(whole, text, parse))
@@ -82,7 +82,7 @@ def test_a_long_capsule_does_what_its_tree_does(small_sizes: None, seed: int) ->
     codes = {each[0] for each in results if isinstance(each, tuple)}
     assert "KIP_1001" in codes
     assert len(codes) > 2
-    assert sum(isinstance(each, dict) for each in results) > 45
+    assert sum(isinstance(each, dict) for each in results) > 22
 
 
 def test_names_of_a_long_capsule_are_forgotten_with_their_blocks(small_sizes: None) -> None:
