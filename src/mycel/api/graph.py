@@ -97,8 +97,8 @@ class Graph(GraphView):
     db.embeddings      the vectors of search by meaning
     db.saved_views     views of the explorer under names
 
-    All threads of a process may share one graph. `engine`, `reading`, `hits_in` and the other
-    methods in `_in` are for other packages of Mycel.
+    All threads of a process may share one graph. `engine`, `reading`, `hits_in` and
+    similar methods are for other packages of Mycel.
     """
 
     _reopen: Callable[[Path | str, bool], Graph] | None = None

@@ -1,10 +1,10 @@
 """The explorer inside a chat: the MCP App, for clients that negotiate it.
 
 The extension `io.modelcontextprotocol/ui` lets a tool name a page that the client shows beside the
-tool's result. The page is the App of the explorer in one file. It gets the nodes of the result with
-the links among them in the `_meta` of the result, and reads more through the tool `explore`, which
-models do not see. A client without the extension gets neither: its tools, results and their size
-are the same as ever.
+tool's result. The page is the App of the explorer in one file. The `_meta` of the result gives it
+the nodes of the result with the links among them. It reads more through the tool `explore`, which
+models do not see. A client without the extension gets neither the page nor the tool, and its
+results are not larger.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ RESOURCE: Final = "ui://mycel/explorer"
 VIEW: Final = "mycel/view"
 """The key of a result's `_meta` under which the App finds what to show."""
 NODES_MAX: Final = 100
-"""Nodes of a result that the App begins with."""
+"""The most nodes of a result that the App shows at first."""
 
 _VIEWS: Final = (
     "about", "suggest", "overview", "near", "links", "node", "relations", "history", "missing",
@@ -72,17 +72,17 @@ def content() -> JsonObject:
     Raises:
         NotFound: the explorer is not part of this installation.
     """
-    # Late: only clients that show the App need it.
+    # Imported late: only clients that show the App need it.
     from mycel.explorer import bundle  # noqa: PLC0415
 
     page = bundle.asset(bundle.APP).content.decode()
-    # It asks nothing of the network: the default policy of the extension is enough.
+    # The page loads nothing from the network, so the default policy of the extension is enough.
     payload = {"uri": RESOURCE, "mimeType": MIME_TYPE, "text": page}
     return {"contents": [payload | {"_meta": {"ui": {"prefersBorder": False}}}]}
 
 
 def with_view(tool: Tool, call: ToolCall, answer: Answer) -> Answer:
-    """An answer with what the App shows of it: its nodes, and the links among them."""
+    """Add to an answer its nodes and the links among them, which the App shows."""
     if tool.name not in _SHOWN or answer.failed or answer.data is None:
         return answer
     ids = list(dict.fromkeys(_ids_in(answer.data)))[:NODES_MAX]
@@ -91,7 +91,7 @@ def with_view(tool: Tool, call: ToolCall, answer: Answer) -> Answer:
     try:
         drawn = call.state.explorers.of(call.state.db).view("links", {"ids": ids})
     except MycelError:
-        return answer  # The result itself is what was asked for.
+        return answer  # The answer is valid without the view.
     loaded = _loaded(call, answer.data)
     for card in drawn["nodes"]:
         if card["id"] in loaded:
@@ -149,4 +149,4 @@ EXPLORE: Final = Tool(
     _explore,
     ("view",),
 )
-"""The tool through which the App reads."""
+"""The name of the tool through which the App reads."""

@@ -1,11 +1,12 @@
 """Checks the arguments of a tool call against the schema of the tool.
 
-The caller is a model that will try again: errors name the argument and what is right. Obvious slips
-are accepted: one text for a list of texts, an object or list as JSON in a text, a number in a text,
-5.0 for 5.
+The caller is a model that will try again, so errors name the argument and the right form. Obvious
+slips are accepted: one text for a list of texts, an object or list as JSON in a text, a number in a
+text, 5.0 for 5.
 
 Only the keywords that the schemas here use are supported: types, `enum`, `minimum`, `maximum`,
-`items`, `properties`, `required`. Objects without `properties` and items without a `type` are free.
+`items`, `properties`, `required`. Objects without `properties` and items without a `type` may have
+any content.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from mycel.model.values import JsonObject
 Schema = Mapping[str, Any]
 
 NUMBER_CHARACTERS_MAX: Final = 40
-"""Longer texts are not read as numbers."""
+"""The longest text that is read as a number."""
 
 _NOUNS: Final = {
     "string": "a text",
@@ -53,7 +54,7 @@ _CLASSES: Final[dict[str, Any]] = {
 def check(
     tool: str, schema: Schema, given: Mapping[str, Any], *, exact: bool = False
 ) -> JsonObject:
-    """The arguments as the tool takes them; `exact` accepts no slips.
+    """The arguments in the form that the tool expects; with `exact`, slips are refused.
 
     Raises:
         InvalidSyntax: one is missing or unknown.
@@ -75,7 +76,7 @@ def _check_size(tool: str, given: Mapping[str, Any]) -> None:
     try:
         size = len(orjson.dumps(given))
     except (TypeError, ValueError):
-        # No JSON; the graph tells which value.
+        # The value is not JSON; the error of the graph will name it.
         size = 0
     if size > TOOL_ARGUMENT_BYTES_MAX:
         raise ResourceExhausted(
@@ -161,7 +162,7 @@ def _as_meant(schema: Schema, given: Any) -> Any:
 
 
 def _number(kind: str, given: str) -> Any:
-    """The number in a text, or the text."""
+    """The number in a text; any other text unchanged."""
     try:
         read = read_json(given)
     except ValueError:

@@ -26,7 +26,7 @@ def list_branches(call: ToolCall) -> Answer:
 
 
 def switch(call: ToolCall) -> Answer:
-    """Choose the branch of later calls that name none."""
+    """Choose the default branch of later calls."""
     state, name = call.state, _name(call)
     if state.contexts is not None:
         raise ConstraintViolation(
@@ -49,7 +49,7 @@ def create(call: ToolCall) -> Answer:
 
 
 def delete(call: ToolCall) -> Answer:
-    """Delete a branch; one with commits that main lacks only by force."""
+    """Delete a branch; if it has commits that main lacks, only with `force`."""
     state, name = call.state, _name(call)
     if name == state.db.branch:
         raise DatabaseBusy(
@@ -89,5 +89,5 @@ def _parting(branch: Branch) -> str:
 
 def _branch_fields(call: ToolCall, branch: Branch) -> dict[str, Any]:
     payload = branch.to_dict()
-    del payload["path"]  # Folders of the server's machine are none of the caller's business.
+    del payload["path"]  # The caller must not see folders of the server.
     return payload | {"in_use": branch.name == call.state.db.branch}

@@ -1,7 +1,7 @@
 """Hints that name tools.
 
-The hints of the engine are about Python, KIP and the command line; a model here has only tools, and
-on a read-only server not all of them.
+The hints of the engine name Python, KIP and the command line. A model has only tools here, and
+fewer of them on a read-only server.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Names = Literal["type", "relation type"]
 Error = TypeVar("Error", bound=MycelError)
 
 NAMES_COMPARED: Final = 1_000
-"""Names that an unknown one is compared with."""
+"""The most names with which an unknown name is compared."""
 
 _LISTED: Final = {"type": "DESCRIBE CONCEPT TYPES", "relation type": "DESCRIBE PROPOSITION TYPES"}
 _TOPIC: Final = {"type": "types", "relation type": "relation_types"}
@@ -36,9 +36,9 @@ _IN_TOOLS: Final = {
     ),
     "db.merges (`mycel conflicts`) lists": "resolve_conflicts without resolutions lists",
 }
-"""Parts of hints of the engine, and their counterparts here."""
+"""Parts of hints of the engine, and their replacements for tools."""
 _REFUSED: Final = read_only("").hint
-"""The hint of the engine for a writing command that was sent to be read."""
+"""The hint of the engine for a writing command where only reading is allowed."""
 
 
 def undefined(db: Graph, error: Error, what: Names, names: Collection[str | None]) -> Error:
@@ -54,7 +54,7 @@ def undefined(db: Graph, error: Error, what: Names, names: Collection[str | None
 
 
 def in_tools(error: MycelError, *, readonly: bool) -> MycelError:
-    """An error whose hint names tools."""
+    """An error with a hint that names tools."""
     for elsewhere, here in _IN_TOOLS.items():
         error.hint = error.hint.replace(elsewhere, here)
     if isinstance(error, NotFound) and "closest" in error.data:
@@ -66,7 +66,7 @@ def in_tools(error: MycelError, *, readonly: bool) -> MycelError:
 
 
 def for_refused_writes(response: JsonObject, *, readonly: bool) -> JsonObject:
-    """A response of KIP in which the errors of refused writes name a tool that writes, if any."""
+    """Make the errors for refused writes in a response of KIP name a tool that writes, if any."""
     hint = (
         "This server is read-only: no tool writes. It has to be started without --readonly."
         if readonly

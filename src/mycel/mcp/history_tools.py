@@ -1,4 +1,4 @@
-"""The tool `manage_history`: the log, differences between states, tags, and ways back.
+"""The tool `manage_history`: the log, differences between states, tags, rollback and revert.
 
 Its actions on branches are in `branch_actions` and `merge_tools`, those on submissions in
 `proposal_actions`.
@@ -20,7 +20,7 @@ from mycel.store.query.diff import Diff
 
 READING: Final = (
     *("log", "diff", "tags", "branches", "switch_branch"),
-    # A token may allow to propose although it does not allow to write.
+    # A token that does not allow writing may still allow proposals.
     *("submit", "proposals", "comment"),
 )
 WRITING: Final = (
@@ -38,7 +38,7 @@ _VALUE_CHARACTERS: Final = 400
 
 
 def history(call: ToolCall) -> Answer:
-    """Answer the action that a call asks for."""
+    """Run the action that the call names."""
     match call.arguments.get("action", "log"):
         case "diff":
             db, arguments = call.state.db, call.arguments

@@ -1,9 +1,9 @@
-"""Questions about the conflicts of a merge, put to the client: to its model, or to its user.
+"""Questions about the conflicts of a merge for the client: for its model, or for its user.
 
 A client that offers sampling is asked only if the user of the server has opted in. A person is
-asked where the policy of the merge says so, if the client offers elicitation. The newer era of the
-protocol returns questions as the result of the call, and the client calls again with the answers;
-in the older one the server asks while the call waits. Both use the same requests here.
+asked where the policy of the merge says so, if the client offers elicitation. In the newer era of
+the protocol, the result of the call has the questions, and the client calls again with the answers.
+In the older era, the server asks while the call waits. Both use the same requests here.
 
 The key of a request has the number of the round and the id of the merge, and the client sends it
 back with the answers. So the server keeps no state between the two calls. Answers are input like
@@ -30,14 +30,14 @@ from mycel.model.json_text import read_json
 from mycel.model.names import shorten
 
 ROUNDS_MAX: Final = 3
-"""Times that one call asks."""
+"""The most rounds of questions in one call."""
 FORMS_MAX: Final = 5
-"""Conflicts that a person is asked about at once."""
+"""The most conflicts in one round for a person."""
 PROMPT_TOKENS: Final = 8_000
 ANSWER_TOKENS: Final = 4_000
 _KEY: Final = re.compile(r"([1-9])\.([0-9A-Za-z_-]{1,64})\.(model|[0-9a-f]{4,64})", re.ASCII)
 _OF_MODEL: Final = ".model"
-"""The end of the key of a question to a model; others end with the id of a conflict."""
+"""The key of a question to a model ends with this, that to a person with the id of a conflict."""
 _FENCE: Final = re.compile(r"```(?:json)?(.*?)```", re.DOTALL)
 
 _TASK: Final = """\
@@ -59,14 +59,14 @@ their text, or a list of texts if several parts are contested.
 
 
 class Offer(NamedTuple):
-    """The ways to ask that a client offers and the user of the server allows."""
+    """The kinds of questions that the client offers and the user of the server allows."""
 
     model: bool
     person: bool
 
 
 class Inquiry(NamedTuple):
-    """Requests to the client, by key, in the form of the protocol."""
+    """The requests of one round by key, in the form of the protocol."""
 
     requests: dict[str, dict[str, Any]]
 
@@ -76,7 +76,7 @@ class Inquiry(NamedTuple):
 
 
 def inquiry(asked: Undecided, offer: Offer, round_: int) -> Inquiry | None:
-    """The questions of one round; None if nobody can be asked, or often enough was."""
+    """The questions of one round; None if nobody can be asked, or all rounds are used up."""
     if round_ > ROUNDS_MAX:
         return None
     merge = asked.merge
@@ -150,9 +150,10 @@ InquiryResponses = Mapping[str, Mapping[str, Any]]
 
 
 def settle(call: ToolCall, responses: InquiryResponses) -> Answer:
-    """Decide what the answers of a client decide, and tell what is left.
+    """Apply the decisions in the answers of a client, and show the conflicts that are left.
 
-    The result asks on if something was decided, or if the model was asked and a person is next.
+    The result has further questions if a conflict was decided, or if the model was asked and the
+    person is next.
     """
     merge_id, _ = asked_about(responses)
     merge = next((merge for merge in call.state.db.merges if merge.id == merge_id), None)
@@ -176,12 +177,12 @@ def settle(call: ToolCall, responses: InquiryResponses) -> Answer:
     by_model = any(key.endswith(_OF_MODEL) for key in responses)
     if left is None or not (decided or by_model):
         return reply
-    # A model that decided nothing is not asked again, nor after the person whose turn is next.
+    # The model is not asked again if it decided nothing, nor after the person was asked.
     return reply._replace(asks=left._replace(is_for_model=by_model and bool(decided)))
 
 
 def asked_about(keys: Iterable[str]) -> tuple[str, int]:
-    """The merge and the round that the keys of answers belong to.
+    """The merge and the round in the keys of answers.
 
     Raises:
         InvalidSyntax: they are no keys of questions.
@@ -199,9 +200,9 @@ def asked_about(keys: Iterable[str]) -> tuple[str, int]:
 def _decisions(
     merge: Merge, personal: frozenset[str], responses: InquiryResponses
 ) -> tuple[list[dict[str, Any]], list[str]]:
-    """Decisions about open conflicts, and sentences about answers of no use.
+    """Decisions about open conflicts, and sentences about invalid answers.
 
-    A model decides none of those that are for a person.
+    A model may not decide conflicts that are left to a person.
     """
     open_ids = {conflict.id: conflict for conflict in merge.unresolved}
     decisions: list[dict[str, Any]] = []
@@ -222,7 +223,7 @@ def _decisions(
 
 
 def _from_model(response: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Decisions in the text of a model."""
+    """The decisions in the text of a model."""
     content = response.get("content")
     blocks = content if isinstance(content, list) else [content]
     texts = [block.get("text", "") for block in blocks if isinstance(block, Mapping)]

@@ -1,7 +1,8 @@
 """Responses of KIP, cut to the size of an answer; results of FIND also as rows.
 
-A response is sent twice, as text and as data, so each takes less than half of an answer. A larger
-response loses its last rows in all columns. It loses its cursor too, which would skip these rows.
+A response is sent twice, as text and as data, so each takes less than half of an answer. If a
+response is larger, its last rows are cut off in all columns, and so is its cursor, which would skip
+these rows.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ TOKENS_MAX: Final = TOOL_RESULT_TOKENS_MAX * 9 // 20
 def answer(
     request: Mapping[str, Any], response: Mapping[str, Any], *, rows: bool = False
 ) -> Answer:
-    """A response as an answer; one with fewer rows has a warning.
+    """A response as an answer; a warning says if rows were cut off.
 
     With `rows`, the result of a FIND is an array for each row, and `columns` names them.
     """
@@ -35,7 +36,7 @@ def answer(
 
 
 def _by_rows(request: Mapping[str, Any], response: JsonObject) -> JsonObject:
-    """A response, or those of a batch, with rows in the place of columns."""
+    """A response, or the responses of a batch, with rows instead of columns."""
     commands, inner = request.get("commands"), response.get("result")
     if not isinstance(commands, Sequence) or not isinstance(inner, list):
         return _rows(str(request.get("command")), response)
@@ -109,7 +110,7 @@ def _fewer(command: str, response: JsonObject, room: int) -> JsonObject:
 
 
 def _briefer(response: JsonObject, room: int) -> JsonObject:
-    """An error cut to a number of tokens; the hint is kept longest."""
+    """An error cut to a number of tokens; its hint is cut last."""
     error = response.get("error")
     if not isinstance(error, dict):
         return smaller(response, room)  # type: ignore[no-any-return]
@@ -121,7 +122,7 @@ def _briefer(response: JsonObject, room: int) -> JsonObject:
 
 
 def _is_table(command: str, result: Any) -> bool:
-    """True if a result is a list of columns, those of a FIND with several expressions."""
+    """True if a result is a list of columns, as for a FIND with several expressions."""
     if not isinstance(result, list) or not all(isinstance(row, list) for row in result):
         return False
     find = _find(command)

@@ -35,7 +35,7 @@ from mycel.syntax.gc_pause import collector_paused
 
 RESOURCE_URI: Final = "memory://knowledge-graph"
 CALLS_AT_ONCE: Final = 16
-"""Requests that use the graph at the same time; the others wait."""
+"""The most requests that use the graph at the same time; the others wait."""
 _LISTS: Final[tuple[CacheableMethod, ...]] = (
     "tools/list",
     "resources/list",
@@ -48,7 +48,7 @@ T = TypeVar("T")
 
 
 class Reply(NamedTuple):
-    """The result of a tool: a text, the same as data, and perhaps a remark."""
+    """The result of a tool: a text, the same content as data, and perhaps a remark."""
 
     text: str
     data: JsonObject
@@ -83,7 +83,7 @@ class MemoryTool(NamedTuple):
         }
 
 
-# Schemas.
+# Schemas of arguments and results.
 
 
 def _text(description: str) -> JsonObject:
@@ -129,7 +129,7 @@ _ADDED: Final = _object(
 )
 
 
-# Functions.
+# Functions of the tools.
 
 
 def _create_entities(memory: EntityGraph, given: JsonObject) -> Reply:
@@ -297,7 +297,7 @@ def build_server(db: Graph, *, readonly: bool = False) -> Server[Any]:
     async def call_tool(_ctx: Any, params: Any) -> JsonObject:
         tool = tools.get(params.name)
         if tool is None:
-            # A result and no error of the protocol, as the official server does.
+            # Like the official server, it returns a result and not an error of the protocol.
             close = did_you_mean(shorten(params.name), list(tools))
             return _failed(
                 InvalidSyntax(
@@ -342,7 +342,7 @@ def build_server(db: Graph, *, readonly: bool = False) -> Server[Any]:
 
 
 def _whole_graph(memory: EntityGraph) -> JsonObject:
-    # Tens of thousands of entities hold no garbage to collect.
+    # Tens of thousands of new entities contain no garbage, so collection would only cost time.
     with collector_paused(True):
         text = _json(memory.read_graph(characters_max=WHOLE_CHARACTERS_MAX).to_dict())
     content = {"uri": RESOURCE_URI, "mimeType": "application/json", "text": text}

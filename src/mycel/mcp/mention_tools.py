@@ -1,4 +1,4 @@
-"""Mentions in answers: nodes that a text names, and those among them without a relation."""
+"""Mentions in answers: nodes that a text names, and named nodes without a relation."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from mycel.model.values import JsonObject
 
 CONCISE: Final = 5
 DETAILED: Final = 20
-"""The number of mentions that are shown."""
+"""The most mentions that are shown in detail."""
 
 
 def add(
@@ -27,7 +27,7 @@ def add(
 
 
 def unlinked(call: ToolCall) -> Answer:
-    """Nodes that mention others without a relation to them."""
+    """Nodes that mention other nodes to which they have no relation."""
     mentions = call.state.knowledge.unlinked_mentions(limit=DETAILED)
     page = TextPage()
     for uri, other in mentions:

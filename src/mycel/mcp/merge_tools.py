@@ -25,14 +25,14 @@ RESOLUTIONS: Final = {
         "required": ["conflict", "choice"],
     },
 }
-"""The schema of decisions."""
+"""The schema of the argument with decisions."""
 VALUE_CHARACTERS: Final = 2_000
-"""Characters of each version that are shown."""
+"""The most characters that are shown of each version."""
 _PAGE: Final = "conflicts"
 
 
 def merge(call: ToolCall) -> Answer:
-    """Merge a branch into that of the call."""
+    """Merge a branch into the branch of the call."""
     source = call.arguments.get("name")
     if not source:
         raise InvalidSyntax(
@@ -69,7 +69,7 @@ def resolve(call: ToolCall) -> Answer:
 
 
 def settled(call: ToolCall, resolutions: list[dict[str, Any]], merge_id: str | None) -> Merge:
-    """The merge after decisions, which is committed if none is left."""
+    """Apply decisions to a merge; commit it if no conflict is left."""
     db = call.state.db
     outcome = db.merges.resolve(resolutions, merge=merge_id)
     if outcome.unresolved:
@@ -78,9 +78,9 @@ def settled(call: ToolCall, resolutions: list[dict[str, Any]], merge_id: str | N
 
 
 def undecided(call: ToolCall, outcome: Merge) -> Undecided | None:
-    """The conflicts of an open merge that are left; None if there are none.
+    """The undecided conflicts of an open merge; None if there are none.
 
-    Those that `@merge("ask")` or the policy of the call has made are for a person.
+    Conflicts due to `@merge("ask")` or the policy of the call are left to a person.
     """
     if not outcome.is_open or not outcome.unresolved:
         return None
@@ -103,7 +103,7 @@ def undecided(call: ToolCall, outcome: Merge) -> Undecided | None:
 
 
 def answer(call: ToolCall, outcome: Merge) -> Answer:
-    """A merge in words: what it changed, or what has to be decided and how."""
+    """The answer about a merge: its changes, or the conflicts to decide and how."""
     page = TextPage()
     data: dict[str, Any] = {"status": outcome.status, **outcome.diff.counts}
     data |= {"commit": outcome.commit} if outcome.commit else {}

@@ -1,6 +1,6 @@
 """JSON-RPC messages, and short errors for invalid ones.
 
-The SDK takes a request with an invalid `id` (null, a fraction, an object) for a notification, and
+The SDK treats a request with an invalid `id` (null, a fraction, an object) as a notification. It
 answers other mistakes with the text of its validator, or not at all. Here every mistake gets a
 short sentence, the same on standard input and over HTTP: `read` checks a message before the SDK
 does, `worded` replaces the errors of the SDK.
@@ -34,10 +34,10 @@ from mycel.model.json_text import read_request
 from mycel.model.names import json_kind, shorten
 
 ID_SOUGHT_BYTES: Final = 1 << 16
-"""Bytes of invalid JSON that are searched for its id."""
+"""The most bytes of invalid JSON that are searched for an id."""
 
 _TOKEN: Final = re.compile(rb'"(?>(?:[^"\\]++|\\.)*)(?:"|\\?\Z)|[{}\[\]]', re.DOTALL)
-"""A text, which ends at its quote or with the input: it is read once, closed or not."""
+"""A string, which ends at its quote or at the end of the input, so that each is read only once."""
 _ID: Final = re.compile(rb'\s*:\s*(-?\d{1,18}|"[^"\\]{1,200}")\s*[,}]')
 
 
@@ -48,7 +48,7 @@ _WANTED: Final = {
     "string_type": "a text",
     "int_type": "a whole number",
 }
-"""The expected value by the validator's name for the mistake."""
+"""For each mistake, as the validator names it, the expected value."""
 
 _log = logging.getLogger(__name__)
 
@@ -103,7 +103,7 @@ def top_level_id(data: bytes) -> int | str | None:
 
 
 def _mistake(given: Any) -> NoMessage:
-    """The error for JSON that is no message."""
+    """The error for JSON that is not a message."""
     if isinstance(given, list):
         return NoMessage(None, "This is a list. Send one message at a time.")
     if not isinstance(given, dict):
@@ -152,7 +152,7 @@ async def worded(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> Ha
         raise
     except Exception:
         if ctx.request_id is None:
-            raise  # A notification has no answer, and the SDK logs it.
+            raise  # A notification gets no answer; the SDK logs the mistake.
         _log.exception("%s failed unexpectedly.", shorten(ctx.method))
         message = "The request failed inside the server."
         raise MCPError(INTERNAL_ERROR, message) from None

@@ -17,9 +17,9 @@ from mycel.model.values import JsonObject
 SNIPPET_CHARACTERS: Final = 160
 VALUE_CHARACTERS: Final = 200
 VERSION_CHARACTERS: Final = 1_000
-"""Characters of each version of a contested value."""
+"""The most characters of each version of a contested value."""
 CONFLICTS_CHARACTERS: Final = 12_000
-"""Characters of all conflicts of a node together."""
+"""The most characters of all conflicts of a node together."""
 
 
 def head(node: Node) -> str:
@@ -41,7 +41,7 @@ def _changes(node: Node) -> str:
 
 
 def facts(node: Node, *, detailed: bool) -> str:
-    """The properties of a node; detailed, also its id, times and metadata."""
+    """The properties of a node; with `detailed`, also its id, times and metadata."""
     lines = [
         f"{key}: {value(member, is_whole=detailed)}" for key, member in node.properties.items()
     ]
@@ -78,7 +78,7 @@ def _workspace(uri: str) -> str:
 
 
 def conflicts(element: Node | Relation) -> list[str]:
-    """The open conflicts at a node or relation, with their versions; those that have room."""
+    """The open conflicts at a node or relation, with their versions, while there is room."""
     lines: list[str] = []
     room = CONFLICTS_CHARACTERS
     for at, payload in enumerate(element.conflicts):
@@ -98,13 +98,13 @@ def conflict_mark(element: Node | Relation) -> str:
 
 
 def caveat_mark(element: Node | Relation) -> str:
-    """The reasons for care with a node or relation, such as what supersedes it; often empty."""
+    """The caveats of a node or relation, such as its successor; often empty."""
     caveats = care_reasons(element)
     return f" [{'; '.join(caveats)}]" if caveats else ""
 
 
 def care_reasons(element: Node | Relation) -> list[str]:
-    """The caveats of a node or relation, and for a note what it cites and has changed since."""
+    """The caveats of a node or relation; for a note also its citations that have changed since."""
     changes = [_changes(element)] if isinstance(element, Node) and element.changed_since else []
     return [*element.caveats, *changes]
 
@@ -116,7 +116,7 @@ def snippet(node: Node) -> str:
 
 
 def value(given: Any, *, is_whole: bool = False) -> str:
-    """A value as JSON; a text as it is."""
+    """A value as JSON; a text unchanged."""
     text = given if isinstance(given, str) else orjson.dumps(given, default=str).decode()
     return text if is_whole else shorten(text, VALUE_CHARACTERS)
 
@@ -127,7 +127,7 @@ def moment(time: datetime) -> str:
 
 
 def brief(node: Node, *, detailed: bool) -> JsonObject:
-    """The structured form of a node; detailed, all of it but the content, which is in the text."""
+    """The structured form of a node; with `detailed`, everything but its content."""
     if not detailed:
         brief = {"uri": node.uri, "type": node.type, "version": node.version}
         brief |= {"caveats": caveats} if (caveats := care_reasons(node)) else {}
@@ -138,7 +138,7 @@ def brief(node: Node, *, detailed: bool) -> JsonObject:
 
 
 def reached(reached_node: ReachedNode, *, detailed: bool) -> str:
-    """A node or relation that was reached, with its score or cost and the way to it."""
+    """A node or relation of a traversal, with its score or cost and the path to it."""
     node, why = reached_node.node, f"\n    {reached_node.reason}" if reached_node.hops else ""
     rank = f"{reached_node.cost:.4g}" if reached_node.score is None else f"{reached_node.score:.2f}"
     if isinstance(node, Relation):

@@ -14,14 +14,14 @@ from mycel.model.values import JsonObject
 def instructions(workspace: str, *, readonly: bool, several: bool = False) -> str:
     """The instructions at the start of a session; clients cut them at 2 KB.
 
-    `several` is True where calls may name other workspaces of the user.
+    `several` is True if calls may name other workspaces of the user.
     """
     message = _INSTRUCTIONS.format(workspace=workspace) + (_SEVERAL if several else "")
     return message + (_READONLY if readonly else _WRITING)
 
 
 WORKSPACES_NAMED: Final = 10
-"""The number of registered workspaces that a prompt names."""
+"""The most registered workspaces that a prompt names."""
 
 _INSTRUCTIONS: Final = """\
 This is a knowledge graph about the work in the workspace `{workspace}`. It is persistent: it has \
@@ -67,7 +67,7 @@ class Prompt:
     title: str
     description: str
     arguments: Mapping[str, tuple[str, bool]]
-    """The description of each, and whether it is required."""
+    """By argument: its description, and True if it is required."""
     write: Callable[[Mapping[str, str]], str]
 
     def to_wire(self) -> JsonObject:
@@ -83,7 +83,7 @@ class Prompt:
         }
 
     advise: Callable[[Sequence[str]], str] | None = None
-    """The text that follows where workspaces elsewhere are registered."""
+    """The text to add if workspaces elsewhere are registered."""
 
     def message(self, given: Mapping[str, str] | None, elsewhere: Sequence[str] = ()) -> JsonObject:
         """The prompt with its arguments; `elsewhere` are the registered workspaces."""

@@ -39,7 +39,7 @@ def submit_changes(call: ToolCall) -> Answer:
 
 
 def show_proposals(call: ToolCall) -> Answer:
-    """The open proposals, or one with what it would change."""
+    """The open proposals, or one of them with its changes."""
     db, name = call.state.db, call.arguments.get("name")
     page = TextPage()
     if not name:

@@ -1,4 +1,4 @@
-"""Named queries as tools: those marked `@tool` under their own names, all by `run_query`."""
+"""Named queries as tools: `@tool` makes a query a tool of its own, and `run_query` runs any."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from mycel.schema import Catalog
 
 QueryOffer = Literal["marked", "all", "none"]
 TOOLS_MAX: Final = 20
-"""Queries that are tools of their own."""
+"""The most queries that are tools of their own."""
 RUN: Final = "run_query"
 
 
 def offered_queries(state: ServerState, offer: QueryOffer, names: set[str]) -> list[NamedQuery]:
-    """The queries that are tools of their own, by name; `names` are those of other tools."""
+    """The queries that are tools of their own, by name; `names` are the names of other tools."""
     return [query for query in _allowed(state) if _is_offered(query, offer, names)][:TOOLS_MAX]
 
 
@@ -99,7 +99,7 @@ def _line(query: NamedQuery) -> str:
 
 
 def run_query(call: ToolCall, name: str, parameters: dict[str, Any]) -> Answer:
-    """Run a query; rows that have no room are left out, and the text says so."""
+    """Run a query. Rows beyond the size of an answer are left out, and the text says so."""
     result = call.state.db.queries.run(name, parameters, readonly=call.state.readonly)
     wire = result_wire(result)
     text = orjson.dumps(wire, option=orjson.OPT_NON_STR_KEYS).decode()

@@ -32,7 +32,7 @@ NOTE_TYPES: Final = ("Event", "Insight", "Person", "Preference")
 """Core types for notes; an overview names the properties that they require, even if unused."""
 
 
-# Getting.
+# The tool `get`.
 
 
 def get(call: ToolCall) -> Answer:
@@ -52,7 +52,7 @@ def get(call: ToolCall) -> Answer:
         for at, uri in enumerate(uris):
             try:
                 is_added = add(call, knowledge, uri, page, payload)
-            except TypeMismatch as error:  # The same for all of them.
+            except TypeMismatch as error:  # Computed once for all nodes.
                 raise _unknown_relation(call, error) from None
             except MycelError as error:
                 failures[uri] = hints.in_tools(error, readonly=call.state.readonly)
@@ -72,7 +72,7 @@ def get(call: ToolCall) -> Answer:
 def _add_distant(
     call: ToolCall, failures: dict[str, MycelError], page: TextPage, payload: JsonObject
 ) -> None:
-    """Add nodes of other workspaces that are not here; of the others, say what became of them."""
+    """Add missing nodes that belong to other workspaces; for the rest, say where they went."""
     knowledge = call.knowledge()
     absent = {
         knowledge.uri(uri).text: uri
@@ -99,7 +99,7 @@ def _callers(
     """Add the users of a symbol, or of the symbols of a name. False if they do not fit."""
     references = knowledge.references(uri)
     if not (references.symbols or references.possible or references.mentions):
-        knowledge.get(uri)  # Raises, with the closest URIs.
+        knowledge.get(uri)  # This raises an error with the closest URIs.
     limit = call.arguments.get("relations", RELATIONS_SHOWN)
     entries = source_lines.add_references(references, limit, page, detailed=call.is_detailed)
     payload["nodes"] += entries or ()
@@ -121,7 +121,7 @@ def _node(
     links_only = arguments.get("cursor", "").startswith("relations:")
     text = ""
     if not links_only:
-        # First, because it may fail after a part of the answer was added.
+        # Read first, because a failure must not leave a part of the answer.
         text = (
             _file_text(knowledge, target, entry) if target.file else node and node.content
         ) or ""
@@ -146,7 +146,7 @@ class _Target(NamedTuple):
     file: str = ""
     """The URI of a file to read, or empty."""
     no_node: AmbiguousName | NotFound | None = None
-    """The error for a bare path that names no node, and so is taken for a file."""
+    """The error if a bare path names no node and is therefore treated as a file."""
 
 
 def _target(knowledge: Knowledge, uri: str, *, read_file: bool) -> _Target:
@@ -159,7 +159,7 @@ def _target(knowledge: Knowledge, uri: str, *, read_file: bool) -> _Target:
         try:
             return _Target(knowledge.get(file.text), file.text)
         except NotFound:
-            return _Target(None, file.text)  # A file need not have a node.
+            return _Target(None, file.text)  # A file may have no node.
     try:
         node = knowledge.get(uri)
     except (NotFound, AmbiguousName) as error:
@@ -230,7 +230,7 @@ def _relations(
             node_text.relation(relation, seen_from=node.uri, detailed=call.is_detailed)
             for relation in relations
         ]
-        # A page cut in its middle has no cursor: ask for a smaller one.
+        # A page that was cut in the middle has no cursor, so the hint asks for a smaller page.
         if estimate("\n".join(lines)) + len(lines) < page.tokens_left or limit == 1:
             break
         limit = max(limit // 2, 1)
@@ -241,7 +241,7 @@ def _relations(
         page.close(f"… more relations: cursor relations:{relations.next_cursor}")
 
 
-# Traversing.
+# The tool `traverse`.
 
 
 def traverse(call: ToolCall) -> Answer:
@@ -306,7 +306,7 @@ def traverse(call: ToolCall) -> Answer:
 
 
 def _distant(node: DistantNode, characters: int = 400) -> str:
-    """A node of another workspace, with its origin; or why there is none."""
+    """A node of another workspace with its origin, or the reason why it cannot be read."""
     if not node.is_there:
         return f"{node.uri}: {node.state}. {node.advice}"
     text = f": {shorten(node.content, characters)}" if node.content else ""
@@ -389,7 +389,7 @@ def context(call: ToolCall) -> Answer:
 
 
 _Changed = dict[str, list[str]]
-"""URIs, by what happened to them."""
+"""URIs by what the call did with them in the active context."""
 _CHANGES: Final = {
     "added": "Added",
     "used_again": "Loaded already",
@@ -422,7 +422,7 @@ def _list(page: TextPage, lines: Sequence[str]) -> None:
         page.close("- … and others")
 
 
-# Describing.
+# The tool `describe`.
 
 
 def describe(call: ToolCall) -> Answer:
@@ -470,7 +470,7 @@ def _overview(call: ToolCall) -> Answer:
             number = row.get("instances", row.get("links"))
             if number == 0:
                 continue
-            # Not all are counted in large graphs.
+            # In a large graph, counting stops early.
             known = "" if number is None else f" ({number})"
             about = shorten(row.get("description", ""), 100 if not call.is_detailed else 400)
             name = row["name"]

@@ -1,7 +1,7 @@
 """Nodes and files as resources, for clients that let people attach them.
 
-Tools give the same, because many clients show no resources. The list is bounded, because a client
-may read every page before it shows anything.
+Tools return the same content, because many clients show no resources. The list is bounded, because
+a client may read every page before it shows anything.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ PAGE: Final = 100
 PAGES_MAX: Final = 10
 RELATIONS_SHOWN: Final = 50
 UNLISTED: Final = (SYMBOL, SECTION)
-"""Types that are not listed: a bootstrap writes thousands of them."""
+"""Types whose concepts are not listed: a bootstrap writes thousands of them."""
 
 TEMPLATES: Final[list[JsonObject]] = [
     {

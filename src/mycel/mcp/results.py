@@ -1,7 +1,7 @@
 """The answer to a tool call: text for the model, a small structured part for programs.
 
-Clients cut results at about 25,000 tokens, and some show a model both parts. So both together stay
-below `TOOL_RESULT_TOKENS_MAX`. An answer that was cut says so, with a way to get the rest.
+Clients cut results at about 25,000 tokens, and some show both parts to the model. So the sum of
+both stays below `TOOL_RESULT_TOKENS_MAX`. If an answer was cut, it says so and how to get the rest.
 """
 
 from __future__ import annotations
@@ -24,32 +24,32 @@ if TYPE_CHECKING:
     from mycel.history.merge.outcome import Merge
 
 COMPLETE: Final = {"resultType": "complete"}
-"""A field of every result of the newer era of MCP; for the older one the SDK drops it."""
+"""A field of every result in the newer era of MCP; the SDK drops it in the older era."""
 TEXT_TOKENS_MAX: Final = TOOL_RESULT_TOKENS_MAX * 3 // 4
 DATA_TOKENS_MAX: Final = TOOL_RESULT_TOKENS_MAX // 5
 CLOSING_TOKENS: Final = 600
 """Room for the last lines: what was left out, and how to get it."""
 
 _REMARK_TOKENS: Final = 12
-"""Tokens of a remark on how much of a text is missing."""
+"""Room for a remark on the missing part of a text."""
 _FAILURES_TOLD: Final = 10
-"""Failed nodes that are listed with their errors."""
+"""The most failed nodes that are listed with their errors."""
 _URI_CHARACTERS: Final = 200
 
 
 def estimate(text: str) -> int:
-    """The estimated tokens of a text, by bytes: scripts other than Latin take more."""
+    """The estimated tokens of a text, by its bytes: scripts other than Latin take more tokens."""
     size = len(text) if text.isascii() else len(text.encode(errors="replace"))
     return -(-size // TOKEN_CHARACTERS)
 
 
 class Undecided(NamedTuple):
-    """An open merge, and those of its conflicts that the policy leaves to a person."""
+    """An open merge, and its conflicts that the policy leaves to a person."""
 
     merge: Merge
     personal: frozenset[str]
     is_for_model: bool = True
-    """False if the model was asked, and has decided what it could."""
+    """True until the model was asked and has decided what it could."""
 
 
 class Answer(NamedTuple):
@@ -59,7 +59,7 @@ class Answer(NamedTuple):
     data: JsonObject | None = None
     failed: bool = False
     asks: Undecided | None = None
-    """Conflicts that the client may be asked about."""
+    """Conflicts that may be put to the client as questions."""
     view: JsonObject | None = None
     """The part of the graph that the page beside a chat shows."""
 
@@ -84,11 +84,11 @@ def failure(error: MycelError) -> Answer:
 
 
 Failures = Mapping[str, MycelError]
-"""Errors by the URI as it was passed."""
+"""Errors by URI, as the call passed it."""
 
 
 def answer_about(count: int, failures: Failures, page: TextPage, data: JsonObject) -> Answer:
-    """The answer to a call about a number of nodes, of which some failed; an error if all did."""
+    """The answer to a call on several nodes, with the failed ones; an error if all failed."""
     if failures and len(failures) == count:
         return _all_failed(failures)
     if failures:
@@ -127,7 +127,7 @@ def _failed(failures: Failures) -> list[JsonObject]:
 
 
 def _sendable(value: Any) -> Any:
-    """A part of an error without values that JSON cannot carry: messages quote the input."""
+    """A part of an error without invalid Unicode, which quotes of the input may contain."""
     match value:
         case str():
             return value.encode(errors="replace").decode()
@@ -170,7 +170,7 @@ class TextPage:
         return self._left
 
     def add(self, text: str) -> bool:
-        """Add a text if all of it fits."""
+        """Add a text if the whole of it fits."""
         size = estimate(text) + 1
         if size > self._left:
             return False
@@ -190,7 +190,7 @@ class TextPage:
         return len(beginning)
 
     def close(self, text: str) -> None:
-        """Add a short text, even beyond the budget."""
+        """Add a short last text, even beyond the budget."""
         self._lines.append(text)
 
     def __str__(self) -> str:
@@ -203,7 +203,7 @@ def data_within(data: JsonObject) -> JsonObject:
 
 
 def smaller(value: Any, tokens: int) -> Any:
-    """A value cut to a number of tokens: the beginnings of its lists and texts."""
+    """A value cut to a number of tokens: its lists and texts are shortened at the end."""
     if size_of(value) <= tokens:
         return value
     match value:

@@ -1,4 +1,4 @@
-"""The tool that searches: hits on pages, or the context of an answer within a budget of tokens."""
+"""The tool that searches: pages of hits, or a context for an answer within a budget of tokens."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ from mycel.text.kinds import CODE, NOTES, AnswerKind, checked_kind
 SEARCH_LIMIT: Final = 10
 SEARCH_MODES: Final = (HYBRID, KEYWORD, SEMANTIC)
 SEARCH_DEPTH_MAX: Final = 1_000
-"""The number of hits that can be paged through."""
+"""The most hits that pages can show."""
 _CURSOR: Final = re.compile(r"hits:(\d{1,6})\+(\d{1,6})", re.ASCII)
 _SECTIONS: Final[tuple[AnswerKind, AnswerKind]] = (NOTES, CODE)
 _HEADINGS: Final = {NOTES: "Notes:", CODE: "Code:"}
 _SHOWN_REASONS: Final = ("linked ", "mentioned by ", "mentions ", "about ", FORMERLY)
 POOR_CODE_MAX: Final = 3
-"""The number of symbols and files that fit poorly and are shown, if code was not asked for."""
+"""The most symbols and files with a poor fit that are shown, unless the question asks for code."""
 FOUND_CHARACTERS: Final = 1_000
-"""Characters of its content that a detailed hit shows."""
+"""The most characters of the content that a detailed hit shows."""
 
 
 def search(call: ToolCall) -> Answer:
-    """Nodes and relations that match some words."""
+    """Search nodes and relations."""
     arguments = call.arguments
     try:
         return _recall(call) if "context_tokens" in arguments else _search(call)
@@ -90,7 +90,7 @@ def _search(call: ToolCall) -> Answer:
 def _hits(
     call: ToolCall, shown_before: tuple[int, int], limit: int, warnings: list[str]
 ) -> list[Hit]:
-    """The hits of a page: those after the notes and the code that earlier pages have shown."""
+    """The hits of a page, after the notes and the code of earlier pages."""
     arguments, filters = call.arguments, _filters(call)
     search = partial(
         call.state.knowledge.search,
@@ -114,7 +114,7 @@ def _hits(
 
 
 def _shown_before(call: ToolCall) -> tuple[int, int]:
-    """The notes and the code that earlier pages have shown, from a cursor such as `hits:7+3`."""
+    """The counts of notes and of code on earlier pages, from a cursor such as `hits:7+3`."""
     cursor = call.arguments.get("cursor")
     if not cursor:
         return 0, 0
@@ -128,7 +128,7 @@ def _shown_before(call: ToolCall) -> tuple[int, int]:
 
 
 def _lines(hits: Sequence[Hit], *, detailed: bool) -> Iterator[str]:
-    """The hits as text; each section has a heading if there are two."""
+    """The hits as text; with two sections, each has a heading."""
     kinds = {hit.kind for hit in hits}
     section = ""
     for hit in hits:
@@ -145,7 +145,7 @@ def _filters(call: ToolCall) -> Filters:
 
 
 def _recall(call: ToolCall) -> Answer:
-    """Nodes that fit a question, and what is near them, within a budget of tokens."""
+    """Nodes that fit a question, and their neighbours, within a budget of tokens."""
     arguments = call.arguments
     if arguments.get("element") == "relation" or arguments.get("cursor"):
         raise ConstraintViolation(
@@ -218,7 +218,7 @@ def hit_text(hit: Hit, *, detailed: bool) -> str:
 
 
 def _shown_reason(hit: Hit) -> str:
-    """The reason that is shown beside a hit; words, names and meaning show by themselves."""
+    """The reason to show beside a hit. Words, names and meaning need none."""
     former_names = [why for why in hit.why if why.startswith(FORMERLY)]
     return next(
         (why for why in (*former_names, *hit.why[:1]) if why.startswith(_SHOWN_REASONS)), ""
@@ -226,7 +226,7 @@ def _shown_reason(hit: Hit) -> str:
 
 
 def _close_former(page: TextPage, hits: Sequence[Hit]) -> None:
-    """Say under which URI something is now, if it was asked for by a former name."""
+    """If the question is a former name of a node, say its present URI."""
     for hit in hits:
         for why in hit.why:
             if why.startswith(FORMERLY):
@@ -250,7 +250,7 @@ def _without_poor_code(call: ToolCall, hits: list[Hit]) -> list[Hit]:
 
 
 def _say_weak(page: TextPage, scores: Sequence[float]) -> None:
-    """Say first if nothing that was found is sure to be about the question."""
+    """Say at the top if no hit is certain to be about the question."""
     if scores and max(scores) < GOOD:
         page.add(
             f"Nothing fits well (all scores are below {GOOD}): this is the nearest there is, and"
@@ -259,7 +259,7 @@ def _say_weak(page: TextPage, scores: Sequence[float]) -> None:
 
 
 def _close_others(call: ToolCall, page: TextPage, hits: Sequence[Hit], limit: int) -> None:
-    """Name other nodes of the types that were asked for, if few of them fit the words."""
+    """If few nodes of the requested types fit the words, name other nodes of these types."""
     types = call.arguments.get("type")
     is_narrow = any(value is not None for value in _filters(call).values())
     if not types or is_narrow or call.arguments.get("cursor") or len(hits) >= limit:
@@ -282,7 +282,7 @@ def _close_others(call: ToolCall, page: TextPage, hits: Sequence[Hit], limit: in
 
 
 def _about_name(call: ToolCall, name: str) -> str:
-    """A sentence about a name that no hit has: its node if it had the name before, or a hint."""
+    """A sentence about a name that no hit has: the node that had it before, or a hint."""
     with suppress(MycelError):
         node = call.knowledge().get(name, content=False)
         return node.hint or f"{shorten(name)} is {node.uri}."
@@ -308,6 +308,6 @@ def _nothing_found(call: ToolCall, words: str) -> str:
 
 
 def close_conflicts(call: ToolCall, page: TextPage, elements: Iterable[Node | Relation]) -> None:
-    """Say what to call if something that was found is in conflict."""
+    """If a hit is in conflict, say which tool decides it."""
     if not call.state.readonly and any(element.conflicts for element in elements):
         page.close("Decide the conflicts of merges with resolve_conflicts.")

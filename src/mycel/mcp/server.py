@@ -4,7 +4,7 @@
 protocol: clients that begin with `server/discover` and those that begin with `initialize`.
 
 Every request that uses the graph runs in a thread, a bounded number of them at once. A cancelled
-call finishes its writes, and its answer is dropped; long calls check whether they were cancelled.
+call finishes its writes, and its answer is dropped. Long calls check for cancellation.
 
 Results are plain objects, not models of the SDK, which validates them anyway.
 """
@@ -53,19 +53,19 @@ from mycel.service.malloc_trim import MemoryTrim
 NAME: Final = "mycel"
 TITLE: Final = "Mycel knowledge graph"
 CALLS_AT_ONCE: Final = 16
-"""Requests that use the graph at the same time; the others wait."""
+"""The most requests that use the graph at the same time; the others wait."""
 BRANCH_CONTEXTS_MAX: Final = 64
-"""Branches whose active contexts are kept; the oldest one is dropped above that."""
+"""The most branches whose active contexts are kept; beyond it, the oldest context is dropped."""
 EXPLORING_S: Final = 10.0
-"""The time for a view of the explorer."""
+"""The time limit of a view of the explorer."""
 PROGRESS_S: Final = 0.25
 """The least time between two progress reports of a call."""
 QUERIES_FOR_MS: Final = 60_000
-"""The time a client may cache the list of tools: named queries are among them."""
+"""The time for which a client may cache the list of tools, which includes named queries."""
 QUERIES_WATCHED_S: Final = 2.0
-"""The time between two looks for changed queries, for a client that listed its tools."""
+"""The time between two checks for changed queries, once the client has listed the tools."""
 SAME_FOR_MS: Final = 3_600_000
-"""The time a client may cache lists that never change while the server runs."""
+"""The time for which a client may cache lists that never change while the server runs."""
 
 Context = ServerRequestContext[Any]
 Paging = types.PaginatedRequestParams
@@ -95,12 +95,12 @@ def build_server(
 ) -> Server[Any]:
     """A server with tools, resources and prompts over an open graph.
 
-    With `contexts`, active contexts have handles, for calls that are independent; without, there is
-    one for each branch, on the one of the graph that of `knowledge`. `runner` runs calls that come
-    over HTTP; others run in threads of the server's own. With `sampling`, the model of a client
-    that offers it is asked about conflicts of merges. `queries` are the named queries that are
-    tools of their own; with `only_queries` there are no others. `open_workspaces` opens
-    those that calls name. The caller closes the graph, and its `branches`.
+    With `contexts`, calls are independent and name an active context by a handle. Without it, each
+    branch has one active context; `knowledge` has that of the branch in use. `runner` runs calls
+    that come over HTTP; other calls run in threads of this server. With `sampling`, the model of a
+    client that offers it is asked about conflicts of merges. `queries` are the named queries that
+    are tools of their own; with `only_queries` there are no other tools. `open_workspaces` opens
+    the workspaces that calls name. The caller closes the graph and its `branches`.
     """
     branches = OpenBranches(db) if branches is None else branches
     explorers = OpenExplorers(knowledge.workspace, readonly=True, timeout_s=EXPLORING_S)
@@ -127,12 +127,12 @@ class _Listing(NamedTuple):
     session: ServerSession
     queries: list[JsonObject]
     entries: int
-    """The entries of the journal then, or fewer."""
+    """At most the entries of the journal at that time."""
 
 
 @asynccontextmanager
 async def _no_work(_server: Server[Any]) -> AsyncIterator[dict[str, Any]]:
-    """Run no work beside answering."""
+    """A context for a server without work in the background."""
     yield {}
 
 
@@ -176,11 +176,12 @@ class _Service:
         return offered(readonly=state.readonly, has_files=state.knowledge.root is not None)
 
     def server(self) -> Server[Any]:
-        # Late: the package root imports everything.
+        # Imported late: the package root imports everything.
         from mycel import __version__  # noqa: PLC0415
 
         static, now = CacheHint(SAME_FOR_MS, "public"), CacheHint(0, "private")
-        # A connection with one client is told of changes. Others ask again after a while.
+        # On a connection with one client, the server reports changes. Other clients ask again after
+        # a while.
         is_told = not self._by_handle and (self._only_queries or self._queries != "none")
         listening = ListenHandler(self._bus) if is_told else None
         server: Server[Any] = Server(
@@ -193,7 +194,8 @@ class _Service:
                 several=self._state.open_workspaces is not None,
             ),
             cache_hints={
-                "tools/list": CacheHint(QUERIES_FOR_MS, "private"),  # It depends on the client.
+                # The list depends on the client.
+                "tools/list": CacheHint(QUERIES_FOR_MS, "private"),
                 "prompts/list": static,
                 "resources/templates/list": static,
                 "resources/list": now,
@@ -215,7 +217,7 @@ class _Service:
         add("prompts/get", types.GetPromptRequestParams, self._get_prompt)
         return server
 
-    # Tools.
+    # Handlers of tools.
 
     async def _list_tools(self, context: Context, _params: Paging) -> JsonObject:
         if not _shows_app(context):
@@ -228,12 +230,12 @@ class _Service:
         return COMPLETE | {"tools": [*tools, *queries]}
 
     def _queries_now(self, state: ServerState) -> tuple[int, list[JsonObject]]:
-        """The entries of the journal, and the queries that are tools then or a little later."""
+        """The number of journal entries, and the queries that are tools then or a little later."""
         return _entries(state), self._query_tools(state)
 
     @asynccontextmanager
     async def _watching(self, _server: Server[Any]) -> AsyncIterator[dict[str, Any]]:
-        """Tell the client of changed queries while it is connected."""
+        """Notify the client of changed queries while it is connected."""
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._watch_queries)
             yield {}
@@ -250,14 +252,14 @@ class _Service:
                     continue
                 entries, queries = await anyio.to_thread.run_sync(self._queries_now, self._state)
             except MycelError:
-                continue  # The graph is busy or gone: calls say so.
+                continue  # The graph is busy or gone; calls will report it.
             self._listing = listing._replace(queries=queries, entries=entries)
             if queries != listing.queries:
                 await self._bus.publish(ToolsListChanged())
                 await listing.session.send_tool_list_changed()
 
     def _query_tools(self, state: ServerState) -> list[JsonObject]:
-        """The named queries that are tools, in the order of their names, and the tool for all."""
+        """The tools of named queries, ordered by name, and `run_query`."""
         if self._queries == "none" and not self._only_queries:
             return []
         own = query_tools.offered_queries(state, self._queries, {*self._tools})
@@ -271,7 +273,7 @@ class _Service:
     def _run_query(self, name: str, given: dict[str, Any], branch: str | None) -> Answer | None:
         """The answer of a named query as a tool; None if there is none of this name."""
         try:
-            # A query may have a parameter of this name.
+            # The query itself may have a parameter of this name.
             chosen = given.pop("branch", branch) if name == query_tools.RUN else branch
             with self._on_branch(chosen) as state:
                 call = ToolCall(state, given)
@@ -343,12 +345,12 @@ class _Service:
             _log.exception("The tool %s failed unexpectedly.", tool.name)
             return failure(InternalError("The tool failed inside the engine."))
 
-    # Questions to the client.
+    # Handlers of questions to the client.
 
     async def _asking(
         self, context: Context, tool: Tool, given: dict[str, Any], answer: Answer, round_: int
     ) -> JsonObject:
-        """The result of a call; conflicts of a merge that are left are put to the client first."""
+        """The result of a call, after the client was asked about the conflicts that are left."""
         asked = None
         if answer.asks is not None:
             asked = inquiries.inquiry(answer.asks, self._offer(context), round_)
@@ -358,7 +360,7 @@ class _Service:
             return asked.to_wire()
         try:
             responses = await _put(context, asked)
-        except MCPError:  # Refused, by the user or the client.
+        except MCPError:  # The user or the client refused to answer.
             return COMPLETE | answer.to_wire()
         return await self._settle(context, tool, given, responses)
 
@@ -381,7 +383,7 @@ class _Service:
         return await self._asking(context, tool, given, answer, round_ + 1)
 
     def _offer(self, context: Context) -> inquiries.Offer:
-        """The ways to ask that the client offers, and the user of the server allows."""
+        """The kinds of questions that the client offers and the user of the server allows."""
         offered = context.session.client_capabilities
         is_older = context.protocol_version not in MODERN_PROTOCOL_VERSIONS
         if offered is None or (is_older and not context.session.can_send_request):
@@ -389,14 +391,14 @@ class _Service:
         forms = offered.elicitation
         return inquiries.Offer(
             model=self._state.sampling and offered.sampling is not None,
-            # Before there were others, a form was meant.
+            # Older clients name no kind; they mean a form.
             person=forms is not None and (forms.form is not None or forms.url is None),
         )
 
     # Branches.
 
     def _chosen_branch(self, context: Context) -> str | None:
-        """The branch of a request that names none in its arguments."""
+        """The default branch of a request."""
         if context.request is not None:
             branch: str | None = context.request.query_params.get("branch")
             return branch
@@ -404,7 +406,7 @@ class _Service:
 
     @contextmanager
     def _on_branch(self, name: str | None) -> Iterator[ServerState]:
-        """The state of the server on a branch; its file is where it was."""
+        """The state of the server on a branch, after a check that its file is still in place."""
         with self._state.branches.using(name) as db:
             db.check_in_place()
             if db is self._state.db:
@@ -486,12 +488,12 @@ class _Service:
         return await self._in_own_thread(work)
 
     async def _in_own_thread(self, work: Callable[[], T]) -> T:
-        """Run in a thread of the server's own, without the deadline of a request."""
+        """Run work in a thread of this server, without the deadline of a request."""
         # A cancelled call waits for its thread, so that its writes finish.
         return await anyio.to_thread.run_sync(self._leftovers.after, work, limiter=self._limiter)
 
     async def _asked(self, context: Context, work: Callable[[ServerState], T]) -> T:
-        """Run a request that is no tool call: its errors are those of the protocol."""
+        """Run a request other than a tool call; its errors are errors of the protocol."""
         branch = self._chosen_branch(context)
 
         def run() -> T:
@@ -511,7 +513,7 @@ def _shows_app(context: Context) -> bool:
 
 
 def _for_client(context: Context, run: Callable[[], T]) -> Callable[[], T]:
-    """The same work, which writes in the name of the client."""
+    """Wrap work so that it writes in the name of the client."""
     params = context.session.client_params
     info = None if params is None else params.client_info
     client = "" if info is None else client_name(info.name, info.version)
@@ -532,7 +534,7 @@ def _protocol_error(error: MycelError) -> MCPError:
 
 
 async def _put(context: Context, asked: inquiries.Inquiry) -> inquiries.InquiryResponses:
-    """The answers of a client of the older era, which is asked while its call waits."""
+    """Ask a client of the older era while its call waits; returns the answers."""
     responses: dict[str, types.InputResponse] = {}
     metadata = ServerMessageMetadata(related_request_id=context.request_id)
     for key, request in asked.requests.items():

@@ -29,13 +29,14 @@ from mycel.model.names import count, first_few, shorten
 from mycel.model.values import JsonObject
 
 LINES_SHOWN: Final = 5
-"""Lines of one user or file that are shown with their text; the others by their numbers."""
+"""The most lines of one user or file that are shown with text; of the others only numbers are
+shown."""
 FILES_SHOWN: Final = 10
-"""Files of a list that are shown with the text of lines; the others with numbers alone."""
+"""The most files of a list that are shown with the text of lines; the others only with numbers."""
 NUMBERS_MAX: Final = 200
-"""Lines of one list that are shown by their numbers."""
+"""The most lines of one list that are shown as numbers."""
 ASIDE_NUMBERS_MAX: Final = 40
-"""The same for lines that are no uses: comments, documents, other symbols of the name."""
+"""The same for lines that are no uses: comments, documents, other symbols with the same name."""
 LINE_CHARACTERS: Final = 160
 NAMESAKES_SHOWN: Final = 3
 _SIGNS: Final = re.compile(r"::|[./#]")
@@ -70,7 +71,7 @@ def span_of(node: Node) -> LineSpan | None:
 
 
 def text_of(knowledge: Knowledge, node: Node, span: LineSpan) -> str:
-    """The lines of a symbol, below a line with their place."""
+    """The lines of a symbol, below a line that says where they are."""
     try:
         text = knowledge.read_resource(span.file).text or ""
     except MycelError as error:
@@ -88,7 +89,7 @@ def text_of(knowledge: Knowledge, node: Node, span: LineSpan) -> str:
 def add_references(
     references: References, limit: int, page: TextPage, *, detailed: bool
 ) -> list[JsonObject] | None:
-    """Add the uses of symbols: `limit` users of each kind with their lines, the others by numbers.
+    """Add the uses of symbols: `limit` users of each kind with lines, the others as numbers.
 
     Returns an entry for each symbol, or one for a name without a symbol; None if they do not fit.
     """
@@ -127,7 +128,7 @@ def add_references(
 
 
 def _meaning(references: References) -> str:
-    """A sentence on the symbols that a name means; empty if it means exactly one."""
+    """A sentence on the symbols that a name may mean; empty if it can mean only one."""
     name, asked = shorten(references.name), shorten(references.asked)
     symbols, others = references.symbols, references.namesakes
     if not symbols and not others:
@@ -154,7 +155,7 @@ def _add_users(
 ) -> bool:
     """Add the users of a symbol. False if they do not fit.
 
-    Its name is in so many files, and in so many lines of code of which nothing more is known.
+    `files` is the number of files with its name, `lines` that of lines that may call it.
     """
     node = uses.symbol
     span = span_of(node)
@@ -220,7 +221,7 @@ def _numbers(files: Iterable[FileLines], most: int) -> Iterator[str]:
 
 
 def _other_lines(references: References) -> Iterator[str]:
-    """The lines that no relation explains, and how complete the answer is."""
+    """Lines with the name that no relation explains; says how complete the answer is."""
     if not references.is_readable:
         yield "The files cannot be searched for the name here: uses may be missing."
         return
@@ -252,7 +253,7 @@ def _counted(files: Sequence[FileLines]) -> str:
 
 
 def _of_others(namesakes: Sequence[str]) -> str:
-    """A remark that the lines may mean other symbols."""
+    """A remark that the lines may refer to other symbols."""
     if not namesakes:
         return ", perhaps uses"
     first = ", ".join(namesakes[:NAMESAKES_SHOWN])

@@ -36,9 +36,9 @@ from mycel.model.limits import MESSAGE_LINE_BYTES_MAX
 
 READ_BYTES: Final = 1 << 16
 ATOMIC_BYTES: Final = getattr(select, "PIPE_BUF", 512)
-"""Bytes that a ready pipe takes without blocking."""
+"""The bytes that a ready pipe accepts without blocking."""
 LAST_CALLS_S: Final = 5.0
-"""The time that calls may still take when the input has ended."""
+"""The time for running calls after the input has ended."""
 
 Incoming = MemoryObjectReceiveStream[SessionMessage | Exception]
 Outgoing = MemoryObjectSendStream[SessionMessage]
@@ -59,7 +59,8 @@ async def _serve(server: Server[Any], source: int, target: int) -> int | None:
     async def watch_signals(scope: anyio.CancelScope) -> None:
         nonlocal stopped_by
         with (
-            suppress(NotImplementedError),  # On Windows, a signal ends the process.
+            # On Windows, signals are not handled here: they end the process.
+            suppress(NotImplementedError),
             anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals,
         ):
             async for number in signals:
@@ -104,7 +105,7 @@ class _Connection:
             yield incoming, outgoing
             tasks.cancel_scope.cancel()
 
-    # In.
+    # Input.
 
     async def _read(self, into: MemoryObjectSendStream[SessionMessage | Exception]) -> None:
         async with into:
@@ -118,7 +119,7 @@ class _Connection:
                     await self._answered.wait()
 
     async def _lines(self) -> AsyncIterator[bytes]:
-        """Lines; one longer than `MESSAGE_LINE_BYTES_MAX` is cut soon after that."""
+        """Yield lines; a line beyond `MESSAGE_LINE_BYTES_MAX` is cut soon after that size."""
         parts: list[bytes] = []
         size = 0
         while data := await self._read_some():
@@ -140,7 +141,7 @@ class _Connection:
                 try:
                     await anyio.wait_readable(self._source)
                 except (PermissionError, NotImplementedError):
-                    self._is_waited_for = False  # A file, or Windows.
+                    self._is_waited_for = False  # The input is a file, or the system is Windows.
             if self._is_waited_for:
                 return os.read(self._source, READ_BYTES)
             return await anyio.to_thread.run_sync(
@@ -151,7 +152,7 @@ class _Connection:
             return b""
 
     async def _message(self, line: bytes) -> Any:
-        """A line as a message; None if it is none, after sending an error."""
+        """A line as a message; if it is invalid, send an error and return None."""
         if not line.strip():
             return None
         try:
@@ -172,7 +173,7 @@ class _Connection:
                 self._waiting.discard(cancelled)
         return message
 
-    # Out.
+    # Output.
 
     async def _write(self, messages: MemoryObjectReceiveStream[SessionMessage]) -> None:
         async with messages:
@@ -191,16 +192,16 @@ class _Connection:
             try:
                 await _write_all(self._target, line)
             except OSError as error:
-                # The end of the input will follow.
+                # The client is gone; the end of the input will follow.
                 _log.info("The client has gone: %s.", error.strerror)
                 self._broken = True
                 self._answered.set()
 
 
 async def _write_all(descriptor: int, data: bytes) -> None:
-    """Write in pieces that the reader is ready for, so that a slow one blocks nothing else."""
+    """Write in pieces that the client is ready for, so that a slow client blocks nothing else."""
     rest = memoryview(data)
-    if sys.platform == "win32":  # A pipe cannot be polled there.
+    if sys.platform == "win32":  # A pipe cannot be polled on Windows.
         while rest:
             rest = rest[await anyio.to_thread.run_sync(os.write, descriptor, rest) :]
         return
@@ -214,7 +215,7 @@ async def _write_all(descriptor: int, data: bytes) -> None:
 
 @contextmanager
 def _claimed_descriptors() -> Iterator[tuple[int, int]]:
-    """Copies of standard input and output; the originals are redirected until the end."""
+    """Copies of standard input and output, while the originals are redirected."""
     sys.stdout.flush()
     source, output = os.dup(0), os.dup(1)
     target = _unblocked(output)
@@ -232,7 +233,7 @@ def _claimed_descriptors() -> Iterator[tuple[int, int]]:
 
 
 def _unblocked(descriptor: int) -> int:
-    """A pipe opened again for non-blocking writes, without changing the original; else a copy."""
+    """A pipe, opened again for non-blocking writes; any other descriptor is copied."""
     if stat.S_ISFIFO(os.fstat(descriptor).st_mode):
         with suppress(OSError):
             return os.open(f"/proc/self/fd/{descriptor}", os.O_WRONLY | os.O_NONBLOCK)

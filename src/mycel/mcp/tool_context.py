@@ -17,21 +17,21 @@ from mycel.knowledge.several import SeveralWorkspaces
 from mycel.model.values import JsonObject
 
 URIS_MAX: Final = 1_000
-"""URIs of one call."""
+"""The most URIs of one call."""
 
 ProgressReport = Callable[[float, float | None, str], None]
-"""Reports the progress of a long call: done, total, and words. Raises when it was cancelled."""
+"""Reports the progress of a long call: done, total and a text. Raises if the call was cancelled."""
 
 OpenWorkspaces = Callable[[Sequence[str]], AbstractContextManager[SeveralWorkspaces]]
-"""Opens workspaces by name for the time of a block; without names, all that there are."""
+"""Opens workspaces by name for the time of a block; without names, all workspaces."""
 
 
 @dataclass(slots=True)
 class ChosenBranch:
-    """The branch of calls that name none, where one process serves one client."""
+    """The default branch of calls, if one process serves one client."""
 
     name: str | None = None
-    """None is the branch that the server began with."""
+    """The name of the branch; None is the branch that the server began with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,15 +42,15 @@ class ServerState:
     knowledge: Knowledge
     branches: OpenBranches
     explorers: OpenExplorers
-    """Views of the graph, for clients that show them."""
+    """The views of the explorer, for clients that show the App."""
     contexts: Contexts | None = None
-    """Contexts by handle, where calls are independent; None where the process has one."""
+    """Contexts by handle, if calls are independent; None if the process has a single context."""
     readonly: bool = False
     sampling: bool = False
     """True if the user lets the model of the client decide conflicts of merges."""
     chosen: ChosenBranch = field(default_factory=ChosenBranch)
     open_workspaces: OpenWorkspaces | None = None
-    """Opens other workspaces of the user; None where there are none."""
+    """Opens other workspaces of the user; None if calls may not name any."""
 
 
 class ToolCall(NamedTuple):
@@ -66,7 +66,7 @@ class ToolCall(NamedTuple):
 
     @property
     def message(self) -> str:
-        """The reason of a change, for the journal; empty if the caller gives none."""
+        """The reason for a change, kept in the journal; empty if the caller gives none."""
         return str(self.arguments.get("message", ""))
 
     def knowledge(self) -> Knowledge:
@@ -77,7 +77,7 @@ class ToolCall(NamedTuple):
         return self.state.knowledge.with_context(self.state.contexts.get(handle))
 
     def with_context(self) -> tuple[Knowledge, JsonObject]:
-        """The knowledge with the context of the call or a new one, and the handle to return."""
+        """The knowledge with the context of the call or a new context, and the handle to return."""
         contexts, handle = self.state.contexts, self.arguments.get("context_id")
         if contexts is None:
             return self.state.knowledge, {}

@@ -1,7 +1,7 @@
 """Names, descriptions and schemas of the tools.
 
-A model reads all of them in every conversation: at most 14 tools with less than 3,500 tokens,
-as a test counts. Schemas are in the subset of JSON Schema that `arguments` checks.
+A model reads all of them in every conversation. So there are at most 14 tools with less than 3,500
+tokens, which a test checks. Schemas are in the subset of JSON Schema that `arguments` checks.
 """
 
 from __future__ import annotations
@@ -47,32 +47,34 @@ class Tool:
     repeatable: bool = True
     """True if a second call with the same arguments changes nothing."""
     has_context: bool = False
-    """True if it uses an active context, which independent calls have to name."""
+    """True if the tool uses an active context, which independent calls have to name."""
     reading: Tool | None = None
-    """The part of a tool that writes which a read-only server offers."""
+    """For a tool that writes: the part of it that a read-only server offers; None if there is
+    none."""
     is_long: bool = False
     """True if it reports progress."""
     run_over_several: Callable[[ToolCall], Answer] | None = None
-    """Runs a call that names several workspaces; None if the tool has one."""
+    """Runs a call that names several workspaces; None if the tool works on one workspace."""
 
     def schema(self, *, by_handle: bool = False) -> Schema:
-        """The schema of its arguments; `by_handle` on servers of many clients.
+        """The schema of the arguments; `by_handle` is for servers of many clients.
 
-        There contexts have handles, and no client sees the other workspaces of the machine.
+        On such a server contexts have handles, and no client sees other workspaces of the machine.
         """
         properties = {**self.properties, "branch": BRANCH}
         if by_handle and self.has_context:
             properties["context_id"] = CONTEXT_ID
         if not by_handle and self.run_over_several is not None:
             properties["workspaces"] = WORKSPACES
-        # Unknown arguments are refused by `arguments`, in words; the schema need not say so.
+        # The module `arguments` refuses unknown arguments with a clear error, so the schema need
+        # not forbid them.
         schema: Schema = {"type": "object", "properties": properties}
         return schema | ({"required": list(self.required)} if self.required else {})
 
     def to_wire(self, *, by_handle: bool = False) -> JsonObject:
         """The tool as MCP lists it."""
         hints: dict[str, bool] = {"openWorldHint": False}
-        if self.writes:  # readOnlyHint is false where it is absent.
+        if self.writes:  # readOnlyHint is false by default.
             hints |= {"destructiveHint": self.destroys, "idempotentHint": self.repeatable}
         else:
             hints |= {"readOnlyHint": True}
@@ -113,7 +115,7 @@ def _flag(description: str = "") -> Schema:
 
 
 def _one_of(usual: str, *others: str) -> Schema:
-    """One of some words; the first is the default, which the schema need not say again."""
+    """The schema for one of some words, of which the first is the default."""
     return _typed("string", enum=[usual, *others])
 
 
@@ -128,7 +130,7 @@ WEIGHT: Final = _typed(
 MESSAGE: Final = _text()
 BRANCH: Final = _text()
 WORKSPACES: Final = _text()
-"""The instructions say what these are, once for all tools."""
+"""The instructions explain workspaces once for all tools."""
 CONTEXT_ID: Final = _text()
 """Answers that contain a context id explain it."""
 
@@ -136,7 +138,7 @@ _COMMANDS: Final[dict[str, Schema]] = {
     "command": _text("One command"),
     "commands": {
         "type": "array",
-        # Some clients refuse an array without a schema of its items.
+        # Some clients refuse an array without a schema for its items.
         "items": {"anyOf": [{"type": "string"}, {"type": "object"}]},
         "description": 'Several: texts or {"command", "parameters"}',
     },
@@ -486,7 +488,7 @@ TOOLS: Final = (
 
 
 def offered(*, readonly: bool, has_files: bool = True) -> tuple[Tool, ...]:
-    """The tools of a server: those that only read if it is read-only; bootstrap if it has files."""
+    """The tools of a server. A read-only one offers those that read; `bootstrap` needs files."""
     tools = TOOLS if has_files else tuple(tool for tool in TOOLS if tool is not BOOTSTRAP)
     if not readonly:
         return tools

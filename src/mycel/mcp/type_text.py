@@ -1,4 +1,4 @@
-"""Types and relation types in a few lines: what an instance needs, has, and is linked to."""
+"""Types and relation types in a few lines: what an instance needs and has."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def required_properties(db: Graph, names: Sequence[str]) -> dict[str, list[str]]
 
 
 def name_with_required(name: str, required: Mapping[str, list[str]]) -> str:
-    """The name of a type, with what an instance of it has to have."""
+    """The name of a type, with the properties that an instance must have."""
     return f"{name} (requires {', '.join(required[name])})" if name in required else name
 
 

@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from mycel.api.graph import Graph
 
 CONTEXT_TOKENS: Final = 2_000
-"""The budget for a task and its context, if the call names none."""
+"""The default budget for a task and its context."""
 CYCLE_MINUTES: Final = 0.5
-"""The minutes after which a cycle stops: clients wait a minute for an answer."""
+"""A cycle stops after this time, because clients wait a minute for an answer."""
 COMMITS_SEEN: Final = 20
-"""The newest commits, of all writers, among which that of a decision is sought."""
+"""The commit of a decision is looked for among so many newest commits."""
 NOTHING: Final = "No task waits."
 
 
@@ -72,7 +72,7 @@ def tend(call: ToolCall) -> Answer:
 
 
 def _commit_of(db: Graph, task: str) -> str:
-    """The commit in which a task was written last; empty if many others came after it."""
+    """The last commit that wrote a task; empty if many others came after it."""
     seq = db.get(task).seq
     for commit in db.history.log(limit=COMMITS_SEEN):
         if commit.first_seq <= seq <= commit.seq:

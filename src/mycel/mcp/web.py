@@ -41,14 +41,14 @@ def http_app(
     runner: Runner,
     sampling: bool,
 ) -> Starlette:
-    """An application that speaks MCP at a path. Its lifespan has to run.
+    """An application that speaks MCP at a path.
 
-    With `root`, files below it are shown, as far as `PublishedFiles` allows. `runner` runs
-    what uses the graph in threads of the larger application.
+    The caller has to run its lifespan. With `root`, files below it are shown if `PublishedFiles`
+    allows them. `runner` runs functions on the graph in threads of the larger application.
     """
     rule = None
     if root is not None:
-        # Late: parsers of many languages.
+        # Imported late: it loads parsers of many languages.
         from mycel.knowledge.bootstrap.published_files import PublishedFiles  # noqa: PLC0415
 
         rule = PublishedFiles(root)
@@ -80,12 +80,12 @@ def _let_answers_be_given() -> None:
     from sse_starlette.sse import AppStatus  # noqa: PLC0415 - only where HTTP is served
 
     keep_open = getattr(AppStatus, "disable_automatic_graceful_drain", None)
-    if keep_open is not None:  # Older versions lack it.
+    if keep_open is not None:  # Older versions lack this function.
         keep_open()
 
 
 class _Messages:
-    """Middleware that answers a body which is no message, before the SDK does."""
+    """Middleware that answers an invalid message before the SDK does."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -131,7 +131,7 @@ async def _read_body(receive: Receive) -> bytes | None:
 
 
 def _replayed(body: bytes, receive: Receive) -> Receive:
-    """A receive function that returns the body again, and then further messages."""
+    """A receive function that first returns the body again, and then further messages."""
     left = [body]
 
     async def replay() -> Message:

@@ -35,7 +35,7 @@ CHANGES: Final = (
 )
 STAGES: Final = ("reading", "relating", "writing", "indexing")
 SHOWN: Final = 50
-"""Nodes and relations of one call that are listed."""
+"""The most nodes and relations of one call that are listed."""
 
 
 def remember(call: ToolCall) -> Answer:
@@ -173,7 +173,7 @@ def forget(call: ToolCall) -> Answer:
             along = count(outcome.result.relations, "relation")
             if outcome.result.concepts:
                 page.add(f"{outcome.uri} removed, with {along}.")
-            elif outcome.result.relations:  # A relation, or a placeholder.
+            elif outcome.result.relations:  # The URI is that of a relation or a placeholder.
                 page.add(f"{outcome.uri}: {along} removed.")
             lines = [line for line in outcome.result.warnings if line.startswith(RESOLVED_NAMES)]
             names += [line.removeprefix(RESOLVED_NAMES).removesuffix(".") for line in lines]
@@ -232,7 +232,7 @@ def bootstrap(call: ToolCall) -> Answer:
     if "path" in call.arguments:
         folder = _folder(knowledge, call.arguments["path"], knowledge.root)
     try:
-        # Late: parsers of many languages.
+        # Imported late: it loads parsers of many languages.
         from mycel.knowledge.bootstrap import bootstrap as run  # noqa: PLC0415
     except ImportError as error:
         raise ConstraintViolation(
@@ -267,7 +267,7 @@ def _folder(knowledge: Knowledge, path: str, root: Path) -> Path:
 
 
 def _index(call: ToolCall) -> None:
-    """Make what searches need now, and not during the first of them.
+    """Build the index now, and not during the first search.
 
     Embedders other than that of the package work in the background.
     """
