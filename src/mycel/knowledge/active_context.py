@@ -23,14 +23,14 @@ _HANDLE_BYTES: Final = 24
 
 @dataclass(frozen=True, slots=True)
 class LoadedNode:
-    """A node in the context."""
+    """A node that is loaded into the context."""
 
     uri: str
     tokens: int
     why: str
-    """The reason it was loaded."""
+    """The reason for which the node was loaded."""
     id: str = ""
-    """The id of the node, to follow it when it moves; empty if not known."""
+    """The id of the node, by which it is followed when it moves; empty if not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,15 +43,15 @@ class Evicted:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A context at one moment."""
+    """The content of a context at one moment."""
 
     size_max: int
     loaded: tuple[LoadedNode, ...]
-    """Last used first."""
+    """The loaded nodes; the one used last comes first."""
     evicted: tuple[Evicted, ...]
-    """Last evicted first."""
+    """The evicted nodes; the one evicted last comes first."""
     evicted_count: int
-    """Evictions since the beginning, or since the context was cleared."""
+    """The number of evictions since the context was made or cleared."""
 
     @property
     def tokens(self) -> int:
@@ -110,8 +110,8 @@ class ActiveContext:
     ) -> tuple[str, ...]:
         """Load nodes: URI, tokens and reason; the first counts as the last used.
 
-        Nodes beyond the size of the context are not loaded. With their `ids`, by URI, nodes can be
-        followed when they move. Returns the evicted URIs.
+        Nodes beyond the size of the context are not loaded. `ids` has the id of each URI, so that
+        nodes can be followed when they move. Returns the evicted URIs.
         """
         known = ids or {}
         by_uri = {uri: (tokens, why) for uri, tokens, why in reversed(list(nodes))}
@@ -127,7 +127,7 @@ class ActiveContext:
         return tuple(uris)
 
     def touch(self, uri: str) -> bool:
-        """Use a node again. False if it is not loaded."""
+        """Mark a node as used again. Returns False if it is not loaded."""
         with self._lock:
             if uri not in self._loaded:
                 return False
@@ -135,7 +135,7 @@ class ActiveContext:
             return True
 
     def discard(self, uri: str, *, why: str = "removed by request") -> bool:
-        """Unload a node. False if it was not loaded."""
+        """Unload a node. Returns False if it was not loaded."""
         with self._lock:
             if self._loaded.pop(uri, None) is None:
                 return False
@@ -143,7 +143,7 @@ class ActiveContext:
             return True
 
     def rename(self, old: str, new: str, *, subtree: bool = False) -> None:
-        """Follow a moved node, and with `subtree` all nodes below it."""
+        """Change the URI of a moved node, and with `subtree` those of all nodes below it."""
         with self._lock:
             self._follow(
                 {
@@ -154,12 +154,12 @@ class ActiveContext:
             )
 
     def follow(self, now: Mapping[str, str | None]) -> None:
-        """Replace URIs by current ones; None is for removed nodes."""
+        """Replace old URIs by current ones; None unloads a removed node."""
         with self._lock:
             self._follow(now)
 
     def clear(self) -> int:
-        """Unload all nodes and forget evictions. Returns how many were loaded."""
+        """Unload all nodes and forget evictions. Returns the number of loaded nodes."""
         with self._lock:
             count = len(self._loaded)
             self._loaded.clear()
@@ -168,7 +168,7 @@ class ActiveContext:
             return count
 
     def show(self) -> Shown:
-        """The loaded and evicted nodes, last first."""
+        """The loaded and evicted nodes, the last of each first."""
         with self._lock:
             return Shown(
                 self.size_max,
@@ -185,7 +185,7 @@ class ActiveContext:
                 self._evict(old, "no longer in the graph")
                 continue
             self._loaded[uri] = replace(loaded_node, uri=uri)
-            self._loaded.move_to_end(uri)  # Of two that became one, the later use counts.
+            self._loaded.move_to_end(uri)  # If two nodes became one, the later use counts.
 
     def _evict(self, uri: str, why: str) -> None:
         self._evicted_count += 1
@@ -193,7 +193,7 @@ class ActiveContext:
 
 
 class Contexts:
-    """Contexts by handle, a bounded number of them. Safe for threads."""
+    """A bounded number of contexts, each with a handle. Safe for threads."""
 
     def __init__(self, count_max: int = CONTEXTS_MAX, *, size_max: int = CONTEXT_NODES) -> None:
         if count_max < 1:
@@ -207,7 +207,7 @@ class Contexts:
         return len(self._contexts)
 
     def mint(self) -> str:
-        """The random handle of a new context; the least recently used one is dropped for it."""
+        """Make a context and return its random handle; the least recently used one may go."""
         handle, context = token_urlsafe(_HANDLE_BYTES), ActiveContext(self._size_max)
         with self._lock:
             self._contexts[handle] = context
@@ -216,7 +216,7 @@ class Contexts:
         return handle
 
     def get(self, handle: object) -> ActiveContext:
-        """The context of a handle.
+        """The context that a handle names.
 
         Raises:
             NotFound: it was never minted, or dropped since.
@@ -234,7 +234,7 @@ class Contexts:
 
 
 class NoContexts(Contexts):
-    """Contexts of a server of several processes: each call has its own, and none is kept."""
+    """Contexts for a server of several processes: each call gets a new one, and none is kept."""
 
     def mint(self) -> str:
         return ""

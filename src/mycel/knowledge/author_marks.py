@@ -1,6 +1,6 @@
-"""Marks of what another actor wrote, where many people share a server.
+"""Marks elements that another actor wrote, on a server that many people share.
 
-Their words are data to whoever reads them, and no instruction. Without a permission, as for the
+To a reader, text of another actor is data and no instruction. Without a permission, as for the
 graph of one user, nothing is marked.
 """
 
@@ -22,9 +22,9 @@ AUTHOR_CHARACTERS: Final = 60
 
 
 def with_authors(reader: Reader, elements: Sequence[Any]) -> list[Any]:
-    """Nodes and relations, with a caveat where somebody else than the caller wrote a version.
+    """Nodes and relations, with a caveat on each that somebody other than the caller wrote.
 
-    What a bootstrap has read from files is not marked.
+    Elements that a bootstrap wrote get no caveat.
     """
     marked = list(elements)
     permission = current()
@@ -46,5 +46,5 @@ def with_authors(reader: Reader, elements: Sequence[Any]) -> list[Any]:
 
 
 def _is_own(actor: str, caller: str) -> bool:
-    """True for the caller, the programs that it works through, and Mycel itself."""
+    """True if an actor is the caller, a program that works for the caller, or Mycel itself."""
     return actor in (caller, SYSTEM_ACTOR) or actor.startswith(f"{caller}{SEPARATOR}")

@@ -1,7 +1,8 @@
-"""Broken links that the graph alone does not know: in other workspaces, and to files.
+"""Finds broken links that the graph alone cannot show: links to other workspaces, and to files.
 
-A link to a concept of another workspace has a placeholder as its end, whether the concept is there
-or not. A link to a file leads to its node, whether the file is there or not. So this looks.
+A link to a concept of another workspace has a placeholder as its end, even if the concept exists
+there. A link to a file leads to a node, even if the file is gone. So this module asks the other
+workspaces and the disk.
 """
 
 from __future__ import annotations
@@ -23,15 +24,15 @@ from mycel.store.query import lookup
 from mycel.store.query.reader import Reader
 
 FILES_MARK: Final = "f"
-"""The beginning of a cursor of links to files, which come after all others."""
+"""The prefix of a cursor of links to files, which come after all other links."""
 SCANNED_MAX: Final = 50_000
-"""The links to files that are looked at for one page."""
+"""The most links to files that are checked for one page."""
 _BATCH: Final = 1_000
 _CONCEPT: Final = "concept://"
 
 
 def distant_ends(relations: Sequence[Relation], workspace: str) -> list[str]:
-    """The missing ends of relations that are concepts of other workspaces."""
+    """The ends of relations that are placeholders of concepts in other workspaces."""
     ends = dict.fromkeys(uri for relation in relations for uri in relation.missing)
     return [
         uri
@@ -41,7 +42,7 @@ def distant_ends(relations: Sequence[Relation], workspace: str) -> list[str]:
 
 
 def judge(relations: Sequence[Relation], ends: Mapping[str, DistantNode]) -> list[Relation]:
-    """The relations of which an end is really missing, each with the reason."""
+    """The relations with an end that is really missing, each with the reason."""
     judged = []
     for relation in relations:
         known = [ends[uri] for uri in relation.missing if uri in ends]
@@ -63,7 +64,7 @@ def _reason(node: DistantNode) -> str:
 def links_to_gone_files(
     reader: Reader, root: Path, workspace: str, after: int, limit: int
 ) -> Page[Relation]:
-    """A page of links that somebody wrote to files of the workspace that are not there."""
+    """A page of links to missing files of the workspace, among links that somebody wrote."""
     type_number = reader.find_type(RESOURCE)
     if type_number is None:
         return Page(())
@@ -73,7 +74,7 @@ def links_to_gone_files(
         try:
             return not path_of(parse(uri.partition("#")[0], workspace), root).exists()
         except MycelError:
-            return False  # It leads out of the workspace: that is another matter.
+            return False  # A path that leads out of the workspace is not checked here.
 
     prefix = f"file://{workspace}/"
     relations: list[Relation] = []

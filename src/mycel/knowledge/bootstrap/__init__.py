@@ -54,8 +54,8 @@ def bootstrap(
 ) -> Summary:
     """Bring the folder `path`, by default the root of the workspace, into the graph or up to date.
 
-    Values that others wrote stay. Files larger than `bytes_max` get a node but no symbols. Without
-    `authors`, files and folders have none, and those of former runs are removed.
+    Values that others wrote stay. Files larger than `bytes_max` get a node but no symbols. With
+    `authors` False, files and folders get no authors, and authors of former runs are removed.
 
     Raises:
         NotFound: there is no such folder.

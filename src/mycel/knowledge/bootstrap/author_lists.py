@@ -1,7 +1,7 @@
 """The lists of authors that files and folders should have, and those that differ in the graph.
 
 The stamp of the root has the commit up to which the lists were made, for each bootstrapped folder.
-As long as that commit is checked out, the stored lists are taken as they are.
+As long as that commit is checked out, the stored lists are used unchanged.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from mycel.model.values import parse_object
 from mycel.store.query.bulk import prefixes
 
 _CACHED: Final = "//authors/"
-"""The beginning of the key of a table in the cache; no path begins so."""
+"""The prefix of cache keys for tables of authors; no path begins with it."""
 
 
 class AuthorDifferences(NamedTuple):
@@ -32,22 +32,22 @@ class AuthorDifferences(NamedTuple):
 
 
 class AuthorLists:
-    """The authors of a workspace during one run."""
+    """The authors of files and folders during one run."""
 
     def __init__(self, db: Graph, namer: Namer, prefix: str, heads: Mapping[str, str]) -> None:
         self._db = db
         self._namer = namer
         self._prefix = prefix
         self.heads: Final = dict(heads)
-        """By the prefix of a bootstrapped folder: the commit that its lists are of."""
+        """For each prefix of a bootstrapped folder: the commit up to which its lists were made."""
         self.is_new = False
-        """True if the stored lists may differ."""
+        """True if the stored lists may differ from the wanted ones."""
         self.note: str | None = None
-        """A sentence about authors that are missing."""
+        """A sentence about missing or incomplete authors."""
         self._table: AuthorTable | None = None
 
     def read(self, folder: Path, cache: FactsCache, *, is_complete: bool) -> None:
-        """Read the history, if other commits than before are checked out."""
+        """Read the history, if another commit than before is checked out."""
         checked_out = git_authors.find_head(folder)
         if checked_out is None:
             return
@@ -74,13 +74,13 @@ class AuthorLists:
         self.is_new = True
 
     def drop(self) -> None:
-        """Want no authors, and remove those that are stored."""
+        """Plan to remove the stored authors."""
         if self.heads.pop(self._prefix, None) is not None:
             self._table = AuthorTable("")
             self.is_new = True
 
     def keep(self, cache: FactsCache, paths: Iterable[str], folders: Iterable[str]) -> None:
-        """Store the table for the next run, as far as it is about existing files and folders."""
+        """Store the table for the next run, with existing files and folders only."""
         if self._table is not None and self._table.head:
             keys = (*paths, *map(git_authors.folder_key, folders))
             inside = [self._inside(key) for key in keys if key.startswith(self._prefix)]
@@ -109,11 +109,11 @@ class AuthorLists:
         return []
 
     def _inside(self, key: str) -> str:
-        """A key without the prefix of the folder; that of the folder itself is `/`."""
+        """A key without the prefix of the folder; the folder itself has the key `/`."""
         return key.removeprefix(self._prefix) or git_authors.folder_key("")
 
     def find_differences(self, paths: Iterable[str], folders: Iterable[str]) -> AuthorDifferences:
-        """The files and folders among these whose stored authors differ."""
+        """Those of these files and folders whose stored authors differ."""
         if not self.is_new:
             return AuthorDifferences()
         root = self._namer.folder("")

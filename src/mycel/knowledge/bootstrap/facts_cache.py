@@ -19,11 +19,11 @@ SUFFIX: Final = "-facts"
 _NONE: Final = b""
 
 Facts = FileFacts | None
-"""None for a file without facts."""
+"""The facts of a file; None for a file without facts."""
 
 
 class FactsCache:
-    """Facts by path and hash, in this process and beside the graph."""
+    """A cache of facts by path and hash: in this process, and in a file beside the graph."""
 
     def __init__(self, database: str, workspace: str) -> None:
         is_file = bool(database) and Path(database).is_file()
@@ -52,7 +52,7 @@ class FactsCache:
         return by_path
 
     def keep(self, read: Mapping[str, tuple[int, Facts]], removals: Collection[str]) -> None:
-        """Store the facts of read files, without texts; forget removed files."""
+        """Store the facts of read files, without their texts, and forget removed files."""
         read = {
             path: (hash_, None if facts is None else facts.without_texts())
             for path, (hash_, facts) in read.items()
@@ -69,7 +69,7 @@ class FactsCache:
         self._file.write(self._workspace, entries, removals)
 
     def recall_blob(self, name: str) -> bytes | None:
-        """The bytes that were kept under a name that is no path."""
+        """The bytes that were stored under a name that is no path."""
         if self._file is None:
             return self._blobs.get(name)
         return next((blob for _, _, blob in self._file.read(self._workspace, {name})), None)

@@ -37,7 +37,7 @@ IGNORED_FOLDERS: Final = frozenset(
      "site-packages", ".eggs", "target", "dist", "build", ".gradle", ".idea", ".vs", ".next",
      ".nuxt", ".svelte-kit", ".terraform", ".cache", "coverage", "htmlcov", ".direnv"}
 )  # fmt: skip
-"""Left out unless Git tracks files in them."""
+"""Folders that are left out, unless Git tracks files in them."""
 
 _UNTRACKED: Final = "?"
 
@@ -47,7 +47,7 @@ _PATTERNS_AT_ONCE: Final = 200
 IGNORED_FILES: Final = frozenset((".DS_Store", "Thumbs.db", "desktop.ini"))
 
 Skip = Callable[[str, str], object]
-"""Called with a skipped path, and why."""
+"""A function that is called for each skipped path, with the reason."""
 
 
 class Entry(NamedTuple):
@@ -62,13 +62,13 @@ class FileList(NamedTuple):
 
     files: dict[str, Entry]
     unreadable: list[str]
-    """Folders that cannot be listed."""
+    """The folders that cannot be listed."""
     left_out: set[str]
-    """Ignored folders; in a repository, only those that Git does not ignore."""
+    """The ignored folders; in a repository, only those that Git itself does not ignore."""
 
 
 def check_folder(path: Path) -> Path:
-    """The path of a folder, symbolic links resolved.
+    """The path of a folder after checks, with symbolic links resolved.
 
     Raises:
         NotFound: there is none.
@@ -131,7 +131,7 @@ def _look(above: str, name: str, skip: Skip) -> Entry | None:
         return None
     try:
         status = os.lstat(f"{above}/{name}")
-    except FileNotFoundError:  # Git still tracks it, or it was just removed.
+    except FileNotFoundError:  # Git still lists a file that was just removed.
         return None
     except (OSError, ValueError) as error:
         skip(name, reason_of(error))
@@ -148,7 +148,7 @@ def _look(above: str, name: str, skip: Skip) -> Entry | None:
 
 
 def is_gone(root: Path, path: str) -> bool:
-    """True if nothing exists at a path, for certain."""
+    """True only if it is certain that nothing exists at a path."""
     try:
         os.lstat(root / path)
     except (FileNotFoundError, NotADirectoryError):
@@ -167,9 +167,10 @@ def is_out_of_sight(root: Path, path: str) -> bool:
 
 
 def _listed_by_git(folder: Path, skip: Skip, left_out: set[str]) -> list[str] | None:
-    """The files of the folder by Git; None outside a repository, or where all is ignored.
+    """The files of the folder that Git lists.
 
-    Adds folders such as `node_modules` that Git does not ignore to `left_out`.
+    None outside a repository, or if Git ignores everything. Folders such as `node_modules` that Git
+    does not ignore are added to `left_out`.
     """
     output = run_git(folder, "ls-files", "-c", "-o", "-t", "--exclude-standard", "-z")
     if not output:
@@ -189,7 +190,7 @@ def _listed_by_git(folder: Path, skip: Skip, left_out: set[str]) -> list[str] | 
 
 
 def _vendored(name: str) -> str | None:
-    """The ignored folder above an untracked file; None for none."""
+    """The ignored folder above an untracked file; None if there is none."""
     folders = name.split("/")[:-1]
     if IGNORED_FOLDERS.isdisjoint(folders):
         return None
@@ -201,7 +202,7 @@ def _vendored(name: str) -> str | None:
 
 
 class _Rules(NamedTuple):
-    """A `.gitignore` and its folder."""
+    """The rules of a `.gitignore`, and its folder."""
 
     folder: str
     spec: GitIgnoreSpec
@@ -210,7 +211,7 @@ class _Rules(NamedTuple):
 def _walked(folder: Path, skip: Skip, unreadable: list[str], left_out: set[str]) -> Iterator[str]:
     """All files below a folder that no rule ignores, by folder in the order of names.
 
-    Adds folders that cannot be listed to `unreadable`, and ignored ones to `left_out`.
+    Folders that cannot be listed are added to `unreadable`, and ignored folders to `left_out`.
     """
     waiting: list[tuple[str, int, tuple[_Rules, ...]]] = [("", 0, ())]
     patterns_left = IGNORE_PATTERNS_MAX
@@ -247,14 +248,14 @@ def _walked(folder: Path, skip: Skip, unreadable: list[str], left_out: set[str])
 
 
 def _rules(folder: Path, path: str, patterns_max: int, skip: Skip) -> tuple[_Rules, ...]:
-    """The rules of the `.gitignore` in a folder, some hundred patterns each."""
+    """The rules in the `.gitignore` of a folder, combined into patterns of some hundred rules."""
     name = f"{path}/.gitignore" if path else ".gitignore"
     try:
         data = read_plain(str(folder / name), IGNORE_FILE_BYTES_MAX + 1).data
     except (OSError, ValueError):
         return ()
     try:
-        # Late: an extra.
+        # Imported late, because it is an extra.
         from pathspec import GitIgnoreSpec  # noqa: PLC0415
         from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern  # noqa: PLC0415
     except ImportError:
@@ -278,7 +279,8 @@ def _rules(folder: Path, path: str, patterns_max: int, skip: Skip) -> tuple[_Rul
     if not is_whole:
         skip(name, "some of its patterns do not apply: too many, or too long")
     above = f"{path}/" if path else ""
-    # RE2, because patterns such as `*a*a*a*b` must not take exponential time. It refuses too many.
+    # RE2 is used because patterns such as `*a*a*a*b` must not take exponential time. It refuses a
+    # pattern with too many rules.
     return tuple(
         _Rules(above, GitIgnoreSpec(patterns[at : at + _PATTERNS_AT_ONCE], backend="re2"))
         for at in range(0, len(patterns), _PATTERNS_AT_ONCE)

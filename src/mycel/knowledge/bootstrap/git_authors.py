@@ -1,10 +1,10 @@
-"""Authors of files and folders, from the history of the Git repository that a folder is in.
+"""Finds the authors of files and folders in the history of a Git repository.
 
 One run of `git log` counts the commits of each author at each file, and at each folder the commits
-that changed a file below it. `.mailmap` applies. A later run reads the new commits only and adds
-them to the counts of the run before. Merges do not count, and a moved file begins anew.
+that changed a file below it. `.mailmap` applies. A later run reads only the new commits and adds
+them to the counts of the run before. Merges do not count, and a moved file begins with no authors.
 
-Authors are known by name alone. E-mail addresses are not read.
+Authors are identified by name only. E-mail addresses are not read.
 """
 
 from __future__ import annotations
@@ -34,9 +34,11 @@ AUTHOR_CHARACTERS: Final = 100
 
 _HEADER: Final = b"\0"
 _PATHS_MAX: Final = 1_000
-"""Files of one commit; a larger one moves or reformats everything and shows no knowledge."""
+"""The most files of a counted commit. A larger commit moves or reformats files, and shows no
+knowledge of them."""
 Counts = dict[str, dict[str, tuple[int, int]]]
-"""By path: each author with the number of commits and the time of the last. `src/` is a folder."""
+"""For each path, its authors with the number of commits and the time of the last. A folder is
+written `src/`."""
 
 
 @dataclass(slots=True)
@@ -46,7 +48,7 @@ class AuthorTable:
     head: str
     counts: Counts = field(default_factory=dict)
     is_complete: bool = True
-    """False if the history is too long: older commits are not counted."""
+    """False if the history is too long and older commits were not counted."""
 
     def authors_of(self, path: str) -> list[dict[str, Any]]:
         """The authors of a file, or of a folder (`src/`), with most commits first."""
@@ -63,7 +65,7 @@ class AuthorTable:
         return orjson.dumps([self.head, self.counts, self.is_complete])
 
     def without_others(self, paths: Iterable[str]) -> AuthorTable:
-        """The table for these files and folders alone."""
+        """The table with only these files and folders."""
         counts = {path: self.counts[path] for path in paths if path in self.counts}
         return AuthorTable(self.head, counts, self.is_complete)
 
@@ -89,7 +91,8 @@ class CheckedOut(NamedTuple):
 
     head: str
     is_shallow: bool
-    """True if older commits are missing: then its files seem to be of the oldest one at hand."""
+    """True if older commits are missing. Then the oldest present commit seems to have written all
+    files."""
 
 
 def find_head(folder: Path) -> CheckedOut | None:
@@ -104,7 +107,7 @@ def find_head(folder: Path) -> CheckedOut | None:
 def read_authors(folder: Path, head: str, before: AuthorTable | None) -> AuthorTable | None:
     """The authors of a folder up to `head`; None if Git cannot tell.
 
-    `before` is the table of a former run. It is continued if its commit is an ancestor.
+    `before` is the table of a former run; it is continued if its commit is an ancestor of `head`.
     """
     if before is not None and before.head == head:
         return before
@@ -120,7 +123,7 @@ def read_authors(folder: Path, head: str, before: AuthorTable | None) -> AuthorT
         with start_git(folder, "log", *options, revisions, "--", ".") as process:
             try:
                 is_whole = _count_commits(process.stdout or (), table.counts, until)
-                # A log that was cut off for an error looks like a short one.
+                # A log that an error cut off looks like a short one.
                 if is_whole and process.wait(GIT_SECONDS_MAX) != 0:
                     return None
             finally:
@@ -132,7 +135,7 @@ def read_authors(folder: Path, head: str, before: AuthorTable | None) -> AuthorT
 
 
 def _count_commits(lines: Iterable[bytes], counts: Counts, until: float) -> bool:
-    """Count the commits of a log. False if time ran out before its end."""
+    """Count the commits of a log. Returns False if time ran out before its end."""
     name, moment = "", 0
     paths: list[str] = []
     for line in lines:
@@ -142,7 +145,7 @@ def _count_commits(lines: Iterable[bytes], counts: Counts, until: float) -> bool
                 return False
             _, author, seconds = line.rstrip(b"\n").split(_HEADER, 2)
             name, moment, paths = _clean(author), _number(seconds), []
-        # Names with line breaks and the like are quoted; they have no node.
+        # Git quotes names with line breaks and the like; these have no node.
         elif not line.startswith((b"\n", b'"')) and len(paths) <= _PATHS_MAX:
             paths.append(os.fsdecode(line.rstrip(b"\n")))
     _count(counts, name, moment, paths)
@@ -160,7 +163,7 @@ def _count(counts: Counts, name: str, moment: int, paths: list[str]) -> None:
 
 
 def folder_key(path: str) -> str:
-    """The key of a folder in a table; that of the root is `/`."""
+    """The key of a folder in a table; the root has the key `/`."""
     return f"{path}/"
 
 
@@ -169,7 +172,7 @@ def _is_ancestor(folder: Path, before: str, head: str) -> bool:
 
 
 def _clean(author: bytes) -> str:
-    """The name of an author on one line, without signs that cannot be shown."""
+    """The name of an author on one line, without characters that cannot be shown."""
     text = author.decode("utf-8", "replace")
     return shorten("".join(filter(str.isprintable, text)).strip(), AUTHOR_CHARACTERS)
 
@@ -181,5 +184,5 @@ def _number(text: bytes) -> int:
 def _day(seconds: int) -> str:
     try:
         return datetime.fromtimestamp(seconds, UTC).date().isoformat()
-    except (ValueError, OverflowError, OSError):  # Outside of the calendar.
+    except (ValueError, OverflowError, OSError):  # The time is outside of the calendar.
         return ""

@@ -1,7 +1,7 @@
 """Runs Git in a project that may be hostile, and reads what it prints.
 
-Git looks for the repository of the folder, whatever the environment says. No hook and no helper
-that the repository's configuration names is run, and nothing is fetched.
+Git uses the repository of the folder, even if environment variables name another one. It runs no
+hook and no helper that the configuration of the repository names, and fetches nothing.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ _UNSET: Final = frozenset(
 )
 
 GitFailure: Final = (OSError, ValueError, subprocess.SubprocessError)
-"""There is no Git, a path cannot be passed to it, or it takes too long."""
+"""The error if Git is missing, cannot take a path, or takes too long."""
 
 
 def run_git(folder: Path, *words: str) -> bytes | None:
-    """The output of a command of Git; None if it failed, or there is no Git."""
+    """The output of a Git command; None if the command failed, or Git is missing."""
     try:
         with start_git(folder, *words) as process:
             try:
@@ -38,7 +38,7 @@ def run_git(folder: Path, *words: str) -> bytes | None:
 
 
 def start_git(folder: Path, *words: str) -> subprocess.Popen[bytes]:
-    """A command of Git that runs; the caller reads its output, and kills it."""
+    """Start a Git command. The caller reads its output, and kills it."""
     command = ["git", "--no-optional-locks", "--no-pager", "-C", str(folder)]
     command += [word for setting in _SETTINGS for word in ("-c", setting)]
     environment = {key: value for key, value in os.environ.items() if key not in _UNSET}

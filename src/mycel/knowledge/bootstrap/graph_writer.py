@@ -2,9 +2,9 @@
 
 The stored state is read inside the transaction that changes it. A small difference is one
 transaction. A large difference is several transactions, so that others can write in between. Until
-the last of them the stamp of the root says that relations are incomplete: if the run is stopped,
-the next run computes all relations again.
-A file and its symbols are written together; `relate` alone writes their relations.
+the last transaction, the stamp of the root says that relations are incomplete. So if the run is
+stopped, the next run computes all relations again. A file and its symbols are written together;
+only `relate` writes their relations.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ from mycel.store.write.bulk import ConceptRow, PropositionRow
 from mycel.store.write.transaction import Transaction
 
 _GROUP_ROWS: Final = 4_000
-"""Rows that are prepared at a time."""
+"""The number of rows that are prepared at a time."""
 _COMPLETE: Final = "complete"
 _HEADS: Final = "heads"
 _LEAVING: Final = (
@@ -82,7 +82,7 @@ class FileNodes(NamedTuple):
 
 
 class Touch(NamedTuple):
-    """Attributes of an unchanged file to set and to drop, and a new stamp or None."""
+    """Changes of the node of an unchanged file: attributes, and a new stamp or None."""
 
     attributes: Mapping[str, Any]
     drop: tuple[str, ...] = ()
@@ -91,25 +91,25 @@ class Touch(NamedTuple):
 
 @dataclass(slots=True)
 class WritePlan:
-    """The wanted state, as far as it may differ from the stored one."""
+    """The wanted state, where it may differ from the stored one."""
 
     root: Wanted
     folders: list[Wanted] = field(default_factory=list)
     files: list[FileNodes] = field(default_factory=list)
     touched: dict[str, Touch] = field(default_factory=dict)
-    """By URI."""
+    """Changes of the nodes of unchanged files, by URI."""
     contains: list[WantedEdge] = field(default_factory=list)
     related: dict[str, list[WantedEdge]] = field(default_factory=dict)
-    """All relations written in a file, for each file whose relations may differ."""
+    """For each file whose relations may differ: all relations written in the file."""
     tags: dict[str, Wanted] = field(default_factory=dict)
     """The tags of these files, by URI."""
     removals: list[str] = field(default_factory=list)
     gone_folders: list[str] = field(default_factory=list)
     renamed: dict[str, str] = field(default_factory=dict)
-    """The new path of each file that has another one."""
+    """The new path of each renamed file, by the old one."""
     renamed_folders: dict[str, str] = field(default_factory=dict)
     heads: dict[str, str] = field(default_factory=dict)
-    """The commits that the authors are of, by the prefix of a folder."""
+    """For each prefix of a folder: the commit up to which its authors were counted."""
 
     @property
     def rows(self) -> int:
@@ -122,7 +122,7 @@ class WritePlan:
 def write(
     db: Graph, plan: WritePlan, namer: Namer, summary: Summary, report: BootstrapReport | None
 ) -> None:
-    """Carry out a plan."""
+    """Write a plan to the graph."""
     total = plan.rows
 
     def report_rows(row_count: int) -> None:
@@ -137,7 +137,7 @@ def write(
         work = _Work(turns, namer, summary)
         work.put_nodes([_marked(plan, is_complete=is_small)])
         unmoved = work.move(plan.renamed, plan.renamed_folders)
-        # Removals first: a folder may replace a file.
+        # Removals come first: a folder may replace a file.
         work.remove([*plan.removals, *unmoved], plan.gone_folders)
         work.put_nodes(plan.folders)
         work.put_files(plan.files)
@@ -155,14 +155,14 @@ def _marked(plan: WritePlan, *, is_complete: bool) -> Wanted:
 
 
 class RootStamp(NamedTuple):
-    """The stamp of a root: whether everything was written, and the commits of the authors."""
+    """The stamp of the root: whether everything was written, and the commits of the authors."""
 
     is_complete: bool = False
     heads: Mapping[str, str] = MappingProxyType({})
 
 
 def read_root_stamp(stamp: object) -> RootStamp:
-    """The stamp of a root, from its stored form; an invalid one counts as an incomplete run."""
+    """The stamp of the root, from its stored form; an invalid one counts as an incomplete run."""
     try:
         read = orjson.loads(stamp) if isinstance(stamp, str) else None
     except orjson.JSONDecodeError:
@@ -174,7 +174,7 @@ def read_root_stamp(stamp: object) -> RootStamp:
 
 
 class _Transactions:
-    """Transactions in a row, each ended after `rows_max` rows."""
+    """A sequence of transactions, each of which ends after `rows_max` rows."""
 
     def __init__(
         self,
@@ -197,7 +197,7 @@ class _Transactions:
         self.tx: Transaction = self._stack.enter_context(transaction)
 
     def count(self, rows: int) -> bool:
-        """Count written rows; end the transaction if there are enough. Returns whether it ended."""
+        """Count written rows; end the transaction if it has enough. Returns whether it ended."""
         self._rows += rows
         self._done += rows
         self._told(self._done)
@@ -218,7 +218,7 @@ class _Work:
         self._summary = summary
         self._numbers: dict[str, int] = {}
         self._fresh: set[int] = set()
-        """Nodes created in this transaction: all their relations are written here."""
+        """Nodes created in this transaction, so all of their relations come from this run."""
 
     @property
     def _tx(self) -> Transaction:
@@ -232,13 +232,13 @@ class _Work:
     # Nodes.
 
     def put_nodes(self, nodes: Sequence[Wanted]) -> None:
-        """Create nodes, or update their values that a bootstrap owns."""
+        """Create nodes, or update the values that a bootstrap owns in existing nodes."""
         for group in _grouped(nodes, lambda _: 1):
             self._put_group(group)
             self._count(len(group))
 
     def _put_group(self, group: Sequence[Wanted]) -> dict[str, Held]:
-        """Write a group of nodes. Returns those that existed."""
+        """Write a group of nodes. Returns the nodes that existed before."""
         tx = self._tx
         present: dict[str, Held] = {}
         for existing in prefixes.find_by_name(tx.reader, [node.uri for node in group]):
@@ -268,7 +268,7 @@ class _Work:
             tx.update(outer, attributes=change.set, drop_attributes=change.drop)
 
     def put_files(self, files: Sequence[FileNodes]) -> None:
-        """Write files with their symbols and sections, and remove those that they had before."""
+        """Write files with their symbols and sections; remove those that are gone from a file."""
         for group in _grouped(files, lambda file: file.rows):
             below = self._below(group)
             path_by_uri = {node.uri: file.path for file in group for node in file.inner}
@@ -283,7 +283,7 @@ class _Work:
             self._count(sum(file.rows for file in group))
 
     def _below(self, group: Sequence[FileNodes]) -> list[Held]:
-        """The stored symbols and sections of those of these files that exist."""
+        """The stored symbols and sections of existing files among these."""
         uris = {file_nodes.file.uri: file_nodes.path for file_nodes in group}
         numbers = self._find(uris)
         known = [self._namer.folder(path) for uri, path in uris.items() if uri in numbers]
@@ -311,7 +311,7 @@ class _Work:
         return find_renamed(places, new)
 
     def touch(self, touched: Mapping[str, Touch]) -> None:
-        """Change single attributes of files that a bootstrap owns."""
+        """Change single attributes of files, where a bootstrap owns them."""
         for group in _grouped(list(touched), lambda _: 1):
             for existing in prefixes.find_by_name(self._tx.reader, group):
                 self._touch(existing, touched[existing.name])
@@ -335,7 +335,7 @@ class _Work:
     def move(self, renamed: Mapping[str, str], folders: Mapping[str, str]) -> list[str]:
         """Give renamed files and folders the URIs of their new paths.
 
-        Returns the files whose new place is taken: they count as removed.
+        Returns the old paths of files whose new URI is taken; the caller removes them.
         """
         for old, path in folders.items():
             uri, to = self._namer.folder(old), self._namer.folder(path)
@@ -354,7 +354,7 @@ class _Work:
         return unmoved
 
     def _moving(self, old: str, path: str) -> dict[Held, str] | None:
-        """The nodes of a file that moves, with their new names; None if one exists already."""
+        """The nodes of a file that moves, with their new names; None if the new place is taken."""
         reader, namer = self._tx.reader, self._namer
         there = prefixes.find_by_name(reader, [namer.file(path)])
         there += prefixes.below(reader, [namer.folder(path)])
@@ -368,7 +368,7 @@ class _Work:
         return moving
 
     def _move_nodes(self, moving: Mapping[Held, str]) -> None:
-        """Move nodes out of their folders; the plan has their relations to the new ones."""
+        """Move nodes, and remove their old `contains` relations; the plan has the new ones."""
         tx = self._tx
         placeholders = {
             node.name: node for node in prefixes.find_by_name(tx.reader, [*moving.values()])
@@ -385,7 +385,7 @@ class _Work:
     # Removing.
 
     def remove(self, paths: Sequence[str], folders: Sequence[str]) -> None:
-        """Remove the nodes of removed files and folders, or mark them."""
+        """Remove or mark the nodes of removed files and folders."""
         for group in _grouped(paths, lambda _: 30):
             uris = [self._namer.file(path) for path in group]
             below = [self._namer.folder(path) for path in group]
@@ -413,7 +413,7 @@ class _Work:
         self._sweep({link.object for link in links})
 
     def _mark(self, existing: Held) -> None:
-        """Mark a node whose file is gone, and remove its relations of a bootstrap."""
+        """Mark a node whose file is gone, and remove the relations that a bootstrap wrote."""
         tx = self._tx
         now = parse_object(existing.attributes)
         stamp = now[STAMP]
@@ -425,7 +425,7 @@ class _Work:
         self._summary.kept += 1
 
     def _sweep(self, numbers: Collection[int]) -> None:
-        """Remove placeholders and tags among these that have lost their last relation."""
+        """Remove the placeholders, tags and packages among these that have no relation left."""
         reader = self._tx.reader
         swept = [reader.find_type(name) for name in (MISSING, words.TAG, words.RESOURCE)]
         for existing in prefixes.numbered(reader, numbers):
@@ -441,7 +441,7 @@ class _Work:
                 self._numbers.pop(existing.name, None)
 
     def _retire(self, links: Iterable[HeldLink]) -> None:
-        """Remove the relations of a bootstrap that no link is about."""
+        """Remove relations that a bootstrap wrote, except those that another link is about."""
         tx = self._tx
         ours = [link for link in links if ownership.is_our_link(link)]
         spoken = {
@@ -459,13 +459,13 @@ class _Work:
     # Relations.
 
     def put_edges(self, edges: Sequence[WantedEdge]) -> None:
-        """Write relations; existing ones stay as they are."""
+        """Write relations. Existing ones stay unchanged."""
         for group in _grouped(edges, lambda _: 1):
             self._put_places(self._placed(group))
             self._count(len(group))
 
     def relate(self, related: Mapping[str, list[WantedEdge]]) -> None:
-        """Bring all relations written in some files to the wanted state."""
+        """Bring all relations that are written in some files to the wanted state."""
         for group in _grouped(list(related), lambda path: 1 + len(related[path])):
             edges = [edge for path in group for edge in related[path]]
             self._put_missing({edge.target for edge in edges if edge.is_missing})
@@ -492,7 +492,7 @@ class _Work:
         numbers.update(zip(absent, map(ids.parse_id, concepts), strict=True))
 
     def _present(self, paths: Sequence[str]) -> dict[LinePlace, HeldLink]:
-        """The stored relations written in these files."""
+        """The stored relations that are written in these files."""
         uris = {path: self._namer.file(path) for path in paths}
         numbers = self._find(uris.values())
         old = {path: numbers.get(uri) for path, uri in uris.items()}
@@ -508,7 +508,7 @@ class _Work:
         return {(link.subject, link.predicate, link.object): link for link in links}
 
     def _placed(self, edges: Sequence[WantedEdge]) -> dict[LinePlace, float]:
-        """Edges by the numbers of their ends and predicate; those without both ends are dropped."""
+        """Relations with numbers for their ends and predicate; a relation needs both ends."""
         uris = {edge.source for edge in edges} | {edge.target for edge in edges}
         numbers = self._find(uris)
         names = {edge.relation for edge in edges}
@@ -525,7 +525,7 @@ class _Work:
         unknown = [uri for uri in uris if uri not in self._numbers]
         if unknown:
             rows = lookup.find_by_name(self._tx.reader, unknown)
-            for number, _, name in sorted(rows, reverse=True):  # The oldest of a name counts.
+            for number, _, name in sorted(rows, reverse=True):  # The oldest of a name wins.
                 self._numbers[name] = number
         return self._numbers
 
@@ -547,14 +547,14 @@ class _Work:
 
 
 def _is_stale(link: HeldLink, weight: float | None) -> bool:
-    """True if a relation of a bootstrap is no longer wanted, or has another weight now."""
+    """True if a relation of a bootstrap is no longer wanted, or now needs another weight."""
     if not ownership.is_our_link(link):
         return False
     return weight is None or link.weight != canonical_weight(weight)
 
 
 def _needed_by_others(tx: Transaction, numbers: Sequence[int]) -> set[int]:
-    """The nodes with relations of other writers, or whose relations a link is about."""
+    """The nodes at a relation of another writer, or at a relation that a link is about."""
     links = prefixes.links_on(tx.reader, numbers)
     foreign = {link.number for link in links if not ownership.is_our_link(link)}
     about = prefixes.links_on(tx.reader, [link.number for link in links])
@@ -563,7 +563,7 @@ def _needed_by_others(tx: Transaction, numbers: Sequence[int]) -> set[int]:
 
 
 def _moment(tx: Transaction) -> str:
-    # Late: only marks need it.
+    # Imported late: only marked nodes need it.
     from datetime import UTC, datetime  # noqa: PLC0415
 
     moment = datetime.fromtimestamp(tx.time_us // 1_000_000, UTC)

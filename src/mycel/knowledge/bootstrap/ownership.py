@@ -2,11 +2,13 @@
 
 Its nodes and relations have the metadata `author: bootstrap`. Its nodes also have a stamp, the
 attribute `_bootstrap`: a hash of the values that it wrote last. If the stored values have the same
-hash, a bootstrap may replace them. If not, the history of the node shows which ones another writer
-changed; those are kept from then on (`kept`). Other attributes are never changed.
+hash, a bootstrap may replace them. If not, the history of the node shows which values another
+writer changed, and these values are kept from then on (`kept`). A bootstrap never changes other
+attributes.
 
-A relation is never changed after it is written, so version 1 is untouched. A bootstrap removes
-relations with the reason `GONE`; one removed for another reason is not written again.
+A bootstrap never changes a relation after writing it, so at version 1 nobody else has changed it
+either. It removes relations with the reason `GONE`. A relation removed for another reason is not
+written again.
 """
 
 from __future__ import annotations
@@ -49,7 +51,7 @@ def new_attributes(draft: Wanted) -> dict[str, Any]:
 def change_of(existing: Held, draft: Wanted, past: Iterable[str]) -> AttributeChange:
     """The changes of an existing node; `past` are its attributes in former versions.
 
-    Of a node that another writer made, only missing attributes are set.
+    If another writer made the node, only missing attributes are set.
     """
     now = parse_object(existing.attributes)
     foreign_keys = _foreign_attributes(now, draft.keys, past)
@@ -79,9 +81,10 @@ def is_our_link(link: HeldLink) -> bool:
 
 
 def values_of_others(attributes: Mapping[str, Any], keys: frozenset[str]) -> dict[str, Any]:
-    """The attributes of a node that are not those of a bootstrap.
+    """The attributes of a node that a bootstrap did not write.
 
-    If another writer has changed one of its values since, it is not known which, and all count.
+    If another writer has changed a value of the bootstrap, it is not known which one. Then all
+    attributes count.
     """
     wrote, foreign_keys = _read(attributes)
     owned = keys - foreign_keys
@@ -93,7 +96,7 @@ def values_of_others(attributes: Mapping[str, Any], keys: frozenset[str]) -> dic
 def _foreign_attributes(
     now: Mapping[str, Any], keys: frozenset[str], past: Iterable[str]
 ) -> frozenset[str]:
-    """The attributes among `keys` that another writer set."""
+    """The attributes among `keys` that another writer has set."""
     if STAMP not in now:
         return keys & now.keys()
     wrote, foreign_keys = _read(now)
@@ -103,11 +106,11 @@ def _foreign_attributes(
         if _read(base) == (wrote, foreign_keys) and _digest(base, keys - foreign_keys) == wrote:
             changed = {k for k in keys - foreign_keys if now.get(k, ...) != base.get(k, ...)}
             return foreign_keys | changed
-    return keys  # The history was purged: all may be of another writer.
+    return keys  # The history was purged, so each value may be of another writer.
 
 
 def _stamp(draft: Wanted, foreign_keys: frozenset[str]) -> Any:
-    """The stamp of a node: a number, or an object if there is more to keep."""
+    """The stamp of a node: a number, or an object if it has more to keep."""
     wrote = _digest(draft.attributes, draft.keys - foreign_keys)
     if draft.stamp is None and not foreign_keys:
         return wrote

@@ -1,4 +1,4 @@
-"""From files to their nodes and relations.
+"""Computes the nodes and relations that the files of a project should have.
 
 file://ws/src/a.py             a file, of the type Resource
 concept://ws/src               a folder, of the type Concept
@@ -32,7 +32,7 @@ from mycel.knowledge.vocabulary import CONCEPT, RESOURCE
 from mycel.model.limits import NAME_BYTES_MAX
 
 AUTHORS: Final = "authors"
-"""The attribute of files and folders with their authors."""
+"""The attribute with the authors of a file or folder."""
 EDGE_KEYS: Final = frozenset({"external_imports", "external_links", "note"})
 FILE_KEYS: Final = EDGE_KEYS | {
     "file_type", "extension", "size_bytes", "line_count", "mime_type", "last_modified",
@@ -53,14 +53,15 @@ KEYS: Final = {
 }
 """The attributes that a bootstrap writes, by the type of the node."""
 PACKAGE: Final = "pkg:"
-"""The beginning of the URI of a package outside the project."""
+"""The prefix of the URIs of packages outside the project."""
 
 _PLAIN: Final = re.compile(r"[\w.$!@~-]+", re.ASCII)
 _DOCUMENTS: Final = frozenset(("markdown", "restructuredtext", "asciidoc"))
 
 
 Authors = Sequence[Mapping[str, Any]]
-"""The authors of a file or folder: name, number of commits, day of the last."""
+"""The authors of a file or folder. Each has a name, the number of commits, and the day of the
+last."""
 
 
 class Wanted(NamedTuple):
@@ -70,9 +71,9 @@ class Wanted(NamedTuple):
     type: str
     attributes: dict[str, Any]
     keys: frozenset[str]
-    """All attributes that a bootstrap writes for this kind of node."""
+    """All attributes that a bootstrap writes for nodes of this type."""
     stamp: dict[str, Any] | None = None
-    """The state of a file, to find out in the next run whether it changed."""
+    """The state of the file, from which the next run sees whether it changed."""
 
 
 class WantedEdge(NamedTuple):
@@ -83,7 +84,7 @@ class WantedEdge(NamedTuple):
     target: str
     weight: float
     is_missing: bool = False
-    """True if the target does not exist: a placeholder stands for it."""
+    """True if the target does not exist, so that a placeholder takes its place."""
 
 
 class Totals(NamedTuple):
@@ -94,10 +95,11 @@ class Totals(NamedTuple):
 
 
 class Namer:
-    """The URIs of one workspace, each made once.
+    """The URIs of one workspace. Each is computed only once.
 
-    `file` and `folder` return the URI of a path; a folder's is also the prefix of the symbols of a
-    file. They raise InvalidId or ConstraintViolation for a path that cannot be part of a URI.
+    `file` and `folder` return the URI of a path. The URI of a folder with the path of a file is the
+    prefix of the URIs of its symbols. Both raise InvalidId or ConstraintViolation for a path that
+    cannot be part of a URI.
     """
 
     def __init__(self, workspace: str) -> None:
@@ -130,7 +132,7 @@ class Namer:
 
     def _odd_symbol(self, path: str, qualified: str) -> str:
         try:
-            # `operator/` of C++: a slash would be a part of the path.
+            # `operator/` of C++ has a slash, which would separate two parts of a path.
             name = qualified.replace("/", "∕")
             uri = _checked(build("concept", self._workspace, f"{path}/{name}").text)
         except MycelError:
@@ -145,7 +147,7 @@ def _checked(uri: str) -> str:
 
 
 def totals(sizes: Mapping[str, int]) -> dict[str, Totals]:
-    """The totals below each folder, of files with these sizes."""
+    """The number and size of the files below each folder."""
     files: Counter[str] = Counter({"": 0})
     total: Counter[str] = Counter()
     for path, size in sizes.items():
@@ -196,14 +198,14 @@ def wanted_file(
 
 
 def _note_attributes(facts: FileFacts) -> dict[str, Any]:
-    """The properties that a note gives itself."""
+    """The properties that a note defines itself."""
     matter = orjson.loads(facts.front_matter) if facts.front_matter else {}
     attributes = {"aliases": list(facts.aliases), "tags": list(facts.tags), "front_matter": matter}
     return {key: value for key, value in attributes.items() if value}
 
 
 def edge_attributes(edges: FileEdges, note: str) -> dict[str, Any]:
-    """The modules and pages outside the project that a file refers to, and the note on it."""
+    """Attributes of a file: the outside modules and pages that it refers to, and a note."""
     attributes: dict[str, Any] = {
         "external_imports": list(edges.external[:EXTERNAL_MAX]),
         "external_links": list(edges.external_links[:EXTERNAL_MAX]),
@@ -215,7 +217,7 @@ def edge_attributes(edges: FileEdges, note: str) -> dict[str, Any]:
 def _moment(mtime_ns: int) -> str:
     try:
         moment = datetime.fromtimestamp(mtime_ns // 1_000_000_000, UTC)
-    except (ValueError, OverflowError, OSError):  # Outside of the calendar.
+    except (ValueError, OverflowError, OSError):  # The time is outside of the calendar.
         return ""
     return moment.isoformat().replace("+00:00", "Z")
 
@@ -265,7 +267,7 @@ def _section_attributes(section: Section) -> dict[str, Any]:
 
 
 def wanted_tags(namer: Namer, edges: FileEdges) -> Iterator[Wanted]:
-    """The nodes of the tags of a note, and of the packages outside that a manifest names."""
+    """The nodes of the tags of a note, and of the outside packages that a manifest names."""
     for edge in edges.texts:
         name = edge.target.path
         if edge.target.kind == "package":
@@ -276,7 +278,7 @@ def wanted_tags(namer: Namer, edges: FileEdges) -> Iterator[Wanted]:
 
 
 def _tag_uri(namer: Namer, tag: str) -> str:
-    # Tags that differ in case only are one tag.
+    # Tags that differ only in case are one tag.
     return namer.concept(f"tags/{tag.casefold()}")
 
 
@@ -305,7 +307,7 @@ def defined_in(namer: Namer, path: str, symbols: tuple[Symbol, ...]) -> Iterator
 
 
 def sections_in(namer: Namer, path: str, sections: tuple[Section, ...]) -> Iterator[WantedEdge]:
-    """Relations between a document and its sections, and between sections and their subsections."""
+    """Relations from a document to its sections, and from sections to their subsections."""
     file = namer.file(path)
     is_first = True
     for section in sections:
@@ -359,7 +361,7 @@ _TEXT_COSTS: Final = {
 def code_edges(
     namer: Namer, edges: FileEdges, folders: Mapping[str, object]
 ) -> Iterator[WantedEdge]:
-    """The relations written in a file, except to its symbols."""
+    """The relations that are written in a file, except those to its own symbols."""
     here = namer.file(edges.path)
     for imported in edges.imports:
         yield WantedEdge(here, words.IMPORTS, namer.file(imported), words.IMPORT_COST)

@@ -1,7 +1,7 @@
 """The files of a workspace that a server may show to others.
 
-These are the files that a bootstrap reads, so none that `.gitignore` hides, without hidden files,
-databases, and files whose name or content is that of a secret.
+These are the files that a bootstrap reads, which excludes files that `.gitignore` names. Hidden
+files and databases are left out too, and so are files whose name or content suggests a secret.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from mycel.knowledge.node_values import ResourceContent
 from mycel.model.names import shorten
 
 LISTED_S: Final = 5.0
-"""The time for which a list of the files is used again."""
+"""The seconds for which a list of the files is reused."""
 
 _SECRET: Final = re.compile(
     r"""(?ix)
@@ -28,7 +28,7 @@ _SECRET: Final = re.compile(
     | (?:token|secret|password|passwd|credential|api_?key)s?(?:\..*)? | htpasswd | authorized_keys
     )""",
 )
-"""Names of files that hold secrets, or a graph."""
+"""Patterns for names of files that hold secrets, or a graph."""
 _KEY: Final = re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY")
 
 
@@ -42,7 +42,7 @@ class PublishedFiles:
         self._listed_at = float("-inf")
 
     def check(self, path: str) -> None:
-        """Check that others may read the file at a path from the root.
+        """Check that others may read the file at a path, which starts at the root.
 
         Raises:
             NotFound: they may not, or there is no such file; the error does not say which.
@@ -53,7 +53,7 @@ class PublishedFiles:
             raise _missing(path)
 
     def check_content(self, content: ResourceContent) -> None:
-        """Check that a file that was read holds no private key.
+        """Check that the content of a file has no private key.
 
         Raises:
             NotFound: it does.

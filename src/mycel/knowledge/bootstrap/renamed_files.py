@@ -1,8 +1,9 @@
 """Finds the files and folders that have another path now.
 
-A removed and a new file are the same if their contents are equal, or if most of the symbols and
-headings of both have the same names and each is the one most like the other. Their nodes then get
-new URIs, and keep their numbers, their history, and the relations that others made.
+A removed file and a new one are the same if their contents are equal. They are also the same if
+most of their symbols and headings have the same names, and no other pair of either file is more
+alike. The nodes of the file then get new URIs, and keep their numbers, their history, and the
+relations that others made.
 """
 
 from __future__ import annotations
@@ -15,17 +16,17 @@ from typing import Final, NamedTuple
 from mycel.knowledge.code.source_facts import FileFacts
 
 BYTES_MIN: Final = 16
-"""Smaller files say too little to recognise them by."""
+"""The least size of a file that can be recognised by its content."""
 NAMES_MIN: Final = 3
-"""Files with fewer names are recognised by their whole content alone."""
+"""The least number of names by which a changed file is recognised."""
 LIKE_MIN: Final = 0.6
-"""The share of names that two files have in common from which they are alike."""
+"""The least share of names in common at which two files are alike."""
 COMPARED_MAX: Final = 250_000
-"""Pairs of files that are compared by their names."""
+"""The most pairs of files that are compared by their names."""
 
 
 class FileContent(NamedTuple):
-    """The content of a file, as far as it is known: a hash, and names of symbols and headings."""
+    """The known content of a file: a hash, and the names of symbols and headings."""
 
     size: int
     hash: int
@@ -33,7 +34,7 @@ class FileContent(NamedTuple):
 
 
 def names_of(facts: FileFacts | None) -> frozenset[str]:
-    """The names by which a file is recognised after it was changed."""
+    """The names by which a changed file is recognised."""
     if facts is None:
         return frozenset()
     headings = (section.heading for section in facts.sections if section.heading)
@@ -44,7 +45,7 @@ def names_of(facts: FileFacts | None) -> frozenset[str]:
 def find_renamed_files(
     removed: Mapping[str, FileContent], new: Mapping[str, FileContent]
 ) -> dict[str, str]:
-    """The new path of each removed file that has one."""
+    """The new path of each removed file that was renamed."""
     renamed = dict(_find_equal(removed, new))
     removed = {path: content for path, content in removed.items() if path not in renamed}
     new_paths = {*renamed.values()}
@@ -55,7 +56,7 @@ def find_renamed_files(
 def find_renamed_folders(
     renamed: Mapping[str, str], removed: Collection[str], new: Collection[str]
 ) -> dict[str, str]:
-    """The new path of each folder that is gone, if most of its renamed files are there now."""
+    """The new path of each removed folder: where most of its renamed files are now."""
     places: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for old_path, path in renamed.items():
         old, folder = posixpath.dirname(old_path), posixpath.dirname(path)
@@ -75,7 +76,7 @@ def find_renamed_folders(
 def _find_equal(
     removed: Mapping[str, FileContent], new: Mapping[str, FileContent]
 ) -> Iterator[tuple[str, str]]:
-    """Pairs of equal contents; of several, those with the same name first."""
+    """Pairs of files with equal contents, by preference with the same name."""
     by_content: defaultdict[tuple[int, int], list[str]] = defaultdict(list)
     for path, content in sorted(new.items()):
         if content.size >= BYTES_MIN:
@@ -90,7 +91,7 @@ def _find_equal(
 def _find_alike(
     removed: Mapping[str, FileContent], new: Mapping[str, FileContent]
 ) -> Iterator[tuple[str, str]]:
-    """Pairs that are most like each other, in both directions."""
+    """Pairs of files in which each is most like the other."""
     named_removed = {path: content.names for path, content in removed.items() if content.names}
     named_new = {path: content.names for path, content in new.items() if content.names}
     if not named_removed or len(named_removed) * len(named_new) > COMPARED_MAX:
@@ -107,7 +108,7 @@ def _find_alike(
 def _find_best(
     path: str, names: frozenset[str], others: Mapping[str, frozenset[str]]
 ) -> str | None:
-    """The file most like one of these, if it is like enough and no other is as much."""
+    """The file of these that is most like a file, if it is like enough and no other is as much."""
     likeness = _rank(
         ((len(names & other) / len(names | other), _is_namesake(path, candidate)), candidate)
         for candidate, other in others.items()

@@ -1,7 +1,7 @@
-"""Finds the sections of a changed document that have another heading now.
+"""Finds sections of a changed document that got another heading.
 
-A section that is gone and a new one of the same document are the same if their texts are equal, or
-if each is the one most like the other, and most of their words are the same. The node then gets a
+A removed section and a new one of the same document are the same if their texts are equal. They are
+also the same if each is most like the other and most of their words are equal. The node then gets a
 new URI, and keeps its number, its history, and the relations that others made.
 """
 
@@ -17,18 +17,18 @@ from mycel.model.values import parse_object
 from mycel.store.query.bulk.prefixes import Held
 
 LIKE_MIN: Final = 0.6
-"""The share of words that two texts have in common from which they are alike."""
+"""The least share of words in common at which two texts are alike."""
 CHARACTERS_MIN: Final = 30
-"""Shorter texts say too little to recognise a section by."""
+"""The least length of a text by which a section is recognised."""
 COMPARED_MAX: Final = 40_000
-"""Pairs of sections of one document that are compared."""
+"""The most pairs of sections of one document that are compared."""
 
 _WORD: Final = re.compile(r"\w+")
 _CONTENT: Final = "content"
 
 
 class Renamed(NamedTuple):
-    """The number of a stored section, and what it becomes."""
+    """The number of a stored section, and its new state."""
 
     number: int
     draft: Wanted
@@ -37,7 +37,7 @@ class Renamed(NamedTuple):
 def find_renamed(
     old: Iterable[tuple[str, Held]], new: Iterable[tuple[str, Wanted]]
 ) -> Iterator[Renamed]:
-    """Pairs of sections that are gone and sections that are new, each with its document."""
+    """Pairs of a removed section and the new section that it became, each with its document."""
     old_by_document: defaultdict[str, list[tuple[int, str]]] = defaultdict(list)
     for document, existing in old:
         text = _text(parse_object(existing.attributes))
@@ -70,7 +70,7 @@ def _pairs(old: Sequence[tuple[int, str]], new: Sequence[Wanted]) -> Iterator[Re
 
 
 def _alike(old: Sequence[tuple[int, str]], new: Sequence[Wanted]) -> Iterator[Renamed]:
-    """The pairs that are most like each other, in both directions."""
+    """The pairs of sections in which each is most like the other."""
     words = [Counter(_WORD.findall(text.casefold())) for _, text in old]
     new_words = [Counter(_WORD.findall(_text(section.attributes).casefold())) for section in new]
     likeness = [[_likeness(one, other) for other in new_words] for one in words]
@@ -86,6 +86,6 @@ def _likeness(one: Counter[str], other: Counter[str]) -> float:
 
 
 def _text(attributes: Mapping[str, Any]) -> str:
-    """The text of a section, if it is long enough to recognise it by."""
+    """The text of a section; "" if it is too short to recognise the section by."""
     text = attributes.get(_CONTENT)
     return text if isinstance(text, str) and len(text) >= CHARACTERS_MIN else ""

@@ -47,12 +47,13 @@ from mycel.store.query.bulk import prefixes
 from mycel.syntax.gc_pause import collector_paused
 
 VERSION: Final = 200 + FORMAT
-"""Changes with what is written for a file; files of another version are read again."""
+"""The version of the values that are written for a file. A file with another version is read
+again."""
 LACKING: Final = 0
-"""The version of a file that could not be analysed because an extra is not installed."""
+"""The version of a file that was not analysed because an extra is not installed."""
 
 _REPORT_SECONDS: Final = 0.1
-"""The least time between two reports. A report may raise, which ends the run."""
+"""The least seconds between two reports. A report may raise an error, which ends the run."""
 
 
 class Stamp(NamedTuple):
@@ -99,7 +100,7 @@ class Bootstrap:
         self._namer = Namer(knowledge.workspace)
         self._readers = ReaderPool(root, bytes_max=bytes_max, jobs=jobs)
         self._edges_before: dict[str, FileEdges] = {}
-        """The edges of each file, as of the last run of this object."""
+        """The edges of each file after the last run of this object."""
         self._skipped_before: frozenset[SkippedPath] = frozenset()
         self._graph: Final = split(Path(knowledge.db.path))[0]
         self._cache = FactsCache(str(self._graph), knowledge.workspace)
@@ -109,7 +110,7 @@ class Bootstrap:
         """Bring the graph up to date with the folder."""
         began = monotonic()
         summary = Summary()
-        # Facts are millions of values without cycles.
+        # Facts are millions of values without cycles, so garbage collection would be wasted time.
         with closing(self._readers), collector_paused(True):
             self._run(summary, report)
         summary.skipped_anew = [e for e in summary.skipped if e not in self._skipped_before]
@@ -137,7 +138,7 @@ class Bootstrap:
             entry = entries.pop(path)
             if path in known and file_walk.is_gone(self._root, path):
                 removals.append(path)
-            elif path in known:  # It cannot be read: its node stays as it is.
+            elif path in known:  # The file cannot be read: its node stays unchanged.
                 entries[path] = Entry(known[path].size, entry.mtime_ns)
         for path in outside:
             entries[path] = Entry(known[path].size, known[path].mtime_ns)
@@ -145,7 +146,7 @@ class Bootstrap:
         self._count(step, summary)
         plan = self._plan(step, summary, report)
         if plan is not None:
-            self._edges_before = {}  # In case the write fails.
+            self._edges_before = {}  # These count only if the write succeeds.
             graph_writer.write(self._db, plan, self._namer, summary, report)
         self._edges_before = step.edges
         self._cache.keep(step.remembered, step.removals)
@@ -164,7 +165,7 @@ class Bootstrap:
         return authors
 
     def _walk(self, summary: Summary, known: Mapping[str, Stamp]) -> dict[str, Entry]:
-        """The files on the disk; those known before, in folders that cannot be listed."""
+        """The files on the disk, with the known files of folders that cannot be listed."""
         own = self._graph.name
         files: dict[str, Entry] = {}
         walked = file_walk.walk(
@@ -188,7 +189,7 @@ class Bootstrap:
         return files
 
     def _removed_files(self, known: Mapping[str, Stamp], entries: dict[str, Entry]) -> list[str]:
-        """The removed files; those hidden by permissions count as unchanged."""
+        """The files that were removed; files hidden by permissions count as unchanged."""
         removals: list[str] = []
         for path, stamp in known.items():
             if path in entries or not path.startswith(self._prefix):
@@ -200,7 +201,7 @@ class Bootstrap:
         return removals
 
     def _is_our_own(self, name: str, database: str) -> bool:
-        """True if a file is the graph, a branch of it or a companion: each run changes it."""
+        """True for the graph, its branches and companion files, which change with each run."""
         if not posixpath.basename(name).startswith(database):
             return False
         try:
@@ -299,7 +300,7 @@ class Bootstrap:
         return plan
 
     def _renamed_files(self, step: _RunState) -> dict[str, str]:
-        """The new paths of files that are gone; none while a former run is incomplete."""
+        """The new paths of renamed files; none while a former run is incomplete."""
         if not (step.is_complete and step.removals and step.added):
             return {}
         before = self._cache.recall({path: step.known[path].hash for path in step.removals})
@@ -340,7 +341,7 @@ class Bootstrap:
         edges: Mapping[str, FileEdges],
         written: Collection[str],
     ) -> None:
-        """Plan updates of unchanged files: their time, and what depends on other files."""
+        """Plan updates of unchanged files: their times, and values that depend on other files."""
         files = {*step.added, *step.changed}
         for path, file_edges in edges.items():
             if path not in files:
@@ -362,10 +363,10 @@ class Bootstrap:
     # Relations.
 
     def _edges(self, step: _RunState, report: BootstrapReport | None) -> dict[str, FileEdges]:
-        """The edges of the files whose edges may differ."""
+        """The edges of the files whose edges may have changed."""
         before = self._edges_before if step.is_complete else {}
         if any(path in before for path in step.added):
-            # Its node was removed meanwhile, with the relations of other files to it.
+            # The node was removed meanwhile, with the relations that other files have to it.
             before = {}
         step.edges = before
         moved = {*step.added, *step.changed, *step.removals}
@@ -387,14 +388,14 @@ class Bootstrap:
         step.edges = {p: e for p, e in (before | edges).items() if p not in step.removals}
         changes = {p: e for p, e in edges.items() if p in moved or before.get(p) != e}
         for path in step.changed:
-            # Its former relations have to go, even if it has no facts any more.
+            # Its former relations have to be removed, even if it has no facts any more.
             if path not in changes and path in step.known:
                 step.facts.setdefault(path, FileFacts(""))
                 changes[path] = FileEdges(path)
         return changes
 
     def _recall(self, step: _RunState, report: BootstrapReport | None) -> None:
-        """Gather the facts of all files; those of files not read now from the cache."""
+        """The facts of all files: of those read in this run, and of the others from the cache."""
         facts = step.facts
         for path, read in step.reads.items():
             if read.facts is not None:
@@ -414,7 +415,7 @@ class Bootstrap:
                 step.remembered[read.path] = read.hash, read.facts
 
     def _facts_before(self, step: _RunState, moved: Collection[str]) -> dict[str, FileFacts]:
-        """The facts of files as they were before this run, where known."""
+        """The facts of files before this run, where they are known."""
         hashes = {path: step.known[path].hash for path in moved if path in step.known}
         remembered = self._cache.recall(hashes)
         before = {path: facts for path, facts in step.facts.items() if path not in moved}
@@ -422,7 +423,7 @@ class Bootstrap:
 
 
 class _RunState:
-    """The state of one run, and the files sorted by what has to be done."""
+    """The state of one run, with the files sorted by the work that they need."""
 
     def __init__(
         self,
@@ -459,7 +460,7 @@ class _RunState:
 
 
 def _is_same(path: str, stamp: Stamp | None, entry: Entry) -> bool:
-    """True if a file is unchanged by its size and time."""
+    """True if the size and the time of a file are unchanged."""
     if stamp is None or stamp[:2] != entry:
         return False
     if stamp.version == VERSION:
@@ -487,7 +488,7 @@ def _may_have_facts(path: str) -> bool:
 def _counted(
     items: Any, stage: BootstrapStage, total: int, report: BootstrapReport | None
 ) -> Iterator[Any]:
-    """Items, with progress reports."""
+    """The same items, with progress reports on the way."""
     if report is None:
         yield from items
         return

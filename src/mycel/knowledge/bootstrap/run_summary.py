@@ -9,10 +9,10 @@ from typing import Final, Literal, NamedTuple
 from mycel.model.values import JsonObject
 
 SKIPPED_TOLD: Final = 100
-"""Skipped files that are listed; all are counted."""
+"""The most skipped files that are listed; all are counted."""
 
 NAMES_TOLD: Final = 5
-"""Names of folders left out in the line about a run."""
+"""The most names of left-out folders in the line about a run."""
 
 BootstrapStage = Literal["reading", "relating", "writing"]
 
@@ -47,7 +47,7 @@ BootstrapReport = Callable[[BootstrapProgress], object]
 
 
 class SkippedPath(NamedTuple):
-    """A skipped path, and why."""
+    """A skipped path, and the reason."""
 
     path: str
     why: str
@@ -57,31 +57,31 @@ class SkippedPath(NamedTuple):
 class Summary:
     """The result of a run.
 
-    `added`, `changed`, `renamed`, `removed` and `unchanged` count files. `kept` are nodes of
-    removed files that stay because others wrote values or relations there.
+    `added`, `changed`, `renamed`, `removed` and `unchanged` count files. `kept` counts nodes of
+    removed files that stay because others wrote values or relations of them.
     """
 
     added: int = 0
     changed: int = 0
     renamed: int = 0
-    """Files with another path; also if they were changed."""
+    """The number of files with a new path, changed or not."""
     removed: int = 0
     unchanged: int = 0
     symbols: int = 0
-    """Of the files that were added or changed."""
+    """The symbols of the added and changed files."""
     sections: int = 0
-    """Of the same files."""
+    """The sections of the added and changed files."""
     relations_added: int = 0
     relations_removed: int = 0
     kept: int = 0
     skipped_count: int = 0
     skipped: list[SkippedPath] = field(default_factory=list)
     skipped_anew: list[SkippedPath] = field(default_factory=list)
-    """Those that the run before, of the same `Bootstrap`, did not skip."""
+    """Skipped paths that the run before, of the same `Bootstrap`, did not skip."""
     folders_left_out: int = 0
-    """Folders without sources, or ignored by a `.gitignore` outside of Git."""
+    """The number of folders without sources, or ignored by a `.gitignore` outside of Git."""
     left_out: list[str] = field(default_factory=list)
-    """Their paths, up to `SKIPPED_TOLD` of them."""
+    """The paths of such folders, at most `SKIPPED_TOLD`."""
     notes: list[str] = field(default_factory=list)
     seconds: float = 0.0
 
@@ -104,7 +104,7 @@ class Summary:
         return not any((*changes, self.relations_added, self.relations_removed))
 
     def count_renamed(self, number: int) -> None:
-        """Count files as renamed that were counted as added and removed."""
+        """Count files as renamed that were already counted as added and removed."""
         self.renamed += number
         self.added -= number
         self.removed -= number
@@ -118,12 +118,12 @@ class Summary:
             self.skipped.append(SkippedPath(text, why))
 
     def leave_out(self, folders: Collection[str]) -> None:
-        """Set the folders left out."""
+        """Set the folders that were left out."""
         self.folders_left_out = len(folders)
         self.left_out = sorted(folders)[:SKIPPED_TOLD]
 
     def note(self, text: str) -> None:
-        """Add a note on the whole run, once."""
+        """Add a note about the whole run, once only."""
         if text and text not in self.notes and len(self.notes) < SKIPPED_TOLD:
             self.notes.append(text)
 

@@ -1,8 +1,8 @@
 """Runs a bootstrap for every set of changes on the disk, until it is stopped.
 
-A notice of the operating system only starts a run, which compares all files: lost, doubled and
-unrelated notices do no harm. watchfiles fails on a notice about a name that is not UTF-8; watching
-starts again after a run.
+A notice of the operating system only starts a run, which compares all files. So lost, repeated and
+unrelated notices do no harm. watchfiles fails on a name that is not UTF-8; then a run follows, and
+watching starts again.
 """
 
 from __future__ import annotations
@@ -21,16 +21,17 @@ if TYPE_CHECKING:
     from watchfiles import Change
 
 DEBOUNCE_MS: Final = 400
-"""Time in which changes are gathered: a checkout of a branch is one set."""
+"""The milliseconds in which changes are gathered: a checkout of a branch is one set."""
 PATIENCE_MS: Final = 500
-"""Time between two checks whether to stop."""
+"""The milliseconds between two checks for `stop`."""
 OWN_FOLDERS: Final = frozenset({".git", ".hg", ".svn", ".jj"})
 """Folders of version control."""
 STEP_MS: Final = 50
-"""Time without changes after which a set is complete."""
+"""The milliseconds without changes after which a set is complete."""
 
 _UNREADABLE_NOTICE: Final = "Unable to decode path"
-"""The message of watchfiles for a name that is not UTF-8; it has one exception for all failures."""
+"""The message of watchfiles for a name that is not UTF-8. All of its failures have one exception
+class."""
 
 
 def watch(bootstrap: Bootstrap, database: str, *, stop: Event | None = None) -> Iterator[Summary]:
@@ -47,14 +48,14 @@ def watch(bootstrap: Bootstrap, database: str, *, stop: Event | None = None) -> 
             summary = bootstrap.run()
             if not summary.is_nothing or summary.skipped_anew:
                 yield summary
-        # A pause, for files that are written all the time.
+        # A pause, in case files are written all the time.
         stop.wait(DEBOUNCE_MS / 1000)
 
 
 def _notices(folder: Path, graph: str, stop: Event) -> Iterator[None]:
-    """A notice at the start, for every set of changes, and at a failure, which is the last."""
+    """A notice at the start, one for every set of changes, and a last one at a failure."""
     try:
-        # Late: an extra.
+        # Imported late, because it is an extra.
         from watchfiles import watch as changes  # noqa: PLC0415
     except ImportError:
         raise ConstraintViolation(
@@ -71,13 +72,13 @@ def _notices(folder: Path, graph: str, stop: Event) -> Iterator[None]:
         yield_on_timeout=True,
         raise_interrupt=True,
     )
-    is_first = True  # One run finds the changes from before watching began.
+    is_first = True  # The first run finds the changes from before watching began.
     try:
         for changed in watched:
             if changed or is_first:
                 is_first = False
                 yield
-    except RuntimeError as error:  # watchfiles does not export the class that it raises.
+    except RuntimeError as error:  # watchfiles does not export the class of this exception.
         if _UNREADABLE_NOTICE not in str(error):
             raise DatabaseError(
                 f"{folder} cannot be watched: {error}.",
@@ -88,7 +89,7 @@ def _notices(folder: Path, graph: str, stop: Event) -> Iterator[None]:
 
 
 def _counts(_change: Change, path: str, folder: Path, graph: str) -> bool:
-    """True if a path may be of the project: neither the graph nor files of version control."""
+    """True for a path of the project, and not of the graph or of version control."""
     if path.startswith(graph):
         return False
     parts = path.removeprefix(f"{folder}/").split("/")

@@ -39,7 +39,7 @@ _PROTOTYPE: Final = """
 _PROSE: Final = re.compile(
     b"|".join(
         (
-            rb"//(?>(?:[^\\\n]++|\\.?)*)",  # A backslash continues the comment on the next line.
+            rb"//(?>(?:[^\\\n]++|\\.?)*)",  # A backslash continues the comment.
             COMMENT,
             rb'(?<!\w)(?:u8|[uUL])?R"(?P<mark>[^()\\\s"]{0,16}+)\((?:.*?\)(?P=mark)"|.*+)',
             STRING,
@@ -51,7 +51,7 @@ _PROSE: Final = re.compile(
 
 
 class CLocator(Locator):
-    """Includes: beside the file, in an include folder, or the only path with that end."""
+    """Finds included files: beside the file, in an include folder, or by a unique end of a path."""
 
     class_members_visible = True
     _INCLUDE_FOLDERS: ClassVar = ("", "include", "src", "inc")
@@ -146,7 +146,7 @@ class C(Syntax):
         return node.child_by_field_name("body")
 
     def declared(self, node: Node, source: bytes) -> Iterator[tuple[Node, str]]:
-        """The variables of a declaration, without its functions, with their types."""
+        """The variables that a declaration declares, with their types; functions are left out."""
         of = self.type_name(field_text(node, "type", source))
         for declarator in node.children_by_field_name("declarator"):
             name = _declarator(declarator, _VARIABLES)
@@ -200,7 +200,7 @@ class Cpp(C):
 
 
 def _declarator(node: Node, kinds: Collection[str]) -> Node | None:
-    """The first node of these kinds inside a declarator, through pointers and references."""
+    """The first node of these kinds inside a declarator, also inside of pointers and references."""
     declarator: Node | None = node
     for _ in range(_DECLARATORS_MAX):
         if declarator is None or declarator.type in kinds:
@@ -216,7 +216,7 @@ def _inner(node: Node) -> Node | None:
 
 
 def _owned(text: str) -> str:
-    """`a::B<T>::c` as `a.B.c`; "" when it is no name."""
+    """A name as dotted parts: `a::B<T>::c` becomes `a.B.c`; "" if it is no name."""
     text = re.sub(r"\s+", "", text)
     if "operator" not in text:
         text = without_generics(text)

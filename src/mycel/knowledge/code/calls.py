@@ -1,14 +1,14 @@
 """The calls of a file: caller, callee, and the kind of object it is called on.
 
-A callee is a dotted name in parts. Its first part is one of:
+A callee is a dotted name, split into parts. The first part has one of these forms:
 
     f, m.f, A.f   a name of the file or of an import, as it is written
     self, super   the object whose method runs
     A()           an object that `A` makes: an instance of a class, or the result of a function
     ?             an object of unknown class; the only other part is the method
 
-A local variable is replaced by `A()` when every value assigned to it has the type `A`, by `?`
-otherwise. Calls of local variables and of builtins are left out.
+A local variable is replaced by `A()` if every value assigned to it has the type `A`, and otherwise
+by `?`. Calls of local variables and of builtins are left out.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from mycel.knowledge.code.source_facts import LITERAL, RESULT, UNKNOWN, Call, Im
 
 _PARTS_MAX: Final = 8
 _VARIABLES: Final = frozenset({"constant", "variable"})
-"""Kinds of definitions that are variables."""
+"""The kinds of definitions that are variables."""
 
 Types = dict[str, str]
-"""Bound names with the types of their values; "" when not known."""
+"""Names with the types of their values; "" for an unknown type."""
 
 
 class Calls:
-    """The names that a file and its functions bind, for reading its calls and fields."""
+    """Reads calls and fields, by the names that a file and its functions bind."""
 
     def __init__(
         self,
@@ -47,9 +47,9 @@ class Calls:
         """The names that the file defines or imports."""
         self._late = _late_names(imports, scopes)
         self.has_star = _has_star(imports)
-        """True if all names of some module are imported."""
+        """True if a star import brings all names of a module."""
         self._bound: dict[int, Types] = {}
-        """By the id of the function's scope; 0 is the file."""
+        """Types of bound names by the id of their function's scope; 0 is the file."""
         self._bind()
 
     def _bind(self) -> None:
@@ -76,7 +76,7 @@ class Calls:
             bound.update(settled)
 
     def _settled(self, maker: str, bound: Types, function: Scope | None) -> str:
-        """The maker of a value without local variables in it; "" when not known."""
+        """The maker of a value, with local variables replaced by their makers; "" if not known."""
         head, dot, rest = maker.partition(".")
         if head in self._syntax.parents:
             return ""
@@ -89,7 +89,7 @@ class Calls:
         return f"{of}.{rest}" if is_plain else ""
 
     def read(self) -> tuple[Call, ...]:
-        """The calls in the order of the text, each once for a caller."""
+        """The calls in the order of the text; each call of a caller appears once."""
         syntax, source = self._syntax, self._source
         calls: dict[Call, None] = {}
         callees: dict[tuple[int, tuple[str, ...]], tuple[str, ...]] = {}
@@ -107,7 +107,7 @@ class Calls:
         return tuple(calls)
 
     def fields(self) -> tuple[tuple[str, str], ...]:
-        """The fields of classes by their qualified names, with their types."""
+        """The fields of classes by qualified name, with their types."""
         types: Types = {}
         for node, scope in with_scopes(in_order(self._captures, "field"), self._scopes):
             owner = _class_around(scope)
@@ -120,17 +120,17 @@ class Calls:
         return tuple((name, of) for name, of in types.items() if of)
 
     def is_local(self, name: str, outer: Scope | None) -> bool:
-        """True if a name is a variable of a function there, and no symbol."""
+        """True if a name is a variable of the function and names no symbol."""
         if outer is None or name in self._late:
             return False
         return name == outer.receiver or name in self._types(outer)
 
     def callee_of(self, parts: tuple[str, ...], scope: Scope | None) -> tuple[str, ...]:
-        """The callee of a call that no tree shows, such as in a macro; () for none."""
+        """The callee of a call that the syntax tree does not show, as in a macro; () for none."""
         return self._callee(parts, scope)
 
     def caller_of(self, scope: Scope | None) -> str | None:
-        """The function that makes a call there; None for the file."""
+        """The function around a scope, which makes the calls there; None for the file."""
         return _caller(scope)
 
     def _types(self, outer: Scope | None) -> Mapping[str, str]:
@@ -158,7 +158,7 @@ class Calls:
     def _find_callees(
         self, head: str, rest: tuple[str, ...], outer: Scope | None
     ) -> tuple[str, ...]:
-        """A callee that begins with a name."""
+        """The callee of a call whose first part is a name."""
         is_value = head.startswith(".")
         head = head.removeprefix(".")
         of = self._types(outer).get(head) if outer is not None else None
@@ -180,7 +180,7 @@ class Calls:
 
 
 def known_names(scopes: Iterable[Scope], imports: Iterable[Import]) -> frozenset[str]:
-    """The names that a file defines or imports."""
+    """All names that a file defines or imports."""
     known = {scope.name for scope in scopes}
     for imported in imports:
         known.update(here for _, here in imported.names)
@@ -189,7 +189,7 @@ def known_names(scopes: Iterable[Scope], imports: Iterable[Import]) -> frozenset
 
 
 def _has_star(imports: Iterable[Import]) -> bool:
-    """True if all names of some module are imported."""
+    """True if a star import brings all names of a module."""
     return any(
         here == "*" and imported.form != "reexport"
         for imported in imports
@@ -204,14 +204,14 @@ def _caller(scope: Scope | None) -> str | None:
 
 
 def _class_around(scope: Scope | None) -> str:
-    """The qualified name of the innermost class around a place."""
+    """The qualified name of the innermost class around a scope; "" for none."""
     while scope is not None and not scope.is_class:
         scope = scope.parent
     return scope.qualified if scope is not None else ""
 
 
 def _late_names(imports: tuple[Import, ...], scopes: list[Scope]) -> frozenset[str]:
-    """Names that an import or a definition inside a function binds: no local variables."""
+    """Names that an import or a definition inside a function binds. They are not variables."""
     names = {scope.name for scope in scopes if scope.outer_function not in (None, scope)}
     for imported in imports:
         if imported.scope:

@@ -1,7 +1,7 @@
 """Documentation in comments above a definition, cut to the first paragraph.
 
-The text before a node is searched, not its siblings: decorators, attributes and `template<…>` may
-come between.
+The search reads the text before a node and not its siblings, because decorators, attributes and
+`template<…>` may come between.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ DOC_CHARS_MAX: Final = 600
 _COMMENT_BYTES_MAX: Final = 8 << 10
 _LINES_BETWEEN_MAX: Final = 12
 
-# Code before a definition on its line: the comment above belongs to that code.
+# If code stands before the definition on its line, the comment above belongs to that code.
 _OTHER_CODE: Final = (b"{", b"}", b";", b"=")
 _BETWEEN: Final = (b"#[", b"@", b"template")
 _MARKER: Final = re.compile(r"^\s*(?:/\*\*?!?|\*(?!/)|//[/!]?)?[ \t]?")
@@ -63,7 +63,7 @@ def first_paragraph(comment: str) -> str:
 
 
 def shortened(text: str, limit: int = DOC_CHARS_MAX) -> str:
-    """A text on one line, cut to a number of characters."""
+    """A text on one line, cut to a limit of characters."""
     text = " ".join(text.split())
     return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
 
@@ -74,7 +74,7 @@ def _block(source: bytes, end: int) -> str:
 
 
 def _lines(source: bytes, begin: int, end: int) -> str:
-    """The run of line comments whose last line is given."""
+    """The run of line comments that ends at the given line."""
     floor = max(0, end - _COMMENT_BYTES_MAX)
     while begin > floor:
         above = source.rfind(b"\n", floor, begin - 1) + 1

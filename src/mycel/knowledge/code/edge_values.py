@@ -1,4 +1,4 @@
-"""Relations between files and symbols: the values, and what they depend on.
+"""Values of relations between files and symbols, and the dependencies of these relations.
 
 Every edge belongs to the file that it is written in. The edges of a file depend on its own facts,
 on the outlines of the files that it can see, and on the paths of the project. `affected` returns
@@ -22,7 +22,7 @@ class CodeLocation(NamedTuple):
 
 
 class SymbolEdge(NamedTuple):
-    """From a symbol to another. A source without a name is the file itself."""
+    """A relation from one symbol to another. A source without a name is the file itself."""
 
     source: CodeLocation
     target: CodeLocation
@@ -31,8 +31,8 @@ class SymbolEdge(NamedTuple):
 class TextTarget(NamedTuple):
     """The target of a link or a name in a text.
 
-    `name` is that of a symbol or section in the file at `path`. The path of a tag is its name, that
-    of a package is its URL, that of something missing is where it would be.
+    `name` is the name of a symbol or section in the file at `path`. The path of a tag is its name,
+    the path of a package is its URL, and the path of a missing file is where it would be.
     """
 
     kind: Literal["path", "symbol", "section", "missing", "tag", "package"]
@@ -41,7 +41,7 @@ class TextTarget(NamedTuple):
 
 
 class TextEdge(NamedTuple):
-    """From a section, by its slug, to something that it links to or names; "" is the file."""
+    """A link or mention of a section. The section is given by its slug; "" is the file itself."""
 
     section: str
     relation: Literal["references", "names", "tagged", "depends_on"]
@@ -50,16 +50,16 @@ class TextEdge(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class FileEdges:
-    """The edges written in one file: the files that it imports, tests and links to, and calls."""
+    """The edges written in one file: imports, tests and links to files, and calls."""
 
     path: str
     imports: tuple[str, ...] = ()
     external: tuple[str, ...] = ()
     calls: tuple[SymbolEdge, ...] = ()
     may_calls: tuple[SymbolEdge, ...] = ()
-    """Calls of a method on an unknown object, to all methods of that name."""
+    """Calls of a method on an object of unknown class, to all methods of that name."""
     uses: tuple[SymbolEdge, ...] = ()
-    """Uses that are no calls."""
+    """Uses of symbols that are no calls."""
     extends: tuple[SymbolEdge, ...] = ()
     tests: tuple[str, ...] = ()
     links: tuple[str, ...] = ()
@@ -67,11 +67,11 @@ class FileEdges:
     texts: tuple[TextEdge, ...] = ()
     """The links and mentions of its sections."""
     note: str = ""
-    """Tells what was left out, and why."""
+    """A sentence about edges that were left out, and why."""
 
 
 def outline(facts: FileFacts) -> tuple[object, ...]:
-    """The facts that other files can see. Edges of other files depend on these alone."""
+    """The facts that other files can see; edges of other files depend only on these."""
     symbols = tuple((s.qualified, s.kind, s.bases, s.exported, s.returns) for s in facts.symbols)
     imports = tuple(
         (i.module, i.names, i.level, i.alias, i.form) for i in facts.imports if not i.scope
@@ -84,10 +84,10 @@ def outline(facts: FileFacts) -> tuple[object, ...]:
 def affected(
     before: Mapping[str, FileFacts], after: Mapping[str, FileFacts], changed: Collection[str]
 ) -> frozenset[str]:
-    """The files whose edges may differ when the paths `changed` are added, removed or written.
+    """The files whose edges may change when the paths `changed` are added, removed or written.
 
-    Code of other languages is never affected, but documents name symbols of all languages. A file
-    with an unchanged outline affects only itself.
+    Code of other languages is never affected, but a document may name symbols of all languages. If
+    the outline of a file is unchanged, only the file itself is affected.
     """
     families: set[str] = set()
     for path in changed:
@@ -101,7 +101,7 @@ def affected(
     return frozenset(
         own
         | {path for path, facts in after.items() if family(facts.language) in families}
-        # A link may lead to any file, a name in a text to any symbol.
+        # A link may lead to any file, and a name in a text to any symbol.
         | {path for path, facts in after.items() if (moved and facts.links) or _names(facts)}
     )
 
@@ -111,7 +111,7 @@ def _names(facts: FileFacts) -> bool:
 
 
 def family(language: str) -> str:
-    """The common name of languages whose files see each other."""
+    """The name of the group of languages whose files see each other."""
     return _FAMILIES.get(language, language)
 
 

@@ -1,4 +1,4 @@
-"""From the captured nodes of a syntax tree to facts, the same for every language.
+"""Turns the captured nodes of a syntax tree into facts, in the same way for every language.
 
 One query captures all nodes of interest; Python visits no others. Definitions are intervals of
 bytes (`scopes`), and texts are slices of the source.
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 SCOPE_DEPTH_MAX: Final = 24
-"""Definitions inside more definitions than this are left out."""
+"""The greatest depth of nested definitions; deeper ones are left out."""
 
 SYMBOLS_MAX: Final = 20_000
-"""Symbols of one file; a longer file is generated."""
+"""The most symbols of one file; a file with more was generated."""
 
 QUALIFIED_CHARS_MAX: Final = 500
 
@@ -65,7 +65,7 @@ def _definitions(captures: Captures) -> list[Scope]:
         for node in nodes
     ]
     scopes += [Scope(*node.byte_range, "impl", node) for node in captures.get("scope", ())]
-    # Of two kinds of the same node, a function comes before the constant that holds it.
+    # If one node has two kinds, a function comes before the constant that holds it.
     scopes.sort(key=lambda scope: (scope.start, -scope.end, scope.kind == "constant", scope.kind))
     return scopes[:SYMBOLS_MAX]
 
@@ -73,7 +73,7 @@ def _definitions(captures: Captures) -> list[Scope]:
 def _nested(
     syntax: Syntax, source: bytes, definitions: Iterable[Scope], named_outside: frozenset[str]
 ) -> Iterator[Scope]:
-    """The definitions that have a name, with the names of their containers."""
+    """The definitions with a name, each with the names of its containers."""
     stack: list[Scope] = []
     seen: tuple[int, str] = (-1, "")
     for scope in definitions:
@@ -126,7 +126,8 @@ def _symbols(
         if scope.kind == "impl":
             bases = syntax.bases(scope.node, source)
             further_bases.setdefault(scope.qualified, []).extend(bases)
-        # The first of several with one name (overloads, branches of a condition) represents all.
+        # Of several definitions with one name (overloads, branches of a condition), the first
+        # represents all.
         elif scope.qualified not in symbols:
             symbols[scope.qualified] = _symbol(syntax, source, scope)
     for symbol in generated:
@@ -160,7 +161,7 @@ def _symbol(syntax: Syntax, source: bytes, scope: Scope) -> Symbol:
 
 def _last_line(node: Node) -> int:
     row, column = node.end_point
-    # A node that includes its line break ends before the next line.
+    # A node that includes its last line break ends on the line before.
     return row + 1 if column or row == node.start_point[0] else row
 
 
@@ -178,7 +179,7 @@ def _imports(
 
 
 def _import_scope(scope: Scope | None) -> str:
-    """The scope in which an import inside this definition is visible."""
+    """The scope in which an import inside a definition is visible."""
     if scope is None or (scope.outer_function is None and scope.kind not in _MODULE_KINDS):
         return ""
     return scope.qualified

@@ -1,10 +1,10 @@
-"""From the bytes of one file to its facts.
+"""Turns the bytes of one file into its facts.
 
 tree-sitter and its grammars are an extra, imported with the first file that needs them. Without
 them a file has no symbols, and the `note` of its facts says what to install.
 
-Text that is not of its language can take minutes, gigabytes or the process: `source_files` reads
-foreign files in processes with bounds.
+Text in a wrong language can take minutes or gigabytes, or kill the process. So `source_files` reads
+files in processes with limits.
 """
 
 from __future__ import annotations
@@ -36,14 +36,16 @@ from mycel.model.extras import install_command
 from mycel.text.names import is_test_path
 
 SOURCE_BYTES_MAX: Final = 2 << 20
-"""Larger files are generated or data, and have no symbols."""
+"""The size limit of source; a larger file is generated or data, and gets no symbols."""
 LINE_BYTES_MAX: Final = 200
-"""Source whose lines are longer on average is minified: its names mean nothing to a reader."""
+"""The limit of the average line length. Above it source is minified, and its names mean nothing to
+a reader."""
 _LINES_MIN: Final = 20
-"""Added to the lines of a file, so that a few long lines make no short file minified."""
+"""A number added to the count of lines, so that a few long lines do not make a short file
+minified."""
 
 _MATCHES_MAX: Final = 16_384
-"""Patterns in progress at a time; the time of a query grows with them times the nodes."""
+"""The most patterns that a query matches at a time: its time grows with their number."""
 
 LANGUAGES: Final = frozenset({*SYNTAXES, *MANIFESTS, *DOCUMENTS, PDF})
 """The languages that `analyse` reads."""
@@ -60,7 +62,7 @@ def analyse(path: str, source: bytes, language: str) -> FileFacts:
 
 
 def missing_extra(language: str) -> str:
-    """A note on what to install for this language; "" when nothing is missing."""
+    """A note on what to install for this language; "" if nothing is missing."""
     if language == PDF:
         return _missing_pdf_reader()
     read = _reader(language) if language in SYNTAXES else None
@@ -75,7 +77,7 @@ def _missing_pdf_reader() -> str:
 
 
 def bytes_max_of(language: str, bytes_max: int) -> int:
-    """The size up to which files of a language are read, if others are up to `bytes_max`."""
+    """The size up to which files of a language are read, given the limit of other files."""
     is_large = bytes_max and language in LARGE_DOCUMENTS
     return max(bytes_max, LARGE_BYTES_MAX) if is_large else bytes_max
 
@@ -90,7 +92,7 @@ def _analyse(path: str, source: bytes, language: str) -> FileFacts:
         return FileFacts(language, note=f"larger than {SOURCE_BYTES_MAX >> 20} MiB: not analysed")
     if is_binary(source):
         return FileFacts(language, note="binary: not analysed")
-    # Invalid UTF-8 is replaced: tree-sitter's text predicates fail on it.
+    # Invalid UTF-8 is replaced, because tree-sitter's text predicates fail on it.
     text = source.decode("utf-8", "replace")
     if language in DOCUMENTS:
         return read_document(path, text, language)
@@ -107,7 +109,7 @@ def _analyse(path: str, source: bytes, language: str) -> FileFacts:
 
 @cache
 def _reader(language: str) -> Callable[[bytes], FileFacts] | str:
-    """A function that reads source of a language, or a note on what to install."""
+    """A function that reads source of a language; or a note on what to install."""
     syntax = SYNTAXES[language]()
     try:
         import tree_sitter  # noqa: PLC0415 - an extra
@@ -120,7 +122,7 @@ def _reader(language: str) -> Callable[[bytes], FileFacts] | str:
     local = threading.local()
 
     def read(source: bytes) -> FileFacts:
-        # A parser has state, and threads may analyse at the same time.
+        # A parser has state, and several threads may analyse files at the same time.
         if not hasattr(local, "parser"):
             local.parser = tree_sitter.Parser(grammar)
         tree = local.parser.parse(source)

@@ -27,7 +27,7 @@ _PROSE: Final = re.compile(
 
 
 class GoLocator(Locator):
-    """Folders are packages; go.mod gives their import paths."""
+    """Finds packages: each folder is one, and go.mod gives the import paths."""
 
     names_are_shared = True
     methods_are_shared = True
@@ -140,7 +140,7 @@ class Go(Syntax):
         if left is None:
             yield from ((name, of) for name in node.children_by_field_name("name"))
             return
-        # Of several results the first is the object, the others are errors and the like.
+        # If there are several results, the first is the object; the others are errors and the like.
         yield from zip(left.named_children, chain((of,), repeat("")), strict=False)
 
     def value_type(self, node: Node | None, source: bytes) -> str:
@@ -159,7 +159,7 @@ class Go(Syntax):
         return self._receiver(node, source)[0] if node.type == "method_declaration" else ""
 
     def _receiver(self, node: Node, source: bytes) -> tuple[str, str]:
-        """The name of the object and its type."""
+        """The name and the type of a method's receiver."""
         words = _RECEIVER.match(field_text(node, "receiver", source))
         return (words[1] or "", words[2]) if words is not None else ("", "")
 
@@ -173,7 +173,7 @@ class Go(Syntax):
 
 
 def _last(module: str) -> str:
-    """The name of a package as its path suggests, without a version at the end."""
+    """The name of a package that its path suggests: the last part that is no version."""
     parts = module.split("/")
     if len(parts) > 1 and _VERSION.fullmatch(parts[-1]):
         parts.pop()

@@ -28,7 +28,7 @@ _PROSE: Final = re.compile(b"|".join((LINE_COMMENT, COMMENT, TRIPLE, STRING, CHA
 
 
 class JavaLocator(Locator):
-    """Packages are those that the files declare."""
+    """Finds packages by the declarations in the files."""
 
     class_members_visible = True
     names_are_shared = True
@@ -143,5 +143,5 @@ class Java(Syntax):
 
 
 def _is_on_value(parts: tuple[str, ...]) -> bool:
-    """True if a callee begins with a variable or field: by convention, classes have a capital."""
+    """True if a callee begins with a variable or field; a class would begin with a capital."""
     return len(parts) > 1 and parts[0][:1].islower() and parts[0] not in _OBJECTS

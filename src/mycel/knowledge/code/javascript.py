@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _PRIVATE: Final = re.compile(rb"(?:private|protected)\b")
 _LINE_BYTES_MAX: Final = 512
-"""Bytes before a declaration in which `export` is searched."""
+"""The number of bytes before a declaration in which `export` is searched for."""
 
 _COMMON: Final = """
     (class_declaration) @symbol.class
@@ -81,7 +81,7 @@ _REGEX: Final = (
     rb"(?:(?<=[(,=:\[!&|?{;+])|(?<=[(,=:\[!&|?{;+] )|(?<=\breturn )|(?<=\btypeof )|(?<=\bcase ))"
     rb"/(?![/*])(?>(?:[^/\\\[\n]++|\\[^\n]|\[(?>(?:[^\]\\\n]++|\\[^\n])*)\])+)/\w*+"
 )
-# A field of a template may have strings, braces and a template of its own.
+# A field of a template may contain strings, braces and another template.
 _INNER_TEMPLATE: Final = rb"`(?>(?:[^`\\]++|\\.)*)`?"
 _TEMPLATE: Final = (
     rb"`(?>(?:[^`\\$]++|\\.|\$(?!\{)|\$\{(?>(?:[^{}`]++|\{[^{}]*+\}|" + _INNER_TEMPLATE + rb")*)\}?"
@@ -96,7 +96,7 @@ _TEMPLATE_FIELD: Final = re.compile(rb"\$\{([^{}\n]{1,300}+)\}")
 
 
 class JavaScriptLocator(Locator):
-    """Relative paths with the usual endings and index files; simple `paths` of tsconfig.json."""
+    """Finds modules by relative paths, usual endings, index files, and `paths` of tsconfig.json."""
 
     _ENDINGS: ClassVar = tuple(
         "ts tsx d.ts js jsx mjs cjs mts cts json vue svelte".split()  # noqa: SIM905
@@ -283,7 +283,7 @@ class Tsx(TypeScript):
 
 
 def _assigned_name(node: Node, source: bytes) -> str:
-    """The name of a function that is assigned to a property.
+    """The name of a function that an assignment gives to a property.
 
     `exports.a` defines `a`, `A.prototype.b` and `A.b` define `A.b`, `this.a` defines `a`.
     """
@@ -296,7 +296,7 @@ def _assigned_name(node: Node, source: bytes) -> str:
 
 
 def _property_name(node: Node, source: bytes) -> str:
-    """The name of a function in an object, if the object is exported or is a prototype."""
+    """The name of a function in an object that is exported or is a prototype; "" otherwise."""
     key, around = node.child_by_field_name("key"), node.parent
     assigned = around.parent if around is not None else None
     left = assigned.child_by_field_name("left") if assigned is not None else None

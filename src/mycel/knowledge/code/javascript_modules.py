@@ -1,8 +1,8 @@
 """Imports and exports of JavaScript and TypeScript, of ES modules and of CommonJS.
 
 A module of CommonJS is one value. `module.exports = f` exports it as "default", `exports.a = f`
-exports `a`. A call of `require` whose value has no name, as in `require("./u").m()`, is bound under
-its text: see `required_name`.
+exports `a`. A call of `require` whose value has no name, as in `require("./u").m()`, gets its text
+as a name: see `required_name`.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ _REQUIRED: Final = re.compile(r"require\(\s*+(?:\"([^\"]++)\"|'([^']++)')\s*+\)(
 
 
 def required_name(module: str) -> str:
-    """The name for the value of a call of `require` that no variable holds."""
+    """The name given to the value of a call of `require` that no variable holds."""
     return f"require({module})"
 
 
 def required_parts(text: str) -> tuple[str, ...]:
-    """`require("./u").m` in parts; () for anything else.
+    """The parts of `require("./u").m`; () for other expressions.
 
     >>> required_parts("require('./u').m")
     ('require(./u)', 'm')
@@ -44,7 +44,7 @@ def required_parts(text: str) -> tuple[str, ...]:
 
 
 def exported_name(left: str) -> str | None:
-    """The name that an assignment exports: "default" for the whole module, None for no export.
+    """The name that an assignment exports: "default" for the whole module, None if it exports none.
 
     >>> exported_name("module.exports"), exported_name("exports.a"), exported_name("a.b")
     ('default', 'a', None)
@@ -69,7 +69,7 @@ def imports(node: Node, source: bytes) -> Iterator[Import]:
 
 
 def exports(node: Node, source: bytes) -> Iterator[tuple[str, str]]:
-    """Pairs of the name outside and the name in the file."""
+    """Pairs of names that a file exports: the name outside, and the name in the file."""
     match node.type:
         case "assignment_expression":
             return _assigned(node, source)
@@ -83,7 +83,7 @@ def exports(node: Node, source: bytes) -> Iterator[tuple[str, str]]:
 
 
 def _stated(node: Node, source: bytes) -> Iterator[Import]:
-    """`import … from` and `export … from`."""
+    """The imports of `import … from` and `export … from`."""
     children = node.named_children
     clause = children[0] if children else None
     module = field_text(node, "source", source)[1:-1]
@@ -121,7 +121,7 @@ def _specified(clause: Node, source: bytes) -> Iterator[tuple[str, str]]:
 
 
 def _exported(node: Node, source: bytes) -> Iterator[tuple[str, str]]:
-    """`export {a as b}`, `export default a` and `export = a`."""
+    """The exports of `export {a as b}`, `export default a` and `export = a`."""
     for child in node.named_children:
         match child.type:
             case "export_clause":
@@ -141,7 +141,7 @@ def _exported(node: Node, source: bytes) -> Iterator[tuple[str, str]]:
 
 
 def _declared(node: Node, source: bytes) -> Iterator[Import]:
-    """`a = require("x")`, `{a, b: c} = require("x")` and `a = require("x").b`."""
+    """The imports of `a = require("x")`, `{a, b: c} = require("x")` and `a = require("x").b`."""
     name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
     if name is None or value is None or not is_required(value, source):
         return
@@ -169,7 +169,7 @@ def _pattern(pattern: Node, source: bytes) -> Iterator[tuple[str, str]]:
 
 
 def _passed_on(node: Node, source: bytes) -> Iterator[Import]:
-    """`exports.a = require("x").b` and `module.exports = require("x")`."""
+    """The imports of `exports.a = require("x").b` and `module.exports = require("x")`."""
     left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
     if left is None or right is None or not is_required(right, source):
         return
@@ -186,19 +186,19 @@ def _passed_on(node: Node, source: bytes) -> Iterator[Import]:
 
 
 def _called(node: Node, source: bytes) -> Iterator[Import]:
-    """`require("x")` or `import("x")` whose value has no name."""
+    """The import of `require("x")` or `import("x")` if its value has no name."""
     before = source[max(0, node.start_byte - 2) : node.start_byte].rstrip()
     module = _argument(node, source)
     if not is_required(node, source):
         if module and source.startswith(b"import", node.start_byte):
             yield Import(module, form="require")
     elif module and not before.endswith(b"="):
-        # Otherwise the declaration or assignment around it is an import as well, and says more.
+        # Otherwise the declaration or assignment around it is an import that says more.
         yield Import(module, ((DEFAULT, required_name(module)),), form="require")
 
 
 def _required(value: Node, source: bytes) -> tuple[str, str]:
-    """The module and the member of `require("x").a`; "" for what is not there."""
+    """The module and the member in `require("x").a`; "" for a missing part."""
     member = ""
     if value.type == "member_expression":
         member = field_text(value, "property", source)
@@ -216,7 +216,7 @@ def is_required(value: Node | None, source: bytes) -> bool:
 
 
 def _assigned(node: Node, source: bytes) -> Iterator[tuple[str, str]]:
-    """`module.exports = f`, `module.exports = {a, b: c}`, `exports.a = b`."""
+    """The exports of `module.exports = f`, `module.exports = {a, b: c}` and `exports.a = b`."""
     name, value = exported_name(field_text(node, "left", source)), _last_value(node)
     if name is None or value is None:
         return
@@ -245,7 +245,7 @@ def _property(member: Node, source: bytes) -> Iterator[tuple[str, str]]:
 
 
 def _also_exported(node: Node, source: bytes) -> Iterator[tuple[str, str]]:
-    """`var app = exports = module.exports = {}`."""
+    """The exports of `var app = exports = module.exports = {}`."""
     name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
     for _ in range(_CHAIN_MAX):
         left = value.child_by_field_name("left") if value is not None else None

@@ -1,7 +1,7 @@
 """The description of a language: queries, and methods that read nodes of its grammar.
 
-A language is a module with a subclass of `Syntax`: mostly data, with a method where its grammar
-differs from the common case. `facts` is a query whose captures have fixed names:
+Each language is a module with a subclass of `Syntax`. The subclass is mostly data, with a method
+where the grammar differs from the common case. `facts` is a query whose captures have fixed names:
 
     @symbol.KIND   a whole definition; KIND is the kind of the symbol unless `kind` says otherwise
     @scope         a node that gives its names a prefix and is no symbol (`impl` of Rust)
@@ -46,14 +46,14 @@ _NAME: Final = re.compile(r"[#~]?[^\W\d][\w$]*|\$[\w$]*|operator\W{1,3}")
 _CALLEE: Final = re.compile(r"[#\w$]+(?:(?:\.|\?\.|::|->)[#\w$]+)*")
 _SEPARATOR: Final = re.compile(r"\?\.|\.|::|->")
 TEXTS_REMEMBERED: Final = 4_096
-"""Names and types whose parts are remembered: a project repeats them in every file."""
+"""The most names and types whose parts are cached: a project repeats them in every file."""
 _SPACES: Final = re.compile(r"\s+")
 _GENERIC: Final = re.compile(r"(?:::)?<[^<>]*>")
 _GENERIC_DEPTH_MAX: Final = 8
 _WRAPPERS_MAX: Final = 8
 _CHAIN_MAX: Final = 4
 
-# References, pointers, quotes, lifetimes and qualifiers around the name of a type.
+# References, pointers, quotes, lifetimes and qualifiers may stand around the name of a type.
 _BEFORE_TYPE: Final = re.compile(
     r"(?>(?:&'\w++|[\s:&*?(\"']|->|(?:const|mut|final|dyn|impl|struct)\b)*)"
 )
@@ -67,7 +67,7 @@ _TRANSPARENT: Final = frozenset(
     {"Optional", "typing.Optional", "Annotated", "Box", "Rc", "Arc", "Result", "Option", "Promise",
      "Awaitable", "unique_ptr", "shared_ptr", "std::unique_ptr", "std::shared_ptr"}
 )  # fmt: skip
-"""Wrapper types: a method called on one is looked up in its first type argument."""
+"""Wrapper types. A method called on one of them is looked up in its first type argument."""
 _WRAPPERS: Final = frozenset(
     {"parenthesized_expression", "await", "await_expression", "try_expression", "unary_expression",
      "non_null_expression", "reference_expression"}
@@ -81,7 +81,7 @@ _LITERALS: Final = frozenset(
 
 
 class Syntax:
-    """The description of one language. Nodes come from its grammar, `source` is the whole file."""
+    """The description of one language. `source` is always the whole file."""
 
     language: ClassVar[str]
     wheel: ClassVar[str]
@@ -90,39 +90,39 @@ class Syntax:
     bindings: ClassVar[str] = ""
 
     receivers: ClassVar[frozenset[str]] = frozenset({"this"})
-    """Names for the object whose method runs; facts say `self`."""
+    """Names for the object whose method runs, such as `this`. Facts write `self`."""
     parents: ClassVar[frozenset[str]] = frozenset({"super"})
-    """Names for the same object as one of its base class; facts say `super`."""
+    """Names for that object as an instance of its base class. Facts write `super`."""
     member: ClassVar[tuple[str, str]] = ("object", "property")
-    """The fields of a node `a.b` that hold the object and the name."""
+    """The fields of a node `a.b` with the object and with the name."""
     result: ClassVar[str] = "return_type"
-    """The field of a function that holds the type of its result."""
+    """The field of a function node with the type of its result."""
     names_from_elsewhere: ClassVar[bool] = True
     """True if a bare name may come from another file without an import."""
     shares_names: ClassVar[bool] = False
     """True if every name of a package or an included file is known without an import."""
     label_sign: ClassVar[bytes] = b""
-    """The sign after a name that makes it that of an argument, a field or a parameter: no use."""
+    """The sign after the name of an argument, field or parameter: such a name is no use."""
     locator: ClassVar[type[Locator]] = Locator
-    """The rules by which imports lead to files."""
+    """The rules that lead from imports to files."""
     prose: ClassVar[re.Pattern[bytes]]
-    """A pattern of comments and strings."""
+    """A pattern that matches comments and strings."""
     prose_fields: ClassVar[ProseFields | None] = None
-    """The strings that have code in fields."""
+    """The strings that have code inside, in fields."""
     has_bare_members: ClassVar[bool] = False
-    """True if a member of an object is used without naming the object."""
+    """True if code may use a member of an object without naming the object."""
     has_path_names: ClassVar[bool] = False
-    """True if a name of several parts means a symbol, whatever its first part is."""
+    """True if a name of several parts means a symbol, whatever the first part is."""
     flat_kinds: ClassVar[frozenset[str]] = frozenset()
-    """Kinds of symbols whose name does not prefix the symbols inside them."""
+    """Kinds of symbols whose names are no prefix of the symbols inside them."""
 
     def name(self, node: Node, source: bytes) -> str:
-        """The name of a definition, with dots if it names its owner; "" for none."""
+        """The name of a definition, with dots if it names its owner; "" if it has none."""
         return identifier(node.child_by_field_name("name"), source)
 
     @classmethod
     def blank_prose(cls, source: bytes) -> bytes:
-        """The source with spaces for comments and strings, except fields of strings."""
+        """The source with spaces for comments and strings, except code in fields of strings."""
         return blank_prose(cls.prose, cls.prose_fields, source)
 
     def module_doc(self, text: str) -> Lines | None:
@@ -130,14 +130,14 @@ class Syntax:
         return block_doc(text)
 
     def string_fields(self, source: bytes, start: int, end: int) -> Iterable[bytes]:
-        """The code in fields of strings between two places."""
+        """The code in fields of strings between two positions."""
         return ()
 
     def kind(self, node: Node, kind: str) -> str:
         return kind
 
     def body(self, node: Node) -> Node | None:
-        """The node at which the signature ends."""
+        """The node at which the signature of a definition ends."""
         return node.child_by_field_name("body")
 
     def signature(self, text: str) -> str:
@@ -160,11 +160,11 @@ class Syntax:
         return ()
 
     def generated(self, captures: Captures, source: bytes) -> Iterable[Symbol]:
-        """The types that macros of the file define."""
+        """The types that macros of the file generate."""
         return ()
 
     def receiver(self, node: Node, source: bytes) -> str:
-        """The name a method gives to its object, in languages where it chooses one (Go)."""
+        """The name that a method gives to its object, in languages where it may choose one (Go)."""
         return ""
 
     def imports(self, node: Node, source: bytes) -> Iterable[Import]:
@@ -174,47 +174,47 @@ class Syntax:
         return ()
 
     def returns(self, node: Node, source: bytes) -> str:
-        """The written type of the result of a function."""
+        """The type of a function's result, as written."""
         return self.type_name(field_text(node, self.result, source))
 
     def declared(self, node: Node, source: bytes) -> Iterable[tuple[Node, str]]:
-        """The nodes of the names that a declaration binds, each with its type or ""."""
+        """The name nodes that a declaration binds, each with its type or ""."""
         return ()
 
     def typed(self, node: Node, source: bytes) -> Iterable[tuple[int, str]]:
-        """The first byte of each name that a declaration binds, with its type or ""."""
+        """The start byte of each name that a declaration binds, with its type or ""."""
         for name, of in self.declared(node, source):
             yield name.start_byte, of
 
     def fields(self, node: Node, source: bytes) -> Iterable[tuple[str, str]]:
-        """The fields that a declaration binds, each with its type or `=x`, the type of `x`."""
+        """The fields that a declaration binds, each with its type, or `=x` for the type of `x`."""
         for name, of in self.declared(node, source):
             yield short_text(name, source), of
 
     def declared_type(self, node: Node, source: bytes) -> str:
-        """The written type of a variable, or the maker of its value."""
+        """The type of a variable as written, or the maker of its value."""
         written = node.child_by_field_name("type")
         if written is not None:
             return self.type_name(short_text(written, source))
         return self.value_type(child(node, "value", "right"), source)
 
     def held_type(self, node: Node, source: bytes) -> str:
-        """The type of a field, or `=x` if it holds a variable whose type is not known here."""
+        """The type of a field; `=x` if the field holds a variable `x` of a type unknown here."""
         of, value = self.declared_type(node, source), child(node, "right", "value")
         if not of and value is not None and value.type == "identifier":
             return "=" + short_text(value, source)
         return of
 
     def type_name(self, text: str) -> str:
-        """A type as a dotted name, without pointers and wrappers; "" when it is none."""
+        """A type as a dotted name, without pointers and wrappers; "" if it has no name."""
         return _type_name(text)
 
     def callee(self, node: Node, source: bytes) -> tuple[str, ...]:
-        """The parts of the name that is called, as described in `calls`; () for none."""
+        """The parts of the called name, as described in `calls`; () if there is no name."""
         start, end = node.byte_range
         if end - start <= CALLEE_BYTES_MAX:
             parts = self.parts(source[start:end].decode("utf-8", "replace"))
-            # Rust and C: `a.b()` calls a method of the value `a`, `a::b()` names a path.
+            # In Rust and C, `a.b()` calls a method of the value `a`, and `a::b()` names a path.
             is_value = node.type == "field_expression" and parts and parts[0].isidentifier()
             if is_value and parts[0] not in self.receivers:
                 return (f".{parts[0]}", *parts[1:])
@@ -225,18 +225,18 @@ class Syntax:
         return (made_by, method) if made_by is not None else ()
 
     def _member(self, node: Node, source: bytes) -> tuple[Node | None, str]:
-        """The object and the name of a node `a.b`."""
+        """The object and the name in a node `a.b`."""
         owner, name = (node.child_by_field_name(field) for field in self.member)
         return owner, identifier(name, source)
 
     def value_type(self, node: Node | None, source: bytes) -> str:
-        """The type of a value: `LITERAL`, its maker, or ""."""
+        """The type of a value: `LITERAL`, its maker, or "" if not known."""
         if node is None:
             return ""
         return LITERAL if node.type in _LITERALS else self.maker(node, source)
 
     def made_by(self, node: Node, source: bytes) -> str | None:
-        """An object as the first part of a callee; None for a literal."""
+        """A value as the first part of a callee, by its maker; None for a literal."""
         for _ in range(_WRAPPERS_MAX):
             if node.type not in _WRAPPERS or not node.named_child_count:
                 break
@@ -247,7 +247,7 @@ class Syntax:
         return name + RESULT if name else UNKNOWN
 
     def maker(self, node: Node, source: bytes) -> str:
-        """The class or function that an expression calls, as a dotted name; "" for none."""
+        """The class or function that an expression calls, as a dotted name; "" if it calls none."""
         methods: list[str] = []
         for _ in range(_CHAIN_MAX):
             called = node.child_by_field_name("function") or node.child_by_field_name("constructor")
@@ -259,7 +259,7 @@ class Syntax:
             owner, method = self._member(called, source)
             if owner is None or not method:
                 return ""
-            methods.append(method)  # `a().b()`: the result of `b` of what `a` makes.
+            methods.append(method)  # `a().b()`: the result of `b`, called on the result of `a`.
             node = owner
         return ""
 
@@ -268,7 +268,7 @@ class Syntax:
 
 
 def child(node: Node, *fields: str) -> Node | None:
-    """The child in the first of these fields that has one."""
+    """The child of the first of these fields that a node has."""
     for field in fields:
         if (inner := node.child_by_field_name(field)) is not None:
             return inner
@@ -276,12 +276,12 @@ def child(node: Node, *fields: str) -> Node | None:
 
 
 def first_child(node: Node) -> Node | None:
-    """The first named child."""
+    """The first named child of a node."""
     return node.named_child(0) if node.named_child_count else None
 
 
 def short_text(node: Node | None, source: bytes) -> str:
-    """The text of a node, up to the length of a name; "" for a longer one, or none."""
+    """The text of a node; "" if it is longer than a name may be, or if there is no node."""
     if node is None:
         return ""
     start, end = node.byte_range
@@ -289,18 +289,18 @@ def short_text(node: Node | None, source: bytes) -> str:
 
 
 def field_text(node: Node, field: str, source: bytes) -> str:
-    """The short text of the child in a field; "" for none."""
+    """The short text of the child in a field; "" if there is none."""
     return short_text(node.child_by_field_name(field), source)
 
 
 def identifier(node: Node | None, source: bytes) -> str:
-    """The text of a node that is a name; "" when it is none, as after a syntax error."""
+    """The text of a node that is a name; "" if it is no name, as after a syntax error."""
     text = short_text(node, source)
     return text if text.isidentifier() or _NAME.fullmatch(text) is not None else ""
 
 
 def dotted(text: str) -> str:
-    """A written type as a dotted name without its arguments; "" when it is no name.
+    """A written type as a dotted name without type arguments; "" if it is no name.
 
     >>> dotted("ns::Base<T, U>")
     'ns.Base'
@@ -310,7 +310,7 @@ def dotted(text: str) -> str:
 
 @lru_cache(TEXTS_REMEMBERED)
 def _parts(text: str) -> tuple[str, ...]:
-    """The parts of a dotted name; () when it is no name."""
+    """The parts of a dotted name; () if it is no name."""
     text = without_generics(_SPACES.sub("", text))
     return tuple(_SEPARATOR.split(text)) if _CALLEE.fullmatch(text) is not None else ()
 

@@ -1,4 +1,4 @@
-"""Manifests: names of the parts of a project, and the packages that they depend on.
+"""Reads manifests: names of the parts of a project, and the packages that they depend on.
 
 A package outside the project is named by its package URL: `pkg:cargo/serde`, `pkg:npm/react`.
 """
@@ -15,10 +15,11 @@ import orjson
 from mycel.knowledge.code.source_facts import FileFacts
 
 KEY_PARTS_MAX: Final = 200
-"""Dots in one line of Cargo.toml; `tomllib` takes quadratic time for the parts of a key."""
+"""The most dots in one line of Cargo.toml: `tomllib` takes quadratic time for the parts of a
+key."""
 
 DEPENDENCIES_MAX: Final = 1_000
-"""Dependencies of one manifest."""
+"""The most dependencies of one manifest."""
 
 _CARGO_KEYS: Final = ("dependencies", "dev-dependencies", "build-dependencies")
 _NPM_KEYS: Final = (
@@ -50,7 +51,7 @@ def go_mod(text: str) -> FileFacts:
 
 
 def npm(text: str) -> FileFacts:
-    """The name of a package of JavaScript, and what it depends on."""
+    """The name and the dependencies in a package.json."""
     try:
         manifest = orjson.loads(text)
     except orjson.JSONDecodeError:
@@ -64,7 +65,7 @@ def npm(text: str) -> FileFacts:
 
 
 def pyproject(text: str) -> FileFacts:
-    """The name of a project of Python, and what it depends on, its extras and groups included."""
+    """The name and the dependencies of a Python project, with its extras and groups."""
     manifest = _toml(text)
     project = _table(manifest, "project")
     poetry = _table(_table(manifest, "tool"), "poetry")
@@ -82,7 +83,7 @@ def pyproject(text: str) -> FileFacts:
 
 
 def pom(text: str) -> FileFacts:
-    """The name of a project of Maven, group and artifact, and what it depends on."""
+    """The name (group and artifact) and the dependencies of a Maven project."""
     plain = _XML_COMMENT.sub(" ", text)
     inside = [match[1] for match in _POM_DEPENDENCY.finditer(plain)]
     names = [
@@ -114,13 +115,13 @@ def _toml(text: str) -> Mapping[str, Any]:
 
 
 def _urls(kind: str, names: Iterable[str]) -> tuple[str, ...]:
-    """The package URLs of names, each once; those that are no names of packages are left out."""
+    """The package URLs of names, each once; an invalid name is left out."""
     plain = (name for name in names if _PACKAGE.fullmatch(name))
     return tuple(dict.fromkeys(f"pkg:{kind}/{name}" for name in plain))[:DEPENDENCIES_MAX]
 
 
 def cargo(text: str) -> FileFacts:
-    """The name of the crate, and that of its library as a setting if it is another."""
+    """The name of the crate; if its library has another name, that is a setting."""
     if any(line.count(".") > KEY_PARTS_MAX for line in text.splitlines()):
         return FileFacts("cargo", note=f"a line has more than {KEY_PARTS_MAX} dots: not analysed")
     try:
@@ -152,7 +153,7 @@ def _cargo_name(key: str, value: object) -> str:
 
 
 def tsconfig(text: str) -> FileFacts:
-    """`baseUrl`, and those `paths` that have a single target."""
+    """`baseUrl`, and the `paths` that have a single target."""
     text = _STRING_OR_COMMENT.sub(lambda match: match[1] or " ", text)
     try:
         manifest = orjson.loads(_TRAILING_COMMA.sub(r"\1", text))
@@ -185,4 +186,4 @@ MANIFESTS: Final[Mapping[str, Callable[[str], FileFacts]]] = {
 ECOSYSTEMS: Final = {
     "cargo": "cargo", "gomod": "golang", "npm": "npm", "pyproject": "pypi", "pom": "maven"
 }  # fmt: skip
-"""Kinds of manifests, each with the kind of its package URLs."""
+"""Kinds of manifests, each with the package URL type of its packages."""

@@ -1,4 +1,4 @@
-"""From imports to files: the part that the rules of all languages share.
+"""Leads from imports to files: the part that the rules of all languages share.
 
 A `Locator` uses only paths, packages and manifests. It returns a `Unit`, the files of a module, or
 None for a module outside the project, or one that two places match equally well.
@@ -47,7 +47,7 @@ class Files:
         return frozenset(folders)
 
     def manifests(self, language: str) -> dict[str, FileFacts]:
-        """The manifests of a kind by folder; of several in one, the first with content."""
+        """The manifests of a kind by folder; if a folder has several, the first with content."""
         by_folder: dict[str, FileFacts] = {}
         for path in self.of((language,)):
             facts = self.facts[path]
@@ -57,23 +57,23 @@ class Files:
 
 
 Home = tuple[str, ...]
-"""A package of several files, as a key."""
+"""A package of several files, as a key of a dictionary."""
 
 
 class Locator:
-    """The rules of a language. The base class finds nothing."""
+    """The rules of a language that lead from imports to files. The base class finds nothing."""
 
     class_members_visible: ClassVar[bool] = False
-    """True if a bare name in a method may be a member of the class."""
+    """True if a bare name in a method may mean a member of the class."""
 
     names_are_shared: ClassVar[bool] = False
-    """True if a bare name may be defined in another file of the package."""
+    """True if a bare name may be defined in another file of the same package."""
 
     methods_are_shared: ClassVar[bool] = False
-    """True if a method may be written in another file of the package than its type."""
+    """True if a method may be in another file of the package than its type."""
 
     attributes_are_imports: ClassVar[bool] = False
-    """True if the imports of a module are its members (Python)."""
+    """True if the imported names of a module are its members (Python)."""
 
     def __init__(self, files: Files) -> None:
         self.files = files
@@ -85,16 +85,16 @@ class Locator:
         return None
 
     def home(self, path: str) -> Home | None:
-        """The package of a file, if the language knows packages of several files."""
+        """The package of a file, in languages with packages of several files; None otherwise."""
         return None
 
     def visible(self, path: str) -> tuple[Home, ...]:
-        """The packages whose symbols a file sees without an import."""
+        """The packages whose symbols a file can use without an import."""
         home = self.home(path)
         return (home,) if home is not None else ()
 
     def root(self, path: str, name: str) -> Unit | None:
-        """The module of a name at the head of a path, without an import (`crate` of Rust)."""
+        """The module that a name means without an import, such as `crate` of Rust."""
         return None
 
     def external(self, imported: Import) -> str:
@@ -102,16 +102,16 @@ class Locator:
 
 
 _SHORT: Final = 200
-"""Characters of a place whose surroundings are remembered."""
+"""The most characters of a place whose outer places are cached."""
 
 
 def outward(place: str, separator: str) -> tuple[str, ...]:
-    """A folder or scope and those around it, innermost first; "" is the root, or the file.
+    """A folder or scope and the ones around it, innermost first; "" is the root, or the file.
 
     >>> outward("a/b", "/"), outward("A.b", ".")
     (('a/b', 'a', ''), ('A.b', 'A', ''))
     """
-    # Those of a long place take the square of its length.
+    # The outer places of a long place take memory proportional to its length squared.
     return _short_outward(place, separator) if len(place) <= _SHORT else _outward(place, separator)
 
 
@@ -127,5 +127,5 @@ _short_outward = lru_cache(4_096)(_outward)
 
 
 def only_unit(units: list[Unit]) -> Unit | None:
-    """The one unit of a list; None if there are several, or none."""
+    """The only unit of a list; None if there are none or several."""
     return units[0] if len(set(units)) == 1 else None

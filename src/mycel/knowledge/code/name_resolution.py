@@ -1,8 +1,9 @@
-"""From a dotted name in a scope of a file to a symbol or a module.
+"""Finds the symbol or module that a dotted name means in a scope of a file.
 
 A name is looked up by the rules of its language: in the functions around it, in the file, among the
 imports, and in the package. A dotted name is followed part by part: into a module, through its
-re-exports, into a class and its bases. A step with no result, or more than one, ends the search.
+re-exports, into a class and its bases. The search ends at a step with no result, or with more than
+one.
 """
 
 from __future__ import annotations
@@ -21,28 +22,29 @@ from mycel.knowledge.code.scopes import CLASS_KINDS
 from mycel.knowledge.code.source_facts import FileFacts, Import, Symbol
 
 STEPS_MAX: Final = 24
-"""Steps of one name through re-exports and base classes."""
+"""The most steps of one name through re-exports and base classes."""
 
 LOOKUPS_MAX: Final = 400
-"""Steps of the search for one name, over all of its branches."""
+"""The most steps of the search for one name, over all of its branches."""
 
 FILE_LOOKUPS_MAX: Final = 5_000
 LOOKUPS_PER_NAME: Final = 20
-"""Steps for all names of a file: so many, and so many more for each name. Projects take 1 to 6."""
+"""The steps for all names of a file: a fixed number, and this many for each name. Projects need 1
+to 6."""
 
 INCLUDES_MAX: Final = 400
-"""Headers that one file of C or C++ includes, directly or not."""
+"""The most headers that one file of C or C++ includes, directly or not."""
 
 INCLUDE_LINES_MAX: Final = 20_000
-"""Includes of one file and its headers that are followed."""
+"""The most includes that are followed, in one file and its headers."""
 
 BASES_MAX: Final = 100
-"""Bases of a class, direct or not, that are followed."""
+"""The most bases of a class that are followed, direct or not."""
 
 EXPORTS_MAX: Final = 24
-"""Exports under one name that are followed."""
+"""The most exports under one name that are followed."""
 
-# Bases without methods that a call could mean.
+# Bases that have no methods which a call could mean.
 _NEUTRAL_BASES: Final = frozenset(
     {"object", "ABC", "abc.ABC", "Generic", "typing.Generic", "Protocol", "typing.Protocol",
      "Enum", "enum.Enum", "NamedTuple", "typing.NamedTuple", "TypedDict", "typing.TypedDict",
@@ -56,7 +58,7 @@ Meaning = CodeLocation | Unit
 
 
 class _Offers(NamedTuple):
-    """The imported names that a module offers: import and name there; "" is the module itself."""
+    """The names that a module passes on, with import and name there; "" is the module itself."""
 
     names: dict[str, tuple[Import, str]]
     stars: list[Import]
@@ -79,13 +81,13 @@ class SymbolNames:
         self._includes = cache(self._all_includes)
         self._included = cache(self._direct_includes)
         self._units: dict[tuple[str, int], Unit | None] = {}
-        """By the identity of the import, which is cheaper than its hash."""
+        """Units by file and identity of the import: hashing an import would take longer."""
         self._bases: dict[tuple[CodeLocation, str], CodeLocation | None] = {}
         self._open: dict[CodeLocation, bool] = {}
         self._passed: dict[tuple[str, str], Meaning | None] = {}
         self._left = self._left_at_begin = self._left_in_file = 0
         self._unit_names: dict[int, tuple[Unit, dict[str, list[str]]]] = {}
-        """By the identity of the unit's paths, which may be many."""
+        """The names in a unit, by the identity of the unit's paths, which may be many."""
         self._in_package: defaultdict[tuple[Home, str], list[str]] = defaultdict(list)
         """The files of a package that define a name."""
         for path in sorted(files):
@@ -103,14 +105,14 @@ class SymbolNames:
         self._left = self._left_at_begin = 0
 
     def begin(self) -> None:
-        """Begin the search for another name of the file."""
+        """Begin the search for the next name of the file."""
         self._passed.clear()
         self._left_in_file -= self._left_at_begin - self._left
         self._left = self._left_at_begin = min(LOOKUPS_MAX, self._left_in_file)
 
     @property
     def is_spent(self) -> bool:
-        """True if the file has too many steps; its names no longer have a meaning."""
+        """True if the file has used up its steps; no further name gets a meaning."""
         return self._left_in_file < self._left_at_begin - self._left
 
     def target(self, meaning: Meaning | None) -> CodeLocation | None:
@@ -141,7 +143,7 @@ class SymbolNames:
     def base(self, owner: CodeLocation, base: str) -> CodeLocation | None:
         key = (owner, base)
         if key not in self._bases:
-            # Unknown during the search: a class may name itself as its base.
+            # None during the search: a class may name itself as its base.
             self._bases[key] = None
             code_location = self._bases[key] = self._find_base(owner, base)
             if self.is_over:
@@ -208,7 +210,7 @@ class SymbolNames:
         return unit, rest
 
     def _look_up(self, path: str, scope: str, name: str, steps: int) -> Meaning | None:
-        """The meaning of a bare name in a scope of a file."""
+        """The symbol or module that a bare name means in a scope of a file."""
         if self._is_spent(steps):
             return None
         symbols, bindings, locator = self.symbols[path], self.bound(path), self.locator(path)
@@ -220,7 +222,8 @@ class SymbolNames:
                     if member is not None:
                         return member
                     if name[:1].islower() and self.is_open(CodeLocation(path, prefix)):
-                        # It may be a method of an unknown base class. (Classes have a capital.)
+                        # The name may be a method of an unknown base class. (A class would have a
+                        # capital.)
                         return None
                 continue
             qualified = f"{prefix}.{name}" if prefix else name
@@ -236,13 +239,13 @@ class SymbolNames:
         return self._starred(path, name, steps + 1) or locator.root(path, name)
 
     def _beside(self, path: str, qualified: str) -> list[str]:
-        """Other files of the package that define a name: all, or more than one."""
+        """Some other files of the package that define a name: none, one or more."""
         homes = self.locator(path).visible(path)
         near = (p for home in homes for p in self._in_package.get((home, qualified), ())[:3])
         return [p for p in near if p != path]
 
     def _imported(self, path: str, imported: Import, name: str, steps: int) -> Meaning | None:
-        """The meaning of an imported name: a member of a module, or for "" the module."""
+        """The meaning of an imported name: a member of a module; for "" the module itself."""
         unit = self.unit(path, imported)
         if unit is None:
             locator = self.locator(path)
@@ -250,16 +253,16 @@ class SymbolNames:
         if not name:
             return unit
         if unit.paths == (path,) and not unit.rest and not imported.module:
-            # `use a;` of Rust: a module or a crate.
+            # `use a;` of Rust names a module or a crate.
             return self.locator(path).root(path, name)
         meaning = self.member(unit, name, steps + 1)
         if meaning is None and name == "default":
-            # A module of CommonJS without an export `default` is its own default.
+            # A CommonJS module without an export `default` is its own default.
             return unit
         return meaning
 
     def _starred(self, path: str, name: str, steps: int) -> Meaning | None:
-        """The only meaning of a bare name among the star imports of a file."""
+        """The meaning of a bare name from the star imports of a file, if exactly one gives it."""
         meanings: set[Meaning] = set()
         for unit in self._stars(path) if name in self._names_anywhere else ():
             meaning = self.member(unit, name, steps + 1)
@@ -285,7 +288,7 @@ class SymbolNames:
         )
 
     def member(self, meaning: Meaning | None, name: str, steps: int) -> Meaning | None:
-        """The meaning of `meaning.name`."""
+        """The meaning of `name` as a member of a symbol or module."""
         if meaning is None or self._is_spent(steps):
             return None
         if isinstance(meaning, CodeLocation):
@@ -312,7 +315,7 @@ class SymbolNames:
         path = unit.paths[0]
         if path not in self.facts:
             return None
-        # Packages of several files pass nothing on.
+        # Packages of several files have no re-exports.
         passed = self._passed_on(path, name, steps + 1) if len(unit.paths) == 1 else None
         return passed if passed is not None else self.locator(path).submodule(unit, name)
 
@@ -326,14 +329,14 @@ class SymbolNames:
             for path in unit.paths:
                 for symbol in self.symbols.get(path, ()):
                     names.setdefault(symbol, []).append(path)
-            self._unit_names[key] = (unit, names)  # With the unit, so that the key stays its own.
+            self._unit_names[key] = (unit, names)  # The unit is kept so that its id stays unique.
         return self._unit_names[key][1].get(name, ())
 
     def _passed_on(self, path: str, name: str, steps: int) -> Meaning | None:
-        """The meaning of a name that a module re-exports; found once in a search."""
+        """The meaning of a name that a module re-exports; computed once in a search."""
         key = path, name
         if key not in self._passed:
-            # Unknown during the search: modules may import each other.
+            # None during the search: modules may import each other.
             self._passed[key] = None
             self._passed[key] = self._pass_on(path, name, steps)
         return self._passed[key]
@@ -346,7 +349,8 @@ class SymbolNames:
                 return target
         for inside in exports.get("default", ()):
             if f"{inside}.{name}" in self.symbols[path]:
-                # `module.exports = app` of JavaScript: the members of `app` are the module's.
+                # `module.exports = app` of JavaScript makes the members of `app` members of the
+                # module.
                 return CodeLocation(path, f"{inside}.{name}")
         offers = self._offered(path)
         direct = offers.names.get(name)
@@ -365,7 +369,7 @@ class SymbolNames:
         return everything.pop() if len(everything) == 1 else None
 
     def _exported(self, path: str) -> dict[str, list[str]]:
-        """The names inside a module by the names that it exports them under."""
+        """For each exported name, the names inside the module that it stands for."""
         exports: dict[str, list[str]] = {}
         for outside, inside in self.facts[path].exports:
             names = exports.setdefault(outside, [])
@@ -374,7 +378,7 @@ class SymbolNames:
         return exports
 
     def _offers(self, path: str) -> _Offers:
-        """The re-exports of a module; of two with one name, the first."""
+        """The re-exports of a module; if two have one name, the first counts."""
         offers = _Offers({}, [])
         offers_all = self.locator(path).attributes_are_imports
         for imported in self.facts[path].imports:
@@ -391,7 +395,7 @@ class SymbolNames:
     # Classes.
 
     def own_class(self, path: str, caller: str) -> CodeLocation | None:
-        """The class of the method that the caller is, or is inside of."""
+        """The class of the method that is the caller, or that contains the caller."""
         symbols = self.symbols[path]
         for prefix in outward(caller.rpartition(".")[0], "."):
             symbol = symbols.get(prefix)
@@ -400,12 +404,12 @@ class SymbolNames:
         method = symbols.get(caller)
         if method is None or method.kind != "method":
             return None
-        # Defined outside of its class: methods of Go, `impl` of Rust, definitions of C++.
+        # The method is outside of its class: in Go, in `impl` of Rust, or in a C++ definition.
         scope, _, owner = caller.rpartition(".")[0].rpartition(".")
         meaning = self.follow(path, scope, (owner,))
         if isinstance(meaning, CodeLocation):
             return meaning
-        # `app.use = function` of JavaScript: `app` is no symbol, its methods are.
+        # `app.use = function` of JavaScript: `app` is no symbol, but its methods are symbols.
         is_object = family(self.facts[path].language) == "javascript" and owner
         return CodeLocation(path, caller.rpartition(".")[0]) if is_object else None
 
@@ -417,14 +421,14 @@ class SymbolNames:
         return away or self.inherited(owner, name, steps + 1)
 
     def _written_away(self, owner: CodeLocation, qualified: str) -> CodeLocation | None:
-        """A method in another file than its type: in Go of the package, in Rust of the crate."""
+        """A method in another file than its type: in Go of one package, in Rust of one crate."""
         if not self.locator(owner.path).methods_are_shared:
             return None
         near = self._beside(owner.path, qualified)
         return CodeLocation(near[0], qualified) if len(near) == 1 else None
 
     def inherited(self, owner: CodeLocation, name: str, steps: int) -> CodeLocation | None:
-        """The member of the first base that has it, if all bases before that are known."""
+        """A member from the first base that has it; None if a base before that is not known."""
         if self._is_spent(steps):
             return None
         symbol = self.symbols[owner.path].get(owner.qualified)
@@ -440,7 +444,7 @@ class SymbolNames:
         return None
 
     def is_open(self, owner: CodeLocation) -> bool:
-        """True if a class has a base outside the project, and so unknown members."""
+        """True if a class has a base outside the project, and so may have unknown members."""
         if owner not in self._open:
             is_open = any(place is None for place in self.all_bases(owner))
             if self.is_over:
@@ -449,7 +453,7 @@ class SymbolNames:
         return self._open[owner]
 
     def all_bases(self, owner: CodeLocation) -> Iterator[CodeLocation | None]:
-        """The bases of a class, up to `BASES_MAX`; None for each that is outside the project."""
+        """The bases of a class, up to `BASES_MAX`; None for each base outside the project."""
         return islice(self._walk_bases(owner), BASES_MAX)
 
     def _walk_bases(self, owner: CodeLocation) -> Iterator[CodeLocation | None]:
@@ -466,7 +470,7 @@ class SymbolNames:
     # C and C++.
 
     def _c_name(self, path: str, scope: str, parts: tuple[str, ...]) -> CodeLocation | None:
-        """The meaning of a name of C or C++: innermost scope first, in all included files."""
+        """The meaning of a C or C++ name: from the innermost scope out, in all included files."""
         for prefix in outward(scope, "."):
             qualified = ".".join((prefix, *parts)) if prefix else ".".join(parts)
             file = self._nearest(path, qualified)
@@ -481,7 +485,7 @@ class SymbolNames:
         return None
 
     def _nearest(self, path: str, qualified: str) -> str | None:
-        """The first file that defines a name, of this one and all that it includes."""
+        """The nearest file that defines a name: this file, or one that it includes."""
         places = self._in_package.get((self.locator(path).visible(path)[0], qualified))
         if places is None:
             return None
@@ -491,7 +495,7 @@ class SymbolNames:
         return next((p for p in files if qualified in self.symbols.get(p, ())), None)
 
     def _all_includes(self, path: str) -> dict[str, int]:
-        """This file and all that it includes, directly or not, nearest first, numbered."""
+        """This file and all that it includes, directly or not, numbered from the nearest on."""
         order = {path: 0}
         queue, lines = [path], 0
         for current in queue:
@@ -511,7 +515,7 @@ class SymbolNames:
         return tuple(dict.fromkeys(p for unit in units if unit is not None for p in unit.paths))
 
     def _definition(self, declared: CodeLocation) -> CodeLocation:
-        """The definition of a symbol of a header, if exactly one including file has one."""
+        """The definition of a symbol that a header declares, if only one including file has one."""
         facts = self.facts[declared.path]
         if facts.language not in _C_FAMILY or not _is_header(declared.path):
             return declared
@@ -530,11 +534,11 @@ class SymbolNames:
 
     @cached_property
     def _names_anywhere(self) -> frozenset[str]:
-        """All names that some module could offer: no star import gives another one a meaning."""
+        """All names that any module could offer: a star import gives no meaning to others."""
         names: set[str] = set()
         for facts in self.facts.values():
             names.update(symbol.qualified for symbol in facts.symbols)
-            if facts.exports:  # The members of a default export are the module's.
+            if facts.exports:  # Members of a default export are members of the module.
                 names.update(symbol.name for symbol in facts.symbols)
                 names.update(outside for outside, _ in facts.exports)
             for imported in facts.imports:
@@ -547,11 +551,11 @@ class SymbolNames:
 
     @property
     def is_over(self) -> bool:
-        """True if the search for the name has taken too many steps: its result is not kept."""
+        """True if the search for a name took too many steps: its result is not cached."""
         return self._left < 0
 
     def _is_spent(self, steps: int) -> bool:
-        """Count a step; True if there were too many."""
+        """Count a step. Returns True if there were too many."""
         self._left -= 1
         return self._left < 0 or steps > STEPS_MAX
 
@@ -569,9 +573,9 @@ class SymbolNames:
         return self._units[key]
 
     def _bound(self, path: str) -> dict[tuple[str, str], tuple[Import, str]]:
-        """The names that imports bind: (function or "", name) to the import and the name there.
+        """The names that imports bind: (function or "", name), with the import and the name there.
 
-        Of two imports of one name in one scope, the first counts.
+        If two imports bind one name in one scope, the first counts.
         """
         bindings: dict[tuple[str, str], tuple[Import, str]] = {}
         for imported in self.facts[path].imports:
@@ -581,7 +585,7 @@ class SymbolNames:
                 bindings.setdefault((imported.scope, imported.alias), (imported, ""))
             first, dot, _ = imported.alias.partition(".")
             if dot:
-                # `import a.b` of Python binds `a`.
+                # `import a.b` of Python also binds `a`.
                 package = imported._replace(module=first, alias=first)
                 bindings.setdefault((imported.scope, first), (package, ""))
         return bindings

@@ -1,4 +1,4 @@
-"""From the facts of files to edges between files and symbols, one file at a time.
+"""Turns facts of files into edges between files and symbols, one file at a time.
 
 `name_resolution` finds the meaning of names, `receivers` the classes of objects.
 """
@@ -30,7 +30,7 @@ from mycel.knowledge.code.source_facts import RESULT, FileFacts, Import
 from mycel.knowledge.documents.document_edges import DocumentEdges
 
 PACKAGE_FILES_MAX: Final = 100
-"""Files of a package that an import leads to if none of its names is used."""
+"""The most files of a package that an import leads to when none of its names is used."""
 
 
 NAMES_NOTE: Final = "its names lead through too many modules: some relations are left out"
@@ -39,7 +39,7 @@ NAMES_NOTE: Final = "its names lead through too many modules: some relations are
 class Project:
     """The facts of a project, indexed for resolving references.
 
-    `paths` are further files of the project, without facts: links and imports may lead to them.
+    `paths` are further files of the project without facts. Links and imports may lead to them.
     """
 
     def __init__(self, files: Mapping[str, FileFacts], paths: Collection[str] = ()) -> None:
@@ -49,7 +49,7 @@ class Project:
         self._documents = DocumentEdges(self._names.files)
         self._names_used = cache(self._find_names_used)
         self._stems: defaultdict[tuple[str, ...], list[str]] = defaultdict(list)
-        """Files that are no tests, by their family and stem, and by their folder as well."""
+        """Files that are no tests, by language family and stem, and also by their folder."""
         for path in sorted(files):
             if not files[path].is_test and files[path].language in SYNTAXES:
                 folder, name = posixpath.split(path)
@@ -102,7 +102,7 @@ class Project:
         return tuple(targets), tuple(sorted(external))
 
     def _imported_files(self, path: str, imported: Import) -> tuple[str, ...] | None:
-        """The files of an import; None for a module outside the project."""
+        """The files that an import leads to; None for a module outside the project."""
         unit = self._names.unit(path, imported)
         if unit is None:
             return self._crate_file(path, imported)
@@ -120,19 +120,19 @@ class Project:
             if len(unit.paths) == 1:
                 files[unit.paths[0]] = None
                 continue
-            # Of a package of several files, those that define the name.
+            # If a package has several files, only those that define the name count.
             top = unit.rest[0] if unit.rest else name
             files.update(dict.fromkeys(self._names.defining(unit, top)))
         return tuple(files) if files or name == "*" else None
 
     def _used_files(self, path: str, alias: str, unit: Unit) -> tuple[str, ...]:
-        """The files of a package whose names this file uses; the first if none is known."""
+        """The files of a package whose names this file uses; the first file if there are none."""
         names = self._names_used(path).get(alias, ())
         used = {p for name in names for p in self._names.defining(unit, name)}
         return tuple(sorted(used)) or unit.paths[:PACKAGE_FILES_MAX]
 
     def _find_names_used(self, path: str) -> dict[str, set[str]]:
-        """The names after a dot in the calls and bases of a file, by what is before the dot."""
+        """The names after a dot in the calls and bases of a file, by the part before the dot."""
         facts = self._facts[path]
         bases = (tuple(base.split(".")) for symbol in facts.symbols for base in symbol.bases)
         names: defaultdict[str, set[str]] = defaultdict(set)
@@ -142,7 +142,7 @@ class Project:
         return names
 
     def _through(self, path: str, imported: Import, unit: Unit) -> tuple[str, ...]:
-        """The files of `use a::b` of Rust, where `b` may be a module with a file of its own."""
+        """The files of Rust's `use a::b`, where `b` may be a module with a file of its own."""
         locator = self._names.locator(path)
         if not isinstance(locator, RustLocator):
             return unit.paths
@@ -187,7 +187,7 @@ class Project:
     def _link_edges(
         self, path: str, facts: FileFacts, texts: Iterable[TextEdge]
     ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """The files and folders that a document links to, and the pages outside the project."""
+        """The links of a document: files and folders, and pages outside the project."""
         targets: dict[str, None] = {}
         external: dict[str, None] = {}
         for link in facts.links:
@@ -204,7 +204,7 @@ class Project:
         return tuple(targets), tuple(external)
 
     def _dependency_edges(self, path: str, facts: FileFacts) -> Iterator[TextEdge]:
-        """From a manifest to those of other parts of the project, and to packages outside."""
+        """From a manifest to those of other parts of the project, and to outside packages."""
         for url in facts.dependencies:
             part = self._parts.get(url)
             if part != path:
@@ -213,7 +213,7 @@ class Project:
 
     @cached_property
     def _parts(self) -> Mapping[str, str]:
-        """The manifests of the project by the URL of their package."""
+        """The manifests of the project by the package URL that they declare."""
         return {
             f"pkg:{ECOSYSTEMS[facts.language]}/{facts.package}": path
             for path, facts in sorted(self._facts.items(), reverse=True)
@@ -225,14 +225,14 @@ class Project:
     def _call_edges(
         self, path: str, facts: FileFacts
     ) -> tuple[tuple[SymbolEdge, ...], tuple[SymbolEdge, ...]]:
-        """The calls with a known target, and those resolved by the name of the method alone."""
+        """The calls with a known target; and the calls resolved only by the name of a method."""
         sure: dict[SymbolEdge, None] = {}
         guesses: dict[SymbolEdge, None] = {}
         meanings: dict[tuple[str, tuple[str, ...]], CallTargets] = {}
         for call in facts.calls:
             source = CodeLocation(path, call.caller or "")
             head = call.callee[0]
-            # The meaning of most names is the same in many functions.
+            # Most names have one meaning in many functions, so it is cached.
             scope = source.qualified
             if head not in _BOUND_TO_SCOPE and not head.endswith(RESULT):
                 scope = self._names.binding_scope(path, scope, head)
@@ -249,7 +249,7 @@ class Project:
     def _use_edges(
         self, path: str, facts: FileFacts, others: Iterable[SymbolEdge]
     ) -> tuple[SymbolEdge, ...]:
-        """The uses of symbols; those of the file itself only if no symbol in it uses the same."""
+        """The uses of symbols. A use by the file itself counts only if no symbol in it has it."""
         known = {*others}
         edges: dict[SymbolEdge, None] = {}
         of_file: dict[CodeLocation, None] = {}
@@ -260,7 +260,7 @@ class Project:
                 meanings[key] = tuple(self._used(path, *key))
             for target in meanings[key]:
                 if target.path == path and not user:
-                    continue  # The file defines it.
+                    continue  # The file itself defines the name.
                 if not user:
                     of_file[target] = None
                 elif target != (path, user):
@@ -273,7 +273,7 @@ class Project:
         return tuple(edge for edge in edges if edge not in known)
 
     def _used(self, path: str, user: str, parts: tuple[str, ...]) -> Iterator[CodeLocation]:
-        """The symbols that a dotted name means: the longest part of it, and the class of that."""
+        """The symbols that a dotted name uses: that of its longest known part, and its class."""
         names = self._names
         names.begin()
         if parts[0] == "self":
@@ -305,7 +305,7 @@ class Project:
 
 
 _BOUND_TO_SCOPE: Final = frozenset({"self", "super"})
-"""Names whose meaning depends on the function around them."""
+"""Names with a meaning that depends on the function around them."""
 _TEST_STEM: Final = re.compile(
     r"test_(?P<a>\w+)|(?P<b>\w+?)_tests?|(?P<c>[\w-]+)(?:\.(?:test|spec))|(?P<d>\w+?)(?:Tests?|IT)"
     r"|Test(?P<e>[A-Z]\w*)"
@@ -313,7 +313,7 @@ _TEST_STEM: Final = re.compile(
 
 
 def _tested_stem(path: str) -> str:
-    """The stem of the file that a test is named after; "" for none.
+    """The stem of the file that a test is named after; "" if there is none.
 
     >>> [_tested_stem(p) for p in ("test_a.py", "a_test.go", "a.test.tsx", "ATest.java", "a.py")]
     ['a', 'a', 'a', 'A', '']

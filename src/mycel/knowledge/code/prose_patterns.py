@@ -1,9 +1,9 @@
-r"""Comments and strings of a source, found as text: forms that several languages share.
+r"""Patterns for comments and strings of a source: forms that several languages share.
 
-The pattern of each language (`Syntax.prose`) knows its raw strings (`r"\"` of Rust is closed, that
-of Python is not), texts of several lines, characters beside lifetimes and digit separators, and
-regular expressions. An unclosed string or comment extends to the end of its line, or to the end.
-The fields of f-strings and templates are code.
+The pattern of each language (`Syntax.prose`) knows its raw strings (`r"\"` is closed in Rust, but
+not in Python), strings of several lines and regular expressions, and tells character literals from
+lifetimes and digit separators. An unclosed string or comment extends to the end of its line, or of
+the file. The fields of f-strings and templates are code.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ class ProseFields(NamedTuple):
     opening: re.Pattern[bytes]
     """The beginning of such a string."""
     field: re.Pattern[bytes]
-    """A field, with its code as a group, or text that is skipped."""
+    """A pattern of a field, with its code as a group; or of text that is skipped."""
 
 
 _NO_BREAK: Final = re.compile(rb"[^\n]")
 
 
 def blank_prose(pattern: re.Pattern[bytes], fields: ProseFields | None, source: bytes) -> bytes:
-    """The source with spaces for comments and strings, except the code in fields of strings."""
+    """The source with comments and strings replaced by spaces, except code in fields of strings."""
 
     def blank(prose: re.Match[bytes]) -> bytes:
         text = prose[0]

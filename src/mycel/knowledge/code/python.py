@@ -24,7 +24,7 @@ _EMPTY_LINE: Final = re.compile(r"\n[^\S\n]*+\n")
 _DOC_BYTES_MAX: Final = 8 << 10
 _COMMENT: Final = re.compile(r"#[^\n]*")
 _MADE: Final = frozenset({"call", "lambda", "attribute", "subscript", "identifier"})
-"""Kinds of values that make a module variable a symbol: objects, functions, types and aliases."""
+"""The kinds of values that make a module variable a symbol: objects, functions, types, aliases."""
 
 _PROSE: Final = re.compile(
     (
@@ -43,7 +43,7 @@ _FIELD: Final = re.compile(rb"\{([^{}\n]{1,300}+)\}")
 
 
 class PythonLocator(Locator):
-    """Packages from every folder that is the root of one, from `src`, and from beside the file."""
+    """Finds packages below their roots, in `src`, and beside the importing file."""
 
     attributes_are_imports = True
     _ROOTS: ClassVar = ("", "src", "lib", "python")
@@ -59,7 +59,7 @@ class PythonLocator(Locator):
         self._roots_with = self._find_tops()
 
     def _find_modules(self) -> dict[str, str]:
-        """The file of each module by its path without an ending. A package comes first."""
+        """The file of each module, by its path without an ending. A package wins over a module."""
         modules: dict[str, str] = {}
         for ending in (".pyi", ".py", "/__init__.py"):
             for path in self._paths:
@@ -77,7 +77,7 @@ class PythonLocator(Locator):
         return frozenset(roots)
 
     def _find_tops(self) -> dict[str, list[str]]:
-        """The roots that hold a module or folder, by its name."""
+        """The roots that contain a module or folder, by its name."""
         tops: dict[str, list[str]] = {}
         for place in sorted({*self._modules, *self._folders}):
             root, name = posixpath.split(place)
@@ -97,7 +97,7 @@ class PythonLocator(Locator):
 
     def _absolute(self, folder: str, module: str) -> Unit | None:
         name = module.replace(".", "/")
-        # Beside a script, as Python does, then in the roots around the file.
+        # Beside a script, as Python itself searches; then in the roots around the file.
         if f"{folder}/__init__.py".lstrip("/") not in self._paths:
             beside = self._at(posixpath.join(folder, name), need_file=True)
             if beside is not None:
@@ -123,7 +123,7 @@ class PythonLocator(Locator):
         file = self._modules.get(base)
         if file is not None:
             return Unit((file,), base)
-        # A package without `__init__` holds only its modules.
+        # A package without `__init__` has only its modules as members.
         return Unit((), base) if base in self._folders and not need_file and base else None
 
     def submodule(self, unit: Unit, name: str) -> Unit | None:
@@ -224,7 +224,7 @@ class Python(Syntax):
         names = [_imported_name(child, source) for child in node.children_by_field_name("name")]
         module = node.child_by_field_name("module_name")
         if module is None:
-            # Without an alias, the import binds the first part of the name.
+            # Without an alias, the import binds only the first part of the name.
             return [Import(there, alias=here or there) for there, here in names]
         if any(child.type == "wildcard_import" for child in node.named_children):
             names = [("*", "*")]
@@ -234,7 +234,7 @@ class Python(Syntax):
         return (Import(within, pairs, level=len(text) - len(within)),)
 
     def typed(self, node: Node, source: bytes) -> Iterable[tuple[int, str]]:
-        # The bound name is at the beginning, except for the stars of `*a: A`.
+        # The bound name comes first, except for the stars of `*a: A`.
         of = self.declared_type(node, source)
         return ((node.start_byte, of),) if of else ()
 
@@ -257,7 +257,7 @@ class Python(Syntax):
 
 
 def _docstring(source: bytes, start: int) -> str:
-    """The first paragraph of the docstring of a body that begins there; "" for none."""
+    """The first paragraph of the docstring at the beginning of a body; "" if there is none."""
     opening = _STRING.match(source, start, start + 8)
     if opening is None:
         return ""
@@ -268,7 +268,7 @@ def _docstring(source: bytes, start: int) -> str:
 
 
 def _imported_name(node: Node, source: bytes) -> tuple[str, str]:
-    """An imported name, and its alias or ""."""
+    """An imported name and its alias; "" without an alias."""
     if node.type != "aliased_import":
         return _dotted(node, source), ""
     name = node.child_by_field_name("name")

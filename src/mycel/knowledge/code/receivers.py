@@ -1,8 +1,8 @@
-"""The targets of calls: the class of the object decides which method is called.
+"""Finds the targets of calls: the class of the object decides which method is called.
 
 The class is known for the object whose method runs, for instances of classes and results of
 functions with a written type, and for fields and variables that hold such objects. For other
-objects, all methods of the name are candidates, up to `CANDIDATES_MAX`.
+objects, every method with the name is a candidate, up to `CANDIDATES_MAX`.
 """
 
 from __future__ import annotations
@@ -17,10 +17,11 @@ from mycel.knowledge.code.scopes import CLASS_KINDS
 from mycel.knowledge.code.source_facts import LITERAL, RESULT, UNKNOWN
 
 CANDIDATES_MAX: Final = 5
-"""Methods of one name that a call on an unknown object may mean; with more it has no target."""
+"""The most methods that a call on an object of unknown class may mean; with more, the call has no
+target."""
 
 _RESULTS_MAX: Final = 6
-"""Functions followed in a row, each returning the result of the next."""
+"""The most functions that are followed in a row, each of which returns the result of the next."""
 
 _OUTSIDE: Final = CodeLocation("", "")
 """The class of an object from outside the project."""
@@ -28,7 +29,7 @@ _OWN: Final = frozenset({"Self", "self", "this"})
 
 
 class CallTargets(NamedTuple):
-    """The targets of a call; if not `is_sure`, it calls one of them or none."""
+    """The targets of a call. If `is_sure` is False, the call has one of these targets or none."""
 
     targets: tuple[CodeLocation, ...] = ()
     is_sure: bool = True
@@ -44,7 +45,7 @@ class Receivers:
         self._names = names
         self._methods: defaultdict[tuple[str, str], list[CodeLocation]] = defaultdict(list)
         self._macros: defaultdict[str, list[CodeLocation]] = defaultdict(list)
-        """Macros of Rust by name: most are in scope everywhere, without an import."""
+        """The macros of Rust by name: most of them can be used everywhere without an import."""
         self._fields: dict[CodeLocation, str] = {}
         self._candidates: dict[tuple[str, str, bool], CallTargets] = {}
         self._instances: dict[tuple[str, str, str], CodeLocation | None] = {}
@@ -60,7 +61,7 @@ class Receivers:
                 self._fields[CodeLocation(path, qualified)] = of
 
     def called(self, path: str, caller: str, parts: tuple[str, ...]) -> CallTargets:
-        """The targets of a call in a function of a file."""
+        """The targets of a call, which a function of a file makes."""
         self._names.begin()
         head, method = parts[0], parts[-1]
         if head == UNKNOWN:
@@ -78,10 +79,10 @@ class Receivers:
         return _sure(target) if target is not None else self._unresolved(path, caller, parts)
 
     def _on_own(self, path: str, caller: str, parts: tuple[str, ...]) -> CallTargets:
-        """The targets of a call on the object whose method runs, or on one of its fields."""
+        """The targets of a call on the object whose method runs, or on a field of that object."""
         owner = self._names.own_class(path, caller)
         call_targets = self._on(path, self._through(owner, parts[1:-1]), parts[-1])
-        # A method that the class lacks may be defined in a subclass.
+        # The class lacks the method, so a subclass may define it.
         return (
             call_targets
             if call_targets.targets or len(parts) > 2
@@ -96,7 +97,7 @@ class Receivers:
         return _sure(self._names.target(self._names.class_member(owner, method, 0)))
 
     def _unresolved(self, path: str, caller: str, parts: tuple[str, ...]) -> CallTargets:
-        """The targets of a call of a name that has no meaning here."""
+        """The targets of a call whose name has no meaning in this place."""
         if len(parts) == 1 and self._names.facts[path].language == "rust":
             macros = self._macros.get(parts[0], ())
             return _sure(macros[0]) if len(macros) == 1 else _NOTHING
@@ -104,13 +105,13 @@ class Receivers:
             return self._inherited_from_outside(path, caller, parts[0])
         first = self._names.follow(path, caller, parts[:1])
         if isinstance(first, Unit) and len(parts) == 2:
-            return _NOTHING  # The module has no such function.
+            return _NOTHING  # The module has no function of this name.
         if first is None and self._is_outside(path, caller, parts[0]):
             return _NOTHING
         return self._find_methods(path, parts[-1])
 
     def _inherited_from_outside(self, path: str, caller: str, name: str) -> CallTargets:
-        """The targets of a bare name that an unknown base class may define."""
+        """The targets of a bare name that a base class outside the project may define."""
         if not self._names.locator(path).class_members_visible:
             return _NOTHING
         owner = self._names.own_class(path, caller)
@@ -118,7 +119,7 @@ class Receivers:
         return self._find_methods(path, name) if is_open else _NOTHING
 
     def _is_outside(self, path: str, scope: str, name: str) -> bool:
-        """True if a name without a meaning here comes from outside the project."""
+        """True if a name without a meaning in this place comes from outside the project."""
         bindings = self._names.bound(path)
         for prefix in outward(scope, "."):
             bound = bindings.get((prefix, name))
@@ -127,7 +128,7 @@ class Receivers:
         return True
 
     def _find_methods(self, path: str, method: str) -> CallTargets:
-        """The methods of a name that a call in this file may mean; none if there are too many."""
+        """The methods with a name that a call in this file may mean; none if there are too many."""
         facts = self._names.facts
         language = family(facts[path].language)
         places = self._methods.get((language, method))
@@ -168,12 +169,12 @@ class Receivers:
         return None
 
     def _instance(self, path: str, scope: str, maker: str, steps: int = 0) -> CodeLocation | None:
-        """The class of an instance of a class or the result of a function; None when not known."""
+        """The class of an instance, or of the result of a function; None if it is not known."""
         if maker == LITERAL:
             return _OUTSIDE
         key = (path, scope, maker)
         if key not in self._instances:
-            self._instances[key] = None  # Ends cycles.
+            self._instances[key] = None  # This ends cycles.
             code_location = self._instances[key] = self._find_instance(path, scope, maker, steps)
             if self._names.is_over:
                 del self._instances[key]
@@ -198,7 +199,7 @@ class Receivers:
                 return owner
             meaning = self._names.class_member(owner, parts[-1], 0)
         if meaning is None:
-            is_variable = len(maker) == 1 and maker.isupper()  # A type variable `T`.
+            is_variable = len(maker) == 1 and maker.isupper()  # A type variable, such as `T`.
             is_outside = not is_variable and self._is_outside(path, scope, parts[0])
             return _OUTSIDE if is_outside else None
         if isinstance(meaning, Unit) or steps >= _RESULTS_MAX:

@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 _USE: Final = re.compile(r"^(?:pub(?:\s*+\([^)]*+\))?\s++)?(?:use|extern\s++crate)\s++")
 _TOKEN: Final = re.compile(r"[{},]|\bas\s++\w++|(?:r#)?[\w*]++|::")
-# An unclosed comment extends to the end.
+# An unclosed comment extends to the end of the file.
 _COMMENT: Final = re.compile(r"/\*(?:.*?\*/|.*+)|//[^\n]*+", re.DOTALL)
 _ITEM: Final = re.compile(
     rb"(pub(?:\([a-z]{1,20}\))? )?\b(enum|struct|trait|union) ([A-Z][A-Za-z0-9_]*+)(?![!\w])"
 )
-"""A type that a macro defines under a fixed name."""
+"""A pattern of an item that a macro defines under a fixed name."""
 _USE_DEPTH_MAX: Final = 32
 _USE_PARTS_MAX: Final = 64
 
@@ -48,7 +48,7 @@ _PROSE: Final = re.compile(
 
 
 class RustLocator(Locator):
-    """The tree of modules, from the roots of crates down."""
+    """Finds modules in the module tree, from the roots of crates down."""
 
     methods_are_shared = True
     _OWN_ROOTS: ClassVar = ("src/bin", "tests", "examples", "benches")
@@ -71,18 +71,18 @@ class RustLocator(Locator):
         parts = tuple(imported.module.split("::")) if imported.module else ()
         parts = tuple(part for part in parts if part)
         if not parts:
-            # `use a;` names the module itself.
+            # `use a;` names a module itself.
             return Unit((path,))
         inner = len(imported.scope.split(".")) if imported.scope else 0
         while parts[:1] == ("super",) and inner:
-            # `super` of a module inside a file is the file.
+            # For a module inside a file, `super` is the file.
             parts, inner = parts[1:] or ("self",), inner - 1
             if not inner and parts == ("self",):
                 return Unit((path,))
         return self.descend(path, parts)
 
     def descend(self, path: str, parts: tuple[str, ...]) -> Unit | None:
-        """The file at the end of a path of names, as far as they are modules."""
+        """The file that a path of names leads to, as far as the names are modules."""
         file: str | None = path
         first, rest = parts[0], parts[1:]
         match first:
@@ -147,7 +147,7 @@ class RustLocator(Locator):
         return file
 
     def _folder(self, path: str) -> str:
-        """The folder of the modules inside this one."""
+        """The folder that has the modules inside this one."""
         folder, name = posixpath.split(path)
         if self._is_root(path) or name == "mod.rs":
             return folder
@@ -284,7 +284,7 @@ class Rust(Syntax):
 
 
 def _is_item(tokens: Node) -> bool:
-    """True for the tokens of a macro that stands among the items of a file."""
+    """True if a macro with these tokens stands among the items of a file."""
     invocation = tokens.parent
     around = invocation.parent if invocation is not None else None
     if around is not None and around.type == "expression_statement":
@@ -303,7 +303,7 @@ def _used(path: tuple[str, ...], alias: str, form: str) -> Import:
 
 
 def use_paths(tree: str) -> Iterator[tuple[tuple[str, ...], str]]:
-    """The paths of a use tree, each with its alias or "".
+    """The paths in a use tree, each with its alias or "".
 
     >>> list(use_paths("a::{b, c as d}"))
     [(('a', 'b'), ''), (('a', 'c'), 'd')]
@@ -322,7 +322,7 @@ def use_paths(tree: str) -> Iterator[tuple[tuple[str, ...], str]]:
                 yield path, alias
             if token == "}" and prefixes:
                 prefixes.pop()
-            # The text after a closing brace belongs to the list around it.
+            # After a closing brace, the text belongs to the list around it.
             path, alias = (prefixes[-1] if prefixes else ()), ""
         elif token.startswith(("as ", "as\t")):
             alias = token.split()[-1]

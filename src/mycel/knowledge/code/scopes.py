@@ -1,6 +1,7 @@
 """Definitions as intervals of a source.
 
-One sweep over sorted intervals finds which contains which; the tree is never walked.
+One sweep over the sorted intervals finds which interval contains which; the syntax tree is never
+walked.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ _RANGE: Final = attrgetter("byte_range")
 
 @dataclass(slots=True, eq=False)
 class Scope:
-    """A definition before it becomes a symbol."""
+    """A definition on its way to become a symbol."""
 
     start: int
     end: int
@@ -40,7 +41,7 @@ class Scope:
 
 
 def with_scopes(nodes: Iterable[Node], scopes: list[Scope]) -> Iterator[tuple[Node, Scope | None]]:
-    """Each node with the innermost definition around it; both are in the order of the text."""
+    """Pairs of a node and the innermost definition around it, in the order of the text."""
     stack: list[Scope] = []
     next_scope = 0
     for node in nodes:
@@ -57,7 +58,7 @@ def with_scopes(nodes: Iterable[Node], scopes: list[Scope]) -> Iterator[tuple[No
 
 
 def in_order(captures: Captures, *names: str) -> list[Node]:
-    """Captured nodes in the order of the text; a query gives no order."""
+    """Captured nodes in the order of the text. A query returns them in no order."""
     nodes = [node for name in names for node in captures.get(name, ())]
     nodes.sort(key=_RANGE)
     return nodes

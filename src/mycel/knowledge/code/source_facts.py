@@ -1,8 +1,8 @@
 """The facts of one file: its symbols, imports, calls and links, and the sections of its prose.
 
 Facts are plain strings and numbers: worker processes pickle them, and the cache of unchanged files
-stores them as JSON. A fact repeats what is written; `name_resolution` finds what a name refers to.
-The small ones are named tuples, because frozen dataclasses take too long to make.
+stores them as JSON. A fact has names as they are written; `name_resolution` finds what a name
+refers to. Small facts are named tuples, because frozen dataclasses take longer to make.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ FORMAT: Final = 11
 """The version of the facts; stored facts of another version are extracted again."""
 
 RESULT: Final = "()"
-"""The end of the first part of a callee that is the result of a call."""
+"""The suffix of a callee's first part that is the result of a call."""
 LITERAL: Final = "!"
 """The type of a variable or field that holds a literal."""
 UNKNOWN: Final = "?"
@@ -41,7 +41,7 @@ class Symbol(NamedTuple):
     exported: bool = True
     bases: tuple[str, ...] = ()
     returns: str = ""
-    """The dotted type of a function's result; "" when none is written."""
+    """The type of a function's result as a dotted name; "" if none is written."""
     hash: int = 0
     """A checksum of its source."""
 
@@ -78,10 +78,10 @@ class Call(NamedTuple):
 class Section(NamedTuple):
     """A part of a document: a heading and the text below it, up to the next heading.
 
-    `slug` is its path below the file, and unique there. `name` is the trail of headings from the
-    title of the document. `parent` is the slug of the section around it, "" for the document.
-    `links` are targets as they are written; `names` are names in the text that may be files or
-    symbols. Lines count from 1; without lines (a notebook, a PDF) they are 0.
+    `slug` is the path of the section in the file, and unique there. `name` joins the headings from
+    the title of the document down. `parent` is the slug of the section around it, "" for the
+    document. `links` are targets as they are written; `names` are names in the text that may be
+    files or symbols. Lines count from 1; without lines (a notebook, a PDF) they are 0.
     """
 
     slug: str
@@ -122,14 +122,14 @@ class FileFacts:
     settings: tuple[tuple[str, str], ...] = ()
     note: str = ""
     dependencies: tuple[str, ...] = ()
-    """The package URLs of what a manifest depends on."""
+    """The package URLs of the dependencies of a manifest."""
     sections: tuple[Section, ...] = ()
     tags: tuple[str, ...] = ()
     aliases: tuple[str, ...] = ()
     front_matter: str = ""
 
     def without_texts(self) -> FileFacts:
-        """The facts as far as relations depend on them: without the texts of sections."""
+        """The facts that relations depend on: without the texts of sections."""
         if not self.sections:
             return self
         return dataclasses.replace(
@@ -143,7 +143,7 @@ def encode(facts: FileFacts) -> bytes:
 
 
 def decode(encoded: bytes) -> FileFacts | None:
-    """The facts that `encode` wrote; None when they are of another format or damaged."""
+    """The facts that `encode` wrote; None if they are damaged or of another format."""
     try:
         version, *values = orjson.loads(encoded)
         if version != FORMAT or len(values) != len(_FIELDS):

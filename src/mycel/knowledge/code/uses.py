@@ -1,9 +1,9 @@
-"""Names that a file uses without calling them: function values, constants, types, variants.
+"""Finds names that a file uses without calling them: function values, constants, types, variants.
 
-The source is searched as text, without comments and strings: a grammar gives no tree for the
+The source is searched as text, without comments and strings, because a grammar has no tree for the
 arguments of a macro. A name is kept if it can mean a symbol: the file defines or imports it, it
-follows `self` or a path, or the language finds it in other files. One pattern finds the names of a
-whole function at once, which is much faster than to visit each.
+follows `self` or a path, or the language finds it in other files. One pattern finds all names of a
+function at once, which is much faster than a visit to each node.
 """
 
 from __future__ import annotations
@@ -19,12 +19,13 @@ from mycel.knowledge.code.scopes import Captures, Scope, in_order, with_scopes
 from mycel.knowledge.code.source_facts import Call
 
 USES_MAX: Final = 5_000
-"""Uses of one file; a longer file is generated."""
+"""The most uses of one file; a file with more was generated."""
 PARTS_MAX: Final = 6
 SEGMENT_BYTES_MIN: Final = 4
-"""Less text between two definitions is white space and brackets."""
+"""Text between two definitions that is shorter is white space and brackets."""
 
-# Prose, or a name and what follows it. A name does not come after a dot, except the two of a range.
+# Comments or strings; or a name and the sign after it. A name follows no dot, except the dots of a
+# range.
 _NAME: Final = (
     rb"|(?<![\w$@#])(?<!(?<!\.)\.)([A-Za-z_$][\w$]*+(?>(?:(?:::|\.)[A-Za-z_$][\w$]*+)*))"
     rb"\s*+(\(|=(?![=>])|:(?!:)|::<[^<>()]{0,100}+>\()?"
@@ -37,17 +38,17 @@ _SHORT: Final = 3
 _OWN: Final = frozenset({"self", "Self", "this", "cls"})
 _ROOTS: Final = frozenset({"crate", "super"})
 _NO_SYMBOLS: Final = _OWN | _ROOTS
-"""Names that mean a symbol only together with what follows them."""
+"""Names that mean a symbol only together with the names after them."""
 
 
 @cache
 def _name_pattern(prose: re.Pattern[bytes]) -> re.Pattern[bytes]:
-    """A pattern of names. It matches comments and strings too, so names in them are skipped."""
+    """A pattern of names. It also matches comments and strings, and so skips the names in them."""
     return re.compile(prose.pattern + _NAME, re.DOTALL)
 
 
 class FoundNames(NamedTuple):
-    """The uses of a file, and the calls inside of macros."""
+    """The uses of a file, and the calls inside macros."""
 
     uses: tuple[Call, ...]
     calls: tuple[Call, ...]
@@ -56,7 +57,7 @@ class FoundNames(NamedTuple):
 def find_uses(
     syntax: Syntax, source: bytes, scopes: list[Scope], captures: Captures, calls: Calls
 ) -> FoundNames:
-    """The names that a file uses, each once for a user."""
+    """The names that a file uses; each use of a user appears once."""
     uses: dict[Call, None] = {}
     chains = _Chains(syntax, source, calls)
     for scope, start, end in _segments(scopes, len(source)):
@@ -79,7 +80,7 @@ def find_uses(
 
 
 def _segments(scopes: list[Scope], length: int) -> Iterator[tuple[Scope | None, int, int]]:
-    """The parts of a source, each with the innermost definition around it."""
+    """The segments of a source, each with the innermost definition around it."""
     stack: list[Scope] = []
     at = 0
     for scope in scopes:
@@ -98,7 +99,7 @@ def _segments(scopes: list[Scope], length: int) -> Iterator[tuple[Scope | None, 
 
 
 class _Chains:
-    """The dotted names of a source that may mean a symbol."""
+    """Finds dotted names of a source that may mean a symbol."""
 
     def __init__(self, syntax: Syntax, source: bytes, calls: Calls) -> None:
         self._syntax = syntax
@@ -106,7 +107,7 @@ class _Chains:
         self._calls = calls
         self._pattern = _name_pattern(syntax.prose)
         self._known: dict[tuple[bytes, bytes], tuple[str, ...]] = {}
-        """The symbol that each name and the sign after it use, in parts; () for none."""
+        """The parts of the symbol that each name with the sign after it uses; () for none."""
 
     def used(self, start: int, end: int) -> list[tuple[str, ...]]:
         """The names that are used between two places: of a call, what is before the last dot."""
@@ -135,7 +136,7 @@ class _Chains:
         return ("self", *parts[1:]) if parts[0] in _OWN else parts
 
     def called(self, start: int, end: int) -> list[tuple[str, ...]]:
-        """The names that are called between two places."""
+        """The names that are called between two positions."""
         if self._source.find(b"(", start + 1, end) < 0:
             return []
         names = self._names(start, end)
@@ -143,9 +144,9 @@ class _Chains:
         return [tuple(_SEPARATOR.split(chain.decode()))[:PARTS_MAX] for chain in chains]
 
     def _names(self, start: int, end: int) -> set[tuple[bytes, bytes]]:
-        """The names between two places, each with the sign after it."""
+        """The names between two positions, each with the sign after it."""
         matches = self._pattern.findall(self._source, start, end)
-        # A mark of a raw string is a group before those of names.
+        # In some patterns, a group for raw strings comes before the groups for names.
         return (
             {*matches}
             if self._pattern.groups == _NAME_GROUPS

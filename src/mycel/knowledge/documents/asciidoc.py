@@ -1,4 +1,4 @@
-"""Headings, texts and links of AsciiDoc."""
+"""Reads headings, texts and links of AsciiDoc."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""From the links and names in sections to files, folders, symbols and other sections.
+"""Finds the files, folders, symbols and sections that links and names in a document mean.
 
-A link leads to what it names. A name in a text is a mention only if exactly one thing in the
-project can be meant: a path, the end of a path, or a symbol. A word that has the form of ordinary
-prose is no mention, nor are names that every project has.
+A link names its target. A name in a text is a mention only if it can mean just one path, end of a
+path, or symbol of the project. An ordinary word is no mention, and neither is a name that every
+project has.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from mycel.knowledge.documents.sections import anchor_of
 from mycel.knowledge.documents.text_names import CALLED, SPAN
 
 MENTIONS_MAX: Final = 30
-"""Mentions of one section."""
+"""The most mentions of one section."""
 _NAME_CHARACTERS_MIN: Final = 3
 
 _ELSEWHERE: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//")
@@ -40,16 +40,16 @@ _ENDINGS: Final = (
     "/index.rst",
     "/index.txt",
 )
-"""Endings that a link between documents may leave out."""
+"""The endings that a link between documents may leave out."""
 _SHAPED: Final = re.compile(r"_|[a-z0-9][A-Z]|[.]|\(\)$")
-"""The form of a name that is no word."""
+"""A pattern for names that cannot be ordinary words."""
 _COMMON: Final = frozenset(
     {"Self", "Result", "Option", "String", "Vec", "Box", "Error", "None", "Some", "Ok", "Err",
      "True", "False", "Object", "Array", "Promise", "Any", "List", "Dict", "Exception", "Map",
      "Set", "Type", "Value", "Date", "Number", "Boolean", "Function", "JSON", "HTTP", "URL",
      "self", "main()", "new()", "get()", "set()", "run()", "test()", "init()", "__init__"}
 )  # fmt: skip
-"""Names that mean something else than a symbol of the project, even if it has one."""
+"""Names that usually mean no symbol of the project, even if a symbol has the name."""
 
 
 class DocumentEdges:
@@ -92,20 +92,20 @@ class DocumentEdges:
         return self._at(file, unquote(anchor))
 
     def linked_path(self, path: str, name: str) -> str | None:
-        """The file or folder of the project that a relative link names."""
+        """The file or folder of the project that a relative link leads to."""
         name = unquote(name.partition("?")[0])
         if not name or "\0" in name:
             return None
         folder = posixpath.dirname(path)
         if not name.startswith("/"):
             return self._existing(posixpath.join(folder, name))
-        # From the root of the project, or from that of the site that the document is part of.
+        # The path may start at the root of the project, or at that of the site with the document.
         roots = ("", *(root for root in outward(folder, "/") if root))
         places = (self._existing(posixpath.join(root, name.lstrip("/"))) for root in roots)
         return next((place for place in places if place is not None), None)
 
     def _existing(self, place: str) -> str | None:
-        """The file or folder at a place, perhaps with an ending that was left out."""
+        """The file or folder at a path; the link may have left out the ending."""
         place = posixpath.normpath(place)
         if place == ".":
             return None
@@ -115,7 +115,7 @@ class DocumentEdges:
         return next((stem + end for end in _ENDINGS if stem + end in self._files.paths), None)
 
     def _wiki_target(self, path: str, link: str) -> TextTarget | None:
-        """The note, and perhaps the section of it, that a wikilink names."""
+        """The note that a wikilink names, and perhaps a section of it."""
         name, _, heading = link.partition("#")
         name = name.strip()
         if not name:
@@ -126,31 +126,32 @@ class DocumentEdges:
         return self._at(note, heading)
 
     def _note(self, path: str, name: str) -> str | None:
-        """The file of a note: by its path, by the end of it, or by an alias."""
+        """The file of a note, found by its path, by the end of its path, or by an alias."""
         key = name.removesuffix(".md").strip("/").casefold()
         places = self._notes.get(key) or self._notes.get(posixpath.basename(key), [])
         fitting = [place for place in places if _ends(place, key)]
         if not fitting:
             fitting = list(self._aliases.get(key, ()))
         folder = posixpath.dirname(path)
-        # As vaults do: the nearest of several is the one beside, then the one with a short path.
+        # As in vaults: if several match, the one in the same folder wins, then the one with the
+        # shortest path.
         fitting.sort(
             key=lambda place: (posixpath.dirname(place) != folder, place.count("/"), place)
         )
         return fitting[0] if fitting else None
 
     def _at(self, path: str, anchor: str) -> TextTarget | None:
-        """A file, or the section of it with an anchor."""
+        """The file as a target, or its section with this anchor."""
         if not anchor:
             return TextTarget("path", path)
         anchors = self._anchors(path)
-        # A wikilink may name headings inside of each other: A#B#C.
+        # A wikilink may name nested headings: A#B#C.
         last = anchor.rpartition("#")[2]
         slug = anchors.get(last) or anchors.get(anchor_of(last))
         return TextTarget("section", path, slug) if slug else TextTarget("path", path)
 
     def _find_anchors(self, path: str) -> dict[str, str]:
-        """The slugs of the sections of a file by the names with which links refer to them."""
+        """The slugs of the sections of a file, by the anchors that links use for them."""
         facts = self._files.facts.get(path)
         anchors: dict[str, str] = {}
         for section in facts.sections if facts is not None else ():
@@ -175,7 +176,7 @@ class DocumentEdges:
 
     @cached_property
     def _notes(self) -> Mapping[str, list[str]]:
-        """Files by their names, as wikilinks use them: notes without their ending."""
+        """The files of notes by the names that wikilinks use: without the ending of a note."""
         notes: defaultdict[str, list[str]] = defaultdict(list)
         for path in sorted(self._files.paths):
             name = posixpath.basename(path).casefold()
@@ -201,7 +202,7 @@ class DocumentEdges:
         return list(targets)[:MENTIONS_MAX]
 
     def _find_target(self, path: str, name: str) -> TextTarget | None:
-        """The only file or symbol that a name in a text can mean."""
+        """The file or symbol that a name in a text means, if it can mean just one."""
         is_span = name.startswith(SPAN)
         name = name.removeprefix(SPAN)
         if name in _COMMON:
@@ -263,24 +264,24 @@ class DocumentEdges:
 
 
 def _ends(place: str, key: str) -> bool:
-    """True if a path ends with the name of a note."""
+    """True if the path of a file ends with the name of a note."""
     return f"/{place.casefold()}".removesuffix(".md").endswith(f"/{key}")
 
 
 def _is_path_of(place: CodeLocation, parts: tuple[str, ...]) -> bool:
-    """True if the dotted name of a symbol, its module included, ends with these parts."""
+    """True if the dotted name of a symbol, with its module, ends with these parts."""
     own = place.qualified.split(".")
     if len(parts) <= len(own):
         return tuple(own[-len(parts) :]) == parts
     if tuple(own) != parts[-len(own) :]:
         return False
-    # A package may offer what its modules define: `shop.Cart` of shop/cart.py.
+    # A package may re-export from its modules: `shop.Cart` means `Cart` of shop/cart.py.
     folders = iter(posixpath.splitext(place.path)[0].split("/"))
     return all(part in folders for part in parts[: -len(own)])
 
 
 def _missing_file(path: str, name: str) -> TextTarget | None:
-    """The place of a missing file that a relative link names; None for a page of a site."""
+    """The path of a missing file that a relative link names; None for a page of a site."""
     name = unquote(name.partition("?")[0])
     if name.startswith("/") or not posixpath.splitext(name)[1] or "\0" in name:
         return None
@@ -289,7 +290,7 @@ def _missing_file(path: str, name: str) -> TextTarget | None:
 
 
 def _unused(anchor: str, anchors: Mapping[str, str]) -> str:
-    """The anchor of a heading; the second of a name has -1 at its end, as sites do it."""
+    """The anchor of a heading; as on sites, the second heading with a name gets -1 at its end."""
     name, number = anchor, 0
     while name in anchors:
         number += 1

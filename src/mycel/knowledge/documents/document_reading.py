@@ -1,4 +1,4 @@
-"""From the text of a document to its facts: sections with their links and names, properties."""
+"""Turns the text of a document into facts: properties, and sections with links and names."""
 
 from __future__ import annotations
 
@@ -31,24 +31,24 @@ from mycel.text.names import is_test_path
 DOCUMENTS: Final = frozenset(
     {"markdown", "restructuredtext", "asciidoc", "text", "html", "jupyter"}
 )
-"""The formats that `read_document` reads."""
+"""The formats of documents that `read_document` reads."""
 PDF: Final = "pdf"
 LARGE_DOCUMENTS: Final = frozenset({PDF, "jupyter"})
-"""Formats whose files are mostly images, and so may be larger than others."""
+"""Formats whose files are mostly images, so that a larger file is allowed."""
 LARGE_BYTES_MAX: Final = 16 << 20
 
 WIKILINK: Final = "[["
-"""The beginning of a link that names a note of a vault."""
+"""The prefix of a link that names a note of a vault."""
 
 _PROSE_NAMES: Final = frozenset(
     {"readme", "changelog", "changes", "history", "news", "notice", "authors", "contributors",
      "contributing", "copying", "license", "licence", "todo", "install", "roadmap", "faq"}
 )  # fmt: skip
-"""Names of files without an ending that hold prose."""
+"""File names without an ending that hold prose."""
 _DATA_NAMES: Final = (
     "constraints", "robots.", "humans.", "security.", "cmakelists.", "manifest.", "top_level."
 )  # fmt: skip
-"""Beginnings of the names of plain texts that programs read."""
+"""The first words of names of plain texts that programs read."""
 _LICENCES: Final = ("license", "licence", "copying")
 _WORD: Final = re.compile(r"[^\W\d_]{2,}")
 _SAMPLE_CHARACTERS: Final = 4_000
@@ -73,7 +73,7 @@ def read_document(path: str, text: str, language: str) -> FileFacts:
             blocks = restructured_blocks(numbered_lines(text))
             facts = _linked(path, text, language, blocks, restructured_links(text))
             name = posixpath.basename(path).lower()
-            if name.startswith(_LICENCES):  # The beginning of a licence says which it is.
+            if name.startswith(_LICENCES):  # The first lines of a licence say which licence it is.
                 facts = replace(facts, sections=facts.sections[:1])
             return facts
 
@@ -130,7 +130,7 @@ def _markdown(path: str, text: str, language: str) -> FileFacts:
 def _linked(
     path: str, text: str, language: str, blocks: Iterable[TextBlock], links: list[FoundLink]
 ) -> FileFacts:
-    """The facts of a document whose links have their places in the text."""
+    """The facts of a document, from links with their positions in the text."""
     sections = arrange_sections(blocks, title_of(path))
     links = links[:LINKS_MAX]
     sections = with_links(sections, text_starts(text.split("\n"), 0), links)
@@ -148,7 +148,7 @@ def _html(path: str, text: str) -> FileFacts:
     blocks, links, title = html_blocks(text)
     sections = arrange_sections(blocks, title or title_of(path))
     links = links[:LINKS_MAX] if sections else []
-    # The place of a link is its line.
+    # Here the position of a link is its line.
     sections = with_links(sections, list(range(text.count("\n") + 1)), links, is_by_line=True)
     targets = tuple(link.target for link in links)
     return FileFacts("html", sections=with_names(sections), links=targets)
@@ -161,7 +161,7 @@ def _without_lines(facts: FileFacts) -> FileFacts:
 
 
 def _is_prose(path: str, text: str) -> bool:
-    """True if a plain text is written for people, by its name and its first lines."""
+    """True if a plain text is written for people; its name and first lines decide."""
     stem, dot, suffix = posixpath.basename(path).lower().partition(".")
     if not dot:
         return stem in _PROSE_NAMES
@@ -179,18 +179,18 @@ def _is_prose(path: str, text: str) -> bool:
 
 _WORDS_PER_LINE_MIN: Final = 3
 _LETTERS_MIN: Final = 0.7
-"""Words in a line, and the share of letters, below which a text is data."""
+"""Text with fewer words in a line, or a smaller share of letters, is data."""
 
 
 def bound_note(links: int, sections: int) -> str:
-    """A note on links or sections that were left out; "" if none were."""
+    """A note on links or sections that were left out; "" if there are none."""
     if sections >= SECTIONS_MAX:
         return f"only its first {SECTIONS_MAX:,} sections are kept"
     return f"only its first {LINKS_MAX:,} links are kept" if links >= LINKS_MAX else ""
 
 
 def text_starts(lines: list[str], blank: int) -> list[int]:
-    """The offset at which each line begins, if the first `blank` lines are empty."""
+    """The offset at which each line begins, after `blank` empty lines."""
     starts, at = [], 0
     for number, line in enumerate(lines):
         starts.append(at)
@@ -207,8 +207,8 @@ def with_links(
 ) -> tuple[Section, ...]:
     """The sections with the targets of the links in their lines.
 
-    `starts` are the offsets of lines. If `is_by_line`, the place of a link is the number of its
-    line.
+    `starts` has the offsets of lines. With `is_by_line`, the position of a link is the number of
+    its line.
     """
     by_line: defaultdict[int, list[str]] = defaultdict(list)
     for link in links:
@@ -226,7 +226,7 @@ def _with_targets(section: Section, by_line: Mapping[int, list[str]]) -> Section
 
 
 def with_names(sections: Iterable[Section]) -> tuple[Section, ...]:
-    """The sections with the names in their texts, those in code blocks left out."""
+    """The sections with the names in their texts; names in code blocks are left out."""
     return tuple(
         section._replace(names=names_in(f"{section.heading}\n{without_fences(section.text)}"))
         for section in sections

@@ -1,7 +1,7 @@
 """The front matter of a note: properties as YAML between two lines of dashes.
 
-What cannot be read is left out: a note is a text first. Aliases of YAML are refused, since a few
-lines of them may stand for gigabytes, and so is deep nesting.
+Unreadable properties are left out: the text of the note matters more. Aliases of YAML are refused,
+because a few lines of them may stand for gigabytes. Deep nesting is refused too.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ FRONT_MATTER_CHARACTERS_MAX: Final = 32 << 10
 LINES_MAX: Final = 1_000
 NESTING_MAX: Final = 100
 NAMES_MAX: Final = 100
-"""Tags or aliases of one note."""
+"""The most tags, and the most aliases, of one note."""
 
 _REFERENCE: Final = re.compile(r"(?:^|[\s:,\[{-])[&*]\w", re.MULTILINE)
 _SEPARATOR: Final = re.compile(r"[,\s]+")
@@ -30,7 +30,7 @@ class FrontMatter(NamedTuple):
     tags: tuple[str, ...] = ()
     aliases: tuple[str, ...] = ()
     properties: dict[str, Any] = {}  # noqa: RUF012 - never changed
-    """All others."""
+    """All other properties."""
 
 
 def read_front_matter(lines: list[str]) -> FrontMatter:
@@ -51,17 +51,17 @@ def read_front_matter(lines: list[str]) -> FrontMatter:
 
 
 def is_broken(lines: list[str]) -> bool:
-    """True if lines of which no front matter was read begin like one: a dash line and a `key:`."""
+    """True if lines without a readable front matter begin like one: a dash line and a `key:`."""
     return len(lines) > 1 and lines[0].rstrip() == "---" and bool(_KEY.match(lines[1]))
 
 
 def _values(text: str) -> dict[str, Any] | None:
-    """The values of a mapping; None if it is none, which makes its lines ordinary text."""
+    """The values of a mapping; None for other YAML, whose lines are then ordinary text."""
     if len(text) > FRONT_MATTER_CHARACTERS_MAX or _REFERENCE.search(text):
         return None
     if text.count("[") + text.count("{") > NESTING_MAX:
         return None
-    # Late: few files have a front matter, and readers start often.
+    # Imported late: few files have a front matter, and reader processes start often.
     import yaml  # noqa: PLC0415
 
     try:
@@ -93,7 +93,7 @@ def _names(
     *,
     separator: re.Pattern[str],
 ) -> tuple[str, ...]:
-    """The names under one of these keys, as a list or in one text; they are taken out."""
+    """Take out the names under one of these keys: from a list, or from one text."""
     names: dict[str, None] = {}
     for key in keys:
         given = values.pop(by_key.get(key, ""), None)
@@ -105,7 +105,7 @@ def _names(
 
 
 def _plain(value: Any) -> Any:
-    """A value of YAML as one of JSON: dates become texts."""
+    """A YAML value as a JSON value: dates become texts."""
     match value:
         case dict():
             return {str(key): _plain(member) for key, member in value.items()}

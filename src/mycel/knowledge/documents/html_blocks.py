@@ -1,4 +1,4 @@
-"""Headings, texts and links of HTML pages.
+"""Reads headings, texts and links of HTML pages.
 
 A page that is a template, or has hardly any text, is no document.
 """
@@ -13,7 +13,7 @@ from mycel.knowledge.documents.markdown_links import FoundLink
 from mycel.knowledge.documents.text_lines import NumberedLine, TextBlock
 
 WORDS_MIN: Final = 20
-"""A page with fewer words outside of headings is no document."""
+"""The least number of words outside of headings that makes a page a document."""
 TAGS_MAX: Final = 100_000
 
 _TEMPLATE: Final = re.compile(r"\{%|\{\{|<\?(?!xml)|<%|\$\{")
@@ -42,7 +42,7 @@ def html_blocks(text: str) -> tuple[list[TextBlock], list[FoundLink], str]:
 
 
 class _Page(HTMLParser):
-    """Collects the texts of a page; the place of a link is the number of its line."""
+    """Collects the texts of a page. The position of a link is the number of its line."""
 
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
@@ -111,7 +111,7 @@ class _Page(HTMLParser):
             if not heading and not any(lines):
                 continue
             last = texts[-1][0] if texts else line
-            # Only the first and the last line of a text are known.
+            # The parser gives only the first and the last line of a text.
             numbered = [NumberedLine(line, text) for text in lines[:-1]]
             numbered.append(NumberedLine(max(last, line), lines[-1]))
             blocks.append(TextBlock(level, heading, line, tuple(numbered), anchor))

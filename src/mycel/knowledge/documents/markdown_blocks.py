@@ -1,7 +1,7 @@
-"""Headings and texts of Markdown.
+"""Reads headings and texts of Markdown.
 
-No full parser: only fences decide whether a line is a heading. Comments and badges are left out of
-the text, and so are HTML tags that carry only layout. Every pattern looks at one line.
+It is no full parser: only fences decide whether a line is a heading. Comments and badges are left
+out of the text, and so are HTML tags for layout. Every pattern matches within one line.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _HTML_HEADING: Final = re.compile(
 )
 _HTML_OPENED: Final = re.compile(r"\s*<h[1-6]\b[^>]{0,500}>\s*", re.IGNORECASE)
 HTML_HEADING_LINES_MAX: Final = 4
-"""An HTML heading of more lines is read as text."""
+"""The most lines of an HTML heading; a longer one is read as text."""
 _SETEXT: Final = re.compile(r" {0,3}(?:(=+)|(-{3,}))[ \t]*")
 _NO_PARAGRAPH: Final = re.compile(r"\s*(?:[-*+>|#<`~]|\d+[.)]\s|$)")
 _ANCHOR: Final = re.compile(r"\{#([\w.-]++)[^{}]*+\}")
@@ -44,7 +44,7 @@ def markdown_blocks(lines: Iterable[NumberedLine]) -> Iterator[TextBlock]:
     level, heading, anchor, start = 0, "", "", 0
     body: list[NumberedLine] = []
     opened: list[NumberedLine] = []
-    """Lines of an HTML heading that is not closed yet."""
+    """The lines of an HTML heading that is still open."""
     fence = ""
     in_comment = False
     for line in lines:
@@ -79,7 +79,7 @@ def markdown_blocks(lines: Iterable[NumberedLine]) -> Iterator[TextBlock]:
                 body += _texts([line._replace(text=text)])
             continue
         first = line.number
-        if new[0] < 0:  # The line above is the heading.
+        if new[0] < 0:  # The line above was the heading.
             new, first = (-new[0], body[-1].text), body.pop().number
         if heading or any(numbered_line.text.strip() for numbered_line in body):
             yield TextBlock(level, heading, start, tuple(body), anchor)
@@ -91,7 +91,7 @@ def markdown_blocks(lines: Iterable[NumberedLine]) -> Iterator[TextBlock]:
 
 
 def _texts(lines: Iterable[NumberedLine]) -> list[NumberedLine]:
-    """Lines without HTML tags that carry only layout."""
+    """Lines without the HTML tags that are only for layout."""
     return [line._replace(text=_LAYOUT.sub("", line.text).rstrip()) for line in lines]
 
 
@@ -121,17 +121,17 @@ def _heading(text: str) -> tuple[int, str] | None:
 
 
 def _underlined(text: str, body: list[NumberedLine]) -> tuple[int, str] | None:
-    """The negative level of a heading whose underline this line is."""
+    """The negative level of the heading that this line underlines; 0 for other lines."""
     match = _SETEXT.fullmatch(text) if text[:4].strip()[:1] in ("=", "-") else None
     if match is None or not body or _NO_PARAGRAPH.match(body[-1].text):
         return None
     if len(body) > 1 and body[-2].text.strip():
-        return None  # The last line of a longer paragraph: rather a rule or a table.
+        return None  # A line below a paragraph of several lines is rather a rule or a table.
     return (-1, "") if match[1] else (-2, "")
 
 
 def _without_comment(text: str, is_inside: bool) -> tuple[str, bool]:
-    """A line without its HTML comments, and True if one goes on."""
+    """A line without HTML comments; and True if a comment continues on the next line."""
     if not is_inside and "<!--" not in text:
         return text, False
     parts: list[str] = []

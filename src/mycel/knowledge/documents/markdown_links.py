@@ -1,8 +1,9 @@
-"""Links of Markdown documents: inline, by reference, images, autolinks and wikilinks; tags.
+"""Finds links in Markdown (inline, by reference, images, autolinks, wikilinks), and tags.
 
-No full parser: code fences, code spans and paragraphs decide whether a bracket is a link. Code is
-blanked out first, so that offsets stay valid. Brackets are paired with a stack in one pass, and
-every pattern consumes its input or stops after a fixed number of characters: the time is linear.
+It is no full parser: code fences, code spans and paragraphs decide whether a bracket is a link.
+Code is blanked out first, so that offsets stay valid. Brackets are paired with a stack in one pass,
+and every pattern consumes its input or stops after a fixed number of characters: the time is
+linear.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import Final, NamedTuple
 
 LINKS_MAX: Final = 10_000
 _LABEL_CHARS_MAX: Final = 200
-"""Longer labels are ignored."""
+"""The most characters of a label; longer labels are ignored."""
 
 FENCE: Final = re.compile(r" {0,3}(?>(?:[-*+]\s++|\d++[.)]\s++|>\s*+)*)(`{3,}+|~{3,}+)(.*)")
 _TICKS: Final = re.compile(r"`+")
@@ -38,7 +39,7 @@ _TAG: Final = re.compile(r"(?<![^\s(,;])#([^\W\d][\w/-]{0,99}+)(?![\w#])")
 
 
 class FoundLink(NamedTuple):
-    """A link and its place in the text."""
+    """A link and its position in the text."""
 
     start: int
     end: int
@@ -46,7 +47,7 @@ class FoundLink(NamedTuple):
 
 
 class DocumentLinks(NamedTuple):
-    """The links of a document by their places, those between `[[` and `]]` apart, and its tags."""
+    """The links of a document by position, with wikilinks apart, and its tags."""
 
     links: list[FoundLink]
     wikilinks: list[FoundLink]
@@ -85,7 +86,7 @@ def _find_links(text: str) -> Iterator[FoundLink]:
     for end in (*(match.start() for match in _PARAGRAPH_END.finditer(text)), len(text)):
         for link in _in_brackets(text, start, end, definitions):
             yield link
-            while spans and spans[-1][0] >= link.start:  # An image inside this link.
+            while spans and spans[-1][0] >= link.start:  # This is an image inside a link.
                 spans.pop()
             spans.append((link.start, link.end))
         start = end
@@ -102,7 +103,7 @@ def _in_brackets(
     """The inline and reference links of a paragraph, in the order in which they end."""
     openings: list[tuple[int, int, bool]] = []
     outermost = 0
-    """The number of openings around the last link: links do not contain links."""
+    """The number of brackets opened before the last link: a link cannot contain a link."""
     at = start
     while (bracket := _BRACKET.search(text, at, end)) is not None:
         at = bracket.end()
@@ -130,7 +131,7 @@ def _in_brackets(
 
 
 def _without_code(text: str) -> str:
-    """The text with spaces for all code."""
+    """The text with all code replaced by spaces."""
     lines = text.split("\n")
     fence = ""
     for number, line in enumerate(lines):
@@ -141,7 +142,7 @@ def _without_code(text: str) -> str:
             lines[number] = " " * len(line)
         elif match is not None and not (match[1][0] == "`" and "`" in match[2]):
             fence = match[1]
-            # Spaces end the paragraph before, and its code spans.
+            # These spaces end the paragraph before, and its code spans.
             lines[number] = " " * len(line)
     return _without_spans("\n".join(lines))
 
@@ -197,7 +198,7 @@ def _key(label: str) -> str:
 
 
 def _trimmed(url: str) -> str:
-    """A bare address without the punctuation of the sentence around it."""
+    """A bare address without trailing punctuation that belongs to the sentence."""
     surplus = url.count(")") - url.count("(")
     end = len(url)
     while end and (url[end - 1] in _PUNCTUATION or (surplus > 0 and url[end - 1] == ")")):

@@ -1,4 +1,4 @@
-"""The documentation of a source file as a whole, in the forms that languages have for it.
+"""Finds the documentation of a source file as a whole, in the form of its language.
 
 Each function takes a source, and returns the lines of its documentation, or None. A comment that
 states a licence is no documentation.
@@ -17,7 +17,7 @@ Lines = tuple[NumberedLine, ...]
 """The lines of the documentation, without marks of comments."""
 
 CHARACTERS_MIN: Final = 40
-"""Shorter documentation says no more than the name of the file."""
+"""The least length of documentation; a shorter text says no more than the file name."""
 _HEAD_CHARACTERS: Final = 64 << 10
 
 _PYTHON: Final = re.compile(r"(?>(?:[ \t]*(?:#[^\n]*)?\n)*)[rRuU]?(\"\"\"|''')")
@@ -52,7 +52,7 @@ def string_doc(text: str) -> Lines | None:
 
 
 def inner_doc(text: str) -> Lines | None:
-    """`//!` and `/*! */` (Rust)."""
+    """The lines of `//!` and `/*! */` (Rust)."""
     lines: list[NumberedLine] = []
     for number, raw in enumerate(text.split("\n"), 1):
         line = raw.strip()

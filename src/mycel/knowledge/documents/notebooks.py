@@ -1,4 +1,4 @@
-"""Notebooks as Markdown: cells with text as they are, cells with code between fences."""
+"""Turns notebooks into Markdown: text cells unchanged, code cells between fences."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import orjson
 
 CELLS_MAX: Final = 2_000
 CODE_CHARACTERS_MAX: Final = 4_000
-"""Characters of one cell of code that are kept; its results are left out."""
+"""The most characters of one code cell that are kept; its results are left out."""
 
 
 def notebook_text(text: str) -> str:

@@ -1,4 +1,4 @@
-"""The text of PDF documents, a page at a time. pypdf reads them; it is an extra."""
+"""Reads the text of PDF documents with pypdf, an extra, a page at a time."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mycel.knowledge.documents.text_lines import NumberedLine, TextBlock
 
 PAGES_MAX: Final = 300
 SECONDS_MAX: Final = 1.2
-"""Processor time for one document; the process that reads it ends soon after."""
+"""The processor time for one document; the process that reads it is stopped soon after."""
 
 _HYPHEN: Final = re.compile(r"(?<=[a-z])-\n(?=[a-z])")
 
@@ -26,7 +26,7 @@ class PdfPages:
         self.title = ""
 
     def read(self, data: bytes) -> Iterator[TextBlock]:
-        """Each page with text as a block whose line is the number of the page."""
+        """Each page with text as a block; the line of the block is the number of the page."""
         import pypdf  # noqa: PLC0415 - an extra
 
         logging.getLogger("pypdf").setLevel(logging.CRITICAL)

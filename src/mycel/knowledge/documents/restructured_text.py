@@ -1,7 +1,8 @@
-"""Headings, texts and links of reStructuredText, and of plain text with underlined headings.
+"""Reads headings, texts and links of reStructuredText, and of text with underlined headings.
 
-A heading is a line with a line of punctuation below it, perhaps also above it. Each style of such
-lines is a level, in the order in which they occur. Links and labels are those of Sphinx.
+A heading is a line with a line of punctuation below it, and perhaps another above it. Each style of
+punctuation is a level, in the order in which the styles occur. Links and labels are those of
+Sphinx.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from mycel.knowledge.documents.markdown_links import ADDRESS, FoundLink
 from mycel.knowledge.documents.text_lines import NumberedLine, TextBlock
 
 LABEL: Final = "::"
-"""The beginning of a link to a label, which may be in another document."""
+"""The prefix of a link to a label, which may be in another document."""
 
 _RULE: Final = re.compile(r"([=\-`:.'\"~^_*+#<>!$%&,;?@|/\\])\1{2,}\s*")
 _LABEL: Final = re.compile(r"\.\. _`?([^:`]{1,200})`?:\s*")
@@ -74,7 +75,7 @@ def plain_heading(text: str) -> str:
 
 
 def _heading(lines: Sequence[NumberedLine], at: int) -> tuple[_Style, str, int] | None:
-    """The heading that begins at a line: its style, its text, and the lines that it takes."""
+    """The heading that begins at a line: its style, its text, and its number of lines."""
     text = lines[at].text
     if not text.strip() or at + 1 >= len(lines):
         return None
@@ -95,7 +96,7 @@ def _heading(lines: Sequence[NumberedLine], at: int) -> tuple[_Style, str, int] 
 
 
 def _is_title(text: str, rule: str) -> bool:
-    # Wide characters may make the rule look shorter than the title.
+    # With wide characters in the title, the rule may have fewer characters.
     title, length = text.strip(), len(rule.strip())
     return bool(title) and _RULE.fullmatch(title) is None and 2 * length >= len(title)
 

@@ -1,9 +1,9 @@
-"""From headings and texts to sections, with names that stay when other sections change.
+"""Turns headings and texts into sections, with names that stay when other sections change.
 
 The name of a section is the path of the slugs of the headings around it, without that of the title:
-`docs/kip.md` has `queries/filters`. So it depends on no other section, except that a second heading
-of the same name beside it gets a number. Text without a heading is called `text`. A long section is
-split between paragraphs: `filters`, `filters/part-2`.
+`docs/kip.md` has `queries/filters`. So the name does not depend on other sections, except that the
+second of two headings with the same name gets a number. Text without a heading is called `text`. A
+long section is split between paragraphs: `filters`, `filters/part-2`.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from mycel.knowledge.code.source_facts import Section
 from mycel.knowledge.documents.text_lines import NumberedLine, TextBlock
 
 SECTION_CHARACTERS_MAX: Final = 2_000
-"""Characters of a section; a longer one is split."""
+"""The most characters of a section; a longer section is split."""
 SECTIONS_MAX: Final = 1_000
-"""Sections of one document; a longer one is data."""
+"""The most sections of one document; a document with more is data."""
 SLUG_CHARACTERS_MAX: Final = 60
 HEADING_CHARACTERS_MAX: Final = 200
 TRAIL_CHARACTERS_MAX: Final = 300
@@ -44,7 +44,7 @@ def slug_of(heading: str) -> str:
 
 
 def anchor_of(heading: str) -> str:
-    """The anchor that sites make of a heading.
+    """The anchor that sites make from a heading.
 
     >>> anchor_of("What's new in 2.0?")
     'whats-new-in-20'
@@ -57,8 +57,8 @@ def arrange_sections(
 ) -> tuple[Section, ...]:
     """The sections of a document.
 
-    `title` is the title if the document has none of its own; `above` begins the name of each
-    section. With `base`, the slugs of all sections begin so.
+    `title` is used if the document has no title of its own. `above` is the beginning of the name of
+    each section, and `base` the beginning of each slug.
     """
     sections: list[Section] = []
     slugs: set[str] = set()
@@ -74,7 +74,7 @@ def arrange_sections(
         is_title = is_first and block.level <= 1
         is_first = is_first and not block.level
         if block.level == 1:
-            # A heading with others of its level is no title of the document.
+            # A heading is no title if the document has others of the same level.
             own_title = heading if is_title else ""
         parent = stack[-1][1] if stack else ""
         slug = slug_of(heading) if block.level else UNTITLED
@@ -114,7 +114,7 @@ def _parts(block: TextBlock, heading: str, slug: str, parent: str, name: str) ->
 
 
 def _split(lines: Sequence[NumberedLine]) -> list[Sequence[NumberedLine]]:
-    """The lines in parts of a bounded length, divided between paragraphs where possible."""
+    """The lines in parts of limited length, split between paragraphs where possible."""
     lines = _trimmed(lines)
     if sum(len(line.text) + 1 for line in lines) <= SECTION_CHARACTERS_MAX:
         return [lines] if lines else []
@@ -133,7 +133,7 @@ def _split(lines: Sequence[NumberedLine]) -> list[Sequence[NumberedLine]]:
 
 
 def _paragraphs(lines: Iterable[NumberedLine]) -> Iterator[list[NumberedLine]]:
-    """Groups of lines up to an empty one outside of code; a long one is divided between lines."""
+    """Groups of lines up to an empty line outside of code; a long group is split between lines."""
     group: list[NumberedLine] = []
     size = 0
     fence = ""
@@ -155,7 +155,7 @@ def _paragraphs(lines: Iterable[NumberedLine]) -> Iterator[list[NumberedLine]]:
 
 
 def _pieces(line: NumberedLine) -> Iterator[NumberedLine]:
-    """A line that is longer than a section, in several."""
+    """A line that is longer than a section may be, in pieces."""
     for start in range(0, max(len(line.text), 1), SECTION_CHARACTERS_MAX):
         yield NumberedLine(line.number, line.text[start : start + SECTION_CHARACTERS_MAX])
 

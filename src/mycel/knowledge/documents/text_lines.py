@@ -1,4 +1,4 @@
-"""Lines of a document with their numbers, and headings with the lines below them."""
+"""The values for lines of a document with their numbers, and for headings with their lines."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class TextBlock(NamedTuple):
     level: int
     heading: str
     line: int
-    """The number of the line of the heading; of a text without one, of its first line."""
+    """The line of the heading; for text without a heading, its first line."""
     lines: tuple[NumberedLine, ...]
     anchor: str = ""
-    """The name that the document gives to the heading, to refer to it."""
+    """The name that the document itself gives to the heading, for links to it."""

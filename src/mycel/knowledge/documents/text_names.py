@@ -1,8 +1,8 @@
-"""Names in a text that may be files or symbols: candidates, which a project resolves or not.
+"""Finds names in a text that may be files or symbols: candidates for mentions.
 
-A name between backticks is one if it has the form of an identifier or a path. Elsewhere its form
-has to tell that it is no word of the language: `src/cart.py`, `cart.py`, `CartItem`, `add_item`,
-`Cart.add`, `add()`. A name from between backticks begins with a backtick.
+Between backticks, a name is a candidate if it has the form of an identifier or a path. Elsewhere
+its form has to show that it is no ordinary word: `src/cart.py`, `cart.py`, `CartItem`, `add_item`,
+`Cart.add`, `add()`. A candidate from between backticks keeps its first backtick.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import re
 from typing import Final
 
 NAMES_MAX: Final = 60
-"""Names of one section."""
+"""The most names of one section."""
 SPAN: Final = "`"
 CALLED: Final = "()"
 
@@ -65,7 +65,7 @@ def names_in(text: str) -> tuple[str, ...]:
 
 
 def span_name(text: str) -> str:
-    """The name in a code span: a path, or a dotted name with () if it is called; "" for none."""
+    """The name in a code span: a path, or a dotted name, with () if it is called; "" if none."""
     if "/" in text or _FILE.fullmatch(text):
         return text if _PATH.fullmatch(text) is not None else ""
     match = _IDENTIFIER.fullmatch(text)
