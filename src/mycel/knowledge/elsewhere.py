@@ -1,10 +1,10 @@
-"""Nodes of other workspaces that a traversal meets: fetched, checked, and marked with their origin.
+"""Fetches nodes of other workspaces for a traversal, checks them, and marks their origin.
 
-Only workspaces of the registry are asked, with the tokens of its user; so a server that works for
-others has no `Elsewhere`. One request for each workspace and round brings the neighbourhood of all
-nodes that lead there. With proofs, every node is checked against the root that the remote names,
-and that root against the one that was pinned. Rounds end after `ROUNDS_MAX`, and no node is asked
-for twice, so cycles end.
+Only workspaces of the registry are asked, with the tokens of its user. So a server that works for
+other people has no `Elsewhere`. Each round sends one request to a workspace, for the neighbourhood
+of all nodes that the traversal enters there. If there are proofs, every node is checked against the
+root that the remote names, and that root against the pinned one. Rounds end after `ROUNDS_MAX`, and
+no node is asked for twice, so cycles end.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ TEXT_CHARACTERS: Final = 2_000
 
 
 class Elsewhere:
-    """The workspaces of a registry, with the answers that they have given."""
+    """The workspaces of a registry, with a cache of their answers."""
 
     def __init__(
         self,
@@ -45,11 +45,11 @@ class Elsewhere:
         *,
         local: Callable[[str], Path | None] = lambda _name: None,
     ) -> None:
-        """Take the registry, and what finds the graph of a workspace on this machine."""
+        """Take the registry, and a function that finds the graph of a workspace on this machine."""
         self._registry: Final = registry or RemoteRegistry()
         self._local: Final = local
         self._answers: Final[dict[str, tuple[str, dict[str, Any]]]] = {}
-        """ETags and answers by address and question."""
+        """Cached ETags and answers, by address and question."""
         self.requests = 0
         """The number of requests that were sent."""
 
@@ -67,7 +67,7 @@ class Elsewhere:
         max_nodes: int = 100,
         direction: Direction = "out",
     ) -> list[DistantNode]:
-        """The nodes near URIs of other workspaces; `starts` has the cost to reach each URI."""
+        """The nodes near URIs of other workspaces. `starts` has the cost to reach each URI."""
         nodes_by_uri: dict[str, DistantNode] = {}
         waiting = dict(starts)
         for _ in range(ROUNDS_MAX):
@@ -160,7 +160,7 @@ class Elsewhere:
         return payload, False
 
     def _check_root(self, client: HttpClient, entry: RemoteEntry, payload: dict[str, Any]) -> None:
-        """Check that the root of an answer continues the one that was pinned."""
+        """Check that the journal of an answer's root continues that of the pinned root."""
         from mycel.remote.sources import check_continues, open_source  # noqa: PLC0415 - as above
 
         snapshot = Snapshot.from_dict(payload["proofs"]["snapshot"])
@@ -172,7 +172,7 @@ class Elsewhere:
         if entry.entries or entry.key:
             with open_source(entry) as source:
                 head = _head_of(entry, payload, snapshot)
-                if entry.key:  # The head is signed, and the answer is of it or of an older state.
+                if entry.key:  # The signed head is this state or a later one.
                     self.requests += 1
                     newest = source.head()
                     check_continues(source, newest, snapshot.entries, snapshot.journal_root)
@@ -204,7 +204,7 @@ def _nodes(
     *,
     is_cached: bool,
 ) -> tuple[list[DistantNode], dict[str, float]]:
-    """The nodes of an answer, and where its links lead on to other workspaces."""
+    """The nodes of an answer, and the URIs of other workspaces to which its links lead."""
     proofs = payload["proofs"]
     snapshot = proofs["snapshot"]
     root = bytes.fromhex(payload["overall_root"])

@@ -32,7 +32,7 @@ def uri_list(uris: Iterable[str]) -> list[str]:
 
 
 def page_limit(limit: int) -> int:
-    """The size of a page, cut to `PAGE_MAX`."""
+    """The size of a page, limited to `PAGE_MAX`."""
     check_whole("limit", limit)
     if limit < 1:
         raise ConstraintViolation(f"limit is {limit}; it must be at least 1.")
@@ -40,7 +40,7 @@ def page_limit(limit: int) -> int:
 
 
 def drafts(given: Iterable[Any], kind: type[Draft], **defaults: str) -> tuple[Draft, ...]:
-    """Nodes or relations to write, from values of their class or objects with its fields."""
+    """Nodes or relations to write, from objects of their class or dicts with its fields."""
     fields = tuple(kind.__dataclass_fields__)
     field_list = f"Its fields are {', '.join(fields)}."
     if isinstance(given, str | Mapping) or not isinstance(given, Iterable):

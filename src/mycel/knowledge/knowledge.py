@@ -3,7 +3,7 @@
 A node is a concept of KIP whose name is its URI, a relation is a proposition with a weight: KIP can
 query what is written here, and what KIP wrote can be read here.
 
-Methods that read are in `knowledge_view`, those that write are here. Each of them is one
+Methods that read are in `knowledge_view`; methods that write are here. Each of these is one
 transaction, and idempotent. Threads may share one `Knowledge`.
 """
 
@@ -48,9 +48,9 @@ from mycel.store.write.transaction import Transaction
 T = TypeVar("T")
 
 PENDING_MAX: Final = 32
-"""Elements that the text index may lack before it is brought up to date for a comparison."""
+"""The most pending elements of the text index for which it is updated before notes are compared."""
 RELATED_MAX: Final = 100
-"""The most relations of a call whose ends are not reported as similar notes."""
+"""The most relations of a call whose ends are left out of warnings about similar notes."""
 
 
 class Knowledge(KnowledgeView):
@@ -58,13 +58,13 @@ class Knowledge(KnowledgeView):
 
     @cached_property
     def _checks(self) -> TimeBudget:
-        """The time that comparisons of new notes may take."""
+        """The time budget for comparing new notes with others."""
         return TimeBudget()
 
     def references(self, name: str) -> References:
         """The uses of a symbol, line by line: `save`, `Cart.save`, or a URI.
 
-        A name that no symbol has is searched for in the files. The relations of a bootstrap tell
+        If no symbol has the name, the files are searched for it. Relations from a bootstrap tell
         certain uses from possible ones.
         """
         address = self.uri(name)
@@ -118,8 +118,8 @@ class Knowledge(KnowledgeView):
     ) -> Written:
         """Merge values into a node, and remove the properties named in `drop`.
 
-        `append` adds a line to the content, unless the content ends with it already. A `type` that
-        is not defined is registered.
+        `append` adds a line to the content, unless the content already ends with that line. A
+        `type` that is not defined is registered.
 
         Raises:
             NotFound: there is no such node.
@@ -158,7 +158,7 @@ class Knowledge(KnowledgeView):
         return replace(written, warnings=(*(hint if old.text != new.text else ()), *warnings))
 
     def _present(self, uri: Uri, *, subtree: bool) -> tuple[Uri, tuple[str, ...]]:
-        """The present URI of a node, and a line about the other name that was given."""
+        """The present URI of a node, and a sentence about the other name that was given, if any."""
         with self._reading() as reader:
             if uri.is_kip:
                 located = locate(reader, uri)
@@ -171,11 +171,12 @@ class Knowledge(KnowledgeView):
         return node.uri, tuple(name_line({uri: node}))
 
     def merge_nodes(self, uri: str, into: str, *, message: str = "") -> MergedNode:
-        """Merge a node into another one, also of another type, and remove it.
+        """Merge a node into another one, even of another type, and remove it.
 
-        Its relations move, and its text is added to that of the other node, which also takes over
-        properties and metadata that it lacks, and its URI and name as aliases. Warnings have the
-        values that were not taken over. The URI leads to the other node from now on.
+        Its relations move to the other node, and its text is added there. The other node also takes
+        over missing properties and metadata, and gets the URI and name of the removed node as
+        aliases. Warnings name values that were not taken over. From now on, the old URI leads to
+        the other node.
 
         Raises:
             NotFound: one of them does not exist.
@@ -192,11 +193,11 @@ class Knowledge(KnowledgeView):
         return replace(merge, warnings=(*merge.warnings, *warnings, *contested))
 
     def delete(self, uri: str, *, reason: str = "", message: str = "") -> Removed:
-        """Remove a node with all its relations; history keeps them, with the reason.
+        """Remove a node with all its relations. History keeps them, with the reason.
 
-        A former URI, an alias and a short name lead to their node, as in `get`, but aliases and
-        short names only inside the workspace. The URI of a node that was merged into another one
-        removes nothing.
+        A former URI, an alias and a short name lead to their node, as in `get`. But aliases and
+        short names count only inside the workspace. The URI of a node that was merged into another
+        one removes nothing.
 
         Raises:
             NotFound: there never was such a node.
@@ -220,7 +221,7 @@ class Knowledge(KnowledgeView):
         """Remove nodes with all their relations, and single relations, as one transaction.
 
         Returns an outcome for each URI, then one for each relation (source, relation, target). A
-        URI that never named a node has an error for an outcome; the others have the resolved URI.
+        URI that never named a node has an error as its outcome; the others have the resolved URI.
         Any other error is raised, and nothing is removed.
         """
         refs = uri_list(uris)
@@ -262,7 +263,7 @@ class Knowledge(KnowledgeView):
     def archive(
         self, uris: Iterable[str], *, reason: str = "", message: str = ""
     ) -> tuple[NodeOutcome[bool], ...]:
-        """Take nodes out of ordinary answers, as one transaction; `restore` brings them back.
+        """Hide nodes from ordinary answers, as one transaction; `restore` brings them back.
 
         Returns an outcome for each URI: False for a node that was archived already, or an error.
 
@@ -294,7 +295,7 @@ class Knowledge(KnowledgeView):
     def supersede(
         self, uri: str, by: str, *, reason: str = "", message: str = ""
     ) -> tuple[str, str]:
-        """Let a node take the place of another; returns the URIs of the old and the new one.
+        """Mark a node as superseded by another one. Returns the URIs of the old and the new one.
 
         Raises:
             NotFound: there is no such node.
@@ -341,7 +342,7 @@ class Knowledge(KnowledgeView):
         refs: list[Any] = [node.uri for node in nodes]
         refs += [end for relation in relations for end in (relation.source, relation.target)]
         texts = dict.fromkeys(ref for ref in refs if isinstance(ref, str))
-        known = {text: self.uri(text) for text in texts}  # Relations repeat their ends.
+        known = {text: self.uri(text) for text in texts}  # Many relations have the same ends.
         all_uris = [known[ref] if isinstance(ref, str) else self.uri(ref) for ref in refs]
         uris, targets = all_uris[: len(nodes)], iter(all_uris[len(nodes) :])
         ends = list(zip(targets, targets, strict=True))
@@ -373,11 +374,11 @@ class Knowledge(KnowledgeView):
         )
 
     def _close_to_others(self, outcome: Remembered) -> list[str]:
-        """Warnings about new nodes that may be known already, for the first of them."""
+        """Warnings about the first of the new nodes, if they resemble existing notes."""
         new = [ids.parse_id(node.id) for node in outcome.nodes if node.created][:CHECKED_MAX]
         if not new:
             return []
-        # The write is done, and a warning is not worth an error.
+        # The write has succeeded, so a failed comparison must not raise an error.
         with suppress(MycelError), self._checks.spending() as is_affordable:
             if is_affordable:
                 return self._known_already(new, outcome)
@@ -394,7 +395,7 @@ class Knowledge(KnowledgeView):
             return [*formers, *map(str, similar_notes(reader, new, related))]
 
     def _contested(self, written: Mapping[str, str]) -> list[str]:
-        """Warnings about open conflicts of merges at elements that were written."""
+        """Warnings about open merge conflicts at elements that were written."""
         if not written:
             return []
         with self._reading() as reader:
@@ -427,7 +428,7 @@ class Knowledge(KnowledgeView):
     def unlink(
         self, source: str, relation: str, target: str, *, reason: str = "", message: str = ""
     ) -> bool:
-        """Remove a relation. False if there was none."""
+        """Remove a relation. Returns False if there was none."""
         ends = self.uri(source), self.uri(target)
 
         removed, _ = self._write(

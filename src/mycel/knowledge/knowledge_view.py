@@ -1,4 +1,4 @@
-"""The class `KnowledgeView`: everything that can be read of one workspace, by URI."""
+"""The class `KnowledgeView`: every method that reads one workspace, by URI."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ class OtherWorkspaces(Protocol):
     """Reads nodes of other workspaces (`knowledge.elsewhere`)."""
 
     def workspaces(self) -> list[str]:
-        """The names of the workspaces that are known."""
+        """The names of the known workspaces."""
         ...
 
     def reach(
@@ -122,7 +122,7 @@ class OtherWorkspaces(Protocol):
         max_nodes: int = 100,
         direction: Direction = "out",
     ) -> list[DistantNode]:
-        """The nodes near URIs of other workspaces; `starts` has the cost to reach each URI."""
+        """The nodes near URIs of other workspaces. `starts` has the cost to reach each URI."""
         ...
 
 
@@ -130,9 +130,9 @@ class KnowledgeView:
     """Nodes, relations and files of a workspace, by URI, to read, search and traverse.
 
     A path without a scheme belongs to `workspace`. Its `file://` URIs are relative to the folder
-    `root`; without one, no file can be read. With `file_rule`, only files that it allows are read.
-    Traversals load the nodes they reach into `context`, and go on in other workspaces through
-    `elsewhere`.
+    `root`; without a root, no file can be read. With a `file_rule`, only files that the rule allows
+    are read. Traversals load the nodes that they reach into `context`, and continue in other
+    workspaces through `elsewhere`.
     """
 
     def __init__(
@@ -156,7 +156,7 @@ class KnowledgeView:
     def __repr__(self) -> str:
         return f"<mycel.{type(self).__name__} {self.workspace!r} in {self.db.path!r}>"
 
-    # In Python and notebooks.
+    # For Python programs and notebooks.
 
     def __len__(self) -> int:
         """The number of concepts and files of the workspace."""
@@ -164,7 +164,7 @@ class KnowledgeView:
             return python_views.count_nodes(reader, self.workspace)
 
     def __bool__(self) -> bool:
-        return True  # An empty workspace is one all the same.
+        return True  # An empty workspace is true as well.
 
     def __contains__(self, uri: object) -> bool:
         """True if there is a node with this URI."""
@@ -196,7 +196,7 @@ class KnowledgeView:
             return python_views.as_networkx(reader, self.workspace)
 
     def with_context(self, context: ActiveContext) -> Self:
-        """The same knowledge, loaded into another context."""
+        """The same knowledge with another active context."""
         return self.of(self.db, context)
 
     def of(self, db: Graph, context: ActiveContext) -> Self:
@@ -212,7 +212,7 @@ class KnowledgeView:
 
     @contextmanager
     def moment(self) -> Iterator[Self]:
-        """The same knowledge at one moment: all reads in the block see one state.
+        """The same knowledge at one moment: all reads in this block see one state.
 
         Writes in the block are not visible there.
         """
@@ -230,7 +230,7 @@ class KnowledgeView:
         return self.db.reading(words=words)
 
     def uri(self, ref: str, *, kind: UriKind = "concept") -> Uri:
-        """The URI of a text: a URI, an id such as C:12, or a path in the workspace.
+        """The URI for a text, which is a URI, an id such as C:12, or a path in the workspace.
 
         An absolute path below the root, or its `file:///` URI, becomes the path from the root.
 
@@ -248,7 +248,7 @@ class KnowledgeView:
         return parse(build("file" if is_uri else kind, self.workspace, inner).text, "")
 
     def file_at(self, uri: Uri) -> Uri | None:
-        """The URI of the file of the workspace at the path of a URI, if there is such a file."""
+        """The `file://` URI with the path of a bare URI, if the workspace has such a file."""
         if self.root is None or uri.workspace != self.workspace or not uri.path:
             return None
         file = build("file", uri.workspace, uri.path)
@@ -260,7 +260,7 @@ class KnowledgeView:
     def _map_refs(
         self, refs: Iterable[str], work: Callable[[Uri], T]
     ) -> tuple[NodeOutcome[T], ...]:
-        """The outcome of `work` for each URI; one that is invalid or not found fails alone."""
+        """The outcome of `work` for each URI; an invalid or unknown URI has an error instead."""
         outcomes: list[NodeOutcome[T]] = []
         for ref in refs:
             try:
@@ -277,8 +277,8 @@ class KnowledgeView:
     def get(self, uri: str, *, content: bool = True) -> Node:
         """The node with a URI; without `content`, its text is left out.
 
-        A former URI, an alias, the path of a file and a short name that one node alone has lead to
-        their node too; its `hint` says so.
+        A former URI, an alias, the path of a file and a short name of only one node also lead to
+        their node; its `hint` says so.
 
         Raises:
             NotFound: there is none.
@@ -298,7 +298,7 @@ class KnowledgeView:
     def get_many(
         self, uris: Iterable[str], *, content: bool = True
     ) -> tuple[NodeOutcome[Node], ...]:
-        """An outcome for each URI, in order: its node, or an error. All are of one moment."""
+        """For each URI, in order: its node, or an error. All nodes are read at one moment."""
         refs = uri_list(uris)
         with self._reading() as reader:
             return self._map_refs(refs, partial(self._node, reader, content=content))
@@ -344,7 +344,8 @@ class KnowledgeView:
     ) -> Page[Relation]:
         """Relations of a node: those of notes first, then those of the code, `may_call` last.
 
-        In each of these, outgoing ones come first, then they go by relation type and other end.
+        In each of these groups, outgoing relations come first; then the order is by relation type
+        and other end.
 
         Raises:
             NotFound: there is no such node.
@@ -372,8 +373,8 @@ class KnowledgeView:
     ) -> Page[Relation]:
         """Relations with a `missing` end: a concept that does not exist yet. Oldest first.
 
-        With `look`, other workspaces are asked: relations whose ends are there are left out, and
-        the caveats of the others say what became of them. Then come relations to files that are
+        With `look`, other workspaces are asked: a relation is left out if its end exists there, and
+        otherwise a caveat says what became of the end. After these come relations to files that are
         gone. A page may be shorter than the limit.
         """
         most = page_limit(limit)
@@ -414,9 +415,9 @@ class KnowledgeView:
         """The nodes near a node, nearest first: a path costs the sum of its relations' weights.
 
         The node itself comes first, at a cost of 0. `max_nodes` and `max_tokens` are hard budgets;
-        `cut_off` tells what did not fit. Reached nodes are loaded into the active context.
-        `as_of` is a moment of the past, `for_time` leaves out what does not hold at that time, both
-        together tell what was known then about then.
+        `cut_off` tells what did not fit. Reached nodes are loaded into the active context. `as_of`
+        is a moment of the past whose state is read. `for_time` leaves out elements that do not hold
+        at that time. Both with one time give what was known then about that time.
 
         Raises:
             NotFound: there is no such node.
@@ -453,7 +454,7 @@ class KnowledgeView:
         return replace(reached, evicted=evicted, distant=tuple(distant))
 
     def distant(self, uris: Iterable[str]) -> list[DistantNode]:
-        """Those of these nodes that belong to other workspaces, as these have them now."""
+        """The nodes of other workspaces among these, as their own workspaces have them now."""
         if self.elsewhere is None:
             return []
         addresses = [self.uri(uri) for uri in uris]
@@ -466,7 +467,7 @@ class KnowledgeView:
         return [node for node in nodes if node.uri in starts]
 
     def _count(self, start: int, nodes: Sequence[Reached]) -> None:
-        """Count what a traversal has reached, and the links that it followed."""
+        """Count uses of the nodes that a traversal reached, and of the links that it followed."""
         counts = self.db.use_counts
         if counts.is_on:
             counts.note(node.element.number for node in nodes)
@@ -475,7 +476,7 @@ class KnowledgeView:
     def refresh_context(self) -> Shown:
         """The active context, brought up to date with changes of the graph by any process.
 
-        Moved nodes are shown under their new URI, removed ones as evicted.
+        Moved nodes are shown under their new URI, and removed nodes as evicted.
         """
         known = {loaded_node.uri: loaded_node.id for loaded_node in self.context.show().loaded}
         with self._reading() as reader:
@@ -548,9 +549,10 @@ class KnowledgeView:
     def _hits(
         self, words: str, limit: int, filters: Filters, **how: Any
     ) -> Iterator[tuple[Reader, list[ElementHit]]]:
-        """The hits of a search, and a reader of the state in which they are.
+        """The hits of a search, and a reader of the state that was searched.
 
-        Filters are read as this workspace does: `near` is a node, a bare path a concept.
+        Filters are read from the view of this workspace: `near` is a node, and a bare path is a
+        concept.
         """
         with self._reading(words=True) as live:
             reader = state_reader(live, filters)
@@ -580,7 +582,7 @@ class KnowledgeView:
         return tuple(element_uri(elements[number]) for number in numbers if number in elements)
 
     def unlinked_mentions(self, *, limit: int = MENTIONS_DEFAULT) -> tuple[tuple[str, str], ...]:
-        """Pairs of URIs: a node mentions the other by name, and no relation joins them."""
+        """Pairs of node URIs: the first node mentions the second, and no relation joins them."""
         with self._reading() as reader:
             pairs = self.db.unlinked_mentions_in(reader, limit)
             elements = reader.elements({number for pair in pairs for number in pair})
@@ -606,14 +608,15 @@ class KnowledgeView:
 
         Nodes that fit come first, best first; then their surroundings by cost, in both directions.
         No node comes twice, and all of them together take at most `max_tokens`. `type` and the
-        other filters are those of `search`: the nodes that fit pass them, those near them need not.
+        other filters are those of `search`. They apply to the nodes that fit, not to the nodes near
+        them.
 
         Raises:
             TypeMismatch: the type is not defined.
             ConstraintViolation, InvalidValueType: a bound is invalid.
         """
         bounds = Bounds(max_cost, recalled_nodes.RECALL_NODES_EACH, max_tokens, "both")
-        # The budget is for all of them together.
+        # All nodes share one budget.
         bounds = replace(bounds, max_tokens=None, visibility=visibility_of(filters))
         how = {"element": "CONCEPT", "type": type, "mode": mode, "warnings": warnings}
         with self._hits(question, limit, filters, **how) as (reader, hits):

@@ -1,4 +1,4 @@
-"""Files of a workspace with a name in their text, read from the disk."""
+"""Finds files of a workspace with a name in their text, by reading them from the disk."""
 
 from __future__ import annotations
 
@@ -16,15 +16,16 @@ from mycel.store.query.bulk import prefixes
 from mycel.store.query.reader import Reader
 
 SECONDS_MAX: Final = 2.0
-"""Time on the clock for reading files."""
+"""The time limit, on the clock, for reading files."""
 FILE_BYTES_MAX: Final = 1 << 20
 _LOCK_FILES: Final = frozenset({"go.sum", "npm-shrinkwrap.json", "package-lock.json"})
-"""Lists of packages that a tool writes; those ending in `.lock` or `-lock.yaml` are others."""
+"""Names of files in which a tool lists packages. Names ending in `.lock` or `-lock.yaml` count
+too."""
 
 _PART: Final = frozenset(
     bytes([code]) for code in range(256) if code >= 128 or chr(code).isalnum() or code == ord("_")
 )
-"""Bytes of words: letters, digits, underscores, and everything that is not ASCII."""
+"""A pattern for bytes of words: letters, digits, underscores, and every byte that is not ASCII."""
 
 
 class MentioningFile(NamedTuple):
@@ -35,10 +36,10 @@ class MentioningFile(NamedTuple):
 
 
 class NameMentions(NamedTuple):
-    """The files that mention a name. Of `searched` files, `unread` were left out.
+    """The files that mention a name.
 
-    Those are large, cannot be read, or were left out for lack of time. `is_readable` is False if
-    the workspace has no folder here.
+    `searched` counts all files. `unread` counts those left out: large or unreadable files, and
+    files for which there was no time. `is_readable` is False if the workspace has no folder here.
     """
 
     files: tuple[MentioningFile, ...] = ()
@@ -52,8 +53,8 @@ def find_mentions(
 ) -> NameMentions:
     """The files that a bootstrap has read and that mention one of these names as a word.
 
-    Lock files are left out: they name packages, and never use a symbol.
-    Files of `first` are read first, then files with the same suffix as one of them.
+    Lock files are left out: they name packages, and never use a symbol. The files in `first` are
+    read first, then files with the same suffix as one of these.
     """
     if knowledge.root is None or not names:
         return NameMentions(is_readable=False)
@@ -81,8 +82,8 @@ def _is_lock_file(uri: str) -> bool:
 
 
 def find_words(source: bytes, names: Collection[str]) -> list[tuple[int, int]]:
-    """The places of these names as whole words, in order: begin and end."""
-    # A search for plain bytes is many times faster than a pattern that looks behind.
+    """The positions of these names as whole words, in order: begin and end of each."""
+    # A search for plain bytes is many times faster than a pattern with a look-behind.
     places: list[tuple[int, int]] = []
     for name in names:
         word = name.encode()
@@ -98,7 +99,7 @@ def find_words(source: bytes, names: Collection[str]) -> list[tuple[int, int]]:
 def _mentioning(
     knowledge: KnowledgeView, root: Path, uri: str, names: Collection[str]
 ) -> Iterator[MentioningFile]:
-    """The file with its text, if it has one of the names.
+    """The file with its text; None if it has none of the names.
 
     Raises:
         OSError, ValueError, MycelError: it cannot be read, may not be shown, or is too large.

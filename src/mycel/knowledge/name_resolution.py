@@ -1,4 +1,4 @@
-"""From a reference to the node that it means, if no node has exactly that URI.
+"""Finds the node that a reference means, if no node has exactly that URI.
 
     file     a bare path is that of a file
     former   a node had the URI before it moved, or before it was merged into another one
@@ -6,10 +6,10 @@
     name     one node alone has the short name: Collection.add, collection.rs, a readable name
     moved    nothing has the short name, and one node had a URI that ended so before it moved
 
-They are tried in this order. A node that has taken the URI since always wins, and the last node
-that had a URI counts. A hint says under which URI the node is now. A short name of several nodes is
-an error that lists them. Every method that takes the name of a node resolves it here; a URI with a
-scheme is never a short name, so it can also name what does not exist yet.
+They are tried in this order. A node that has the URI now always wins. If several nodes had the URI,
+the last one counts. A hint has the present URI of the node. A short name of several nodes is an
+error that lists them. Every method that takes the name of a node resolves it here; a URI with a
+scheme is never a short name, so it can also name a node that does not exist yet.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ from mycel.store.query.reader import Reader
 from mycel.text.names import key
 
 NEIGHBOURS_COMPARED: Final = 300
-"""URIs of the folder, and of the workspace, that an unknown one is compared with."""
+"""The number of URIs of the folder, and of the workspace, with which an unknown URI is compared."""
 SUGGESTIONS_MAX: Final = 3
 NAMED_SCORE: Final = 0.94
-"""The least score of a search for an exact name."""
+"""The least search score that means an exact name."""
 NAMES_SOUGHT_MAX: Final = 10_000
-"""References of one call that are sought among aliases and short names."""
+"""The most references of one call that are looked up among aliases and short names."""
 NAMES_SHOWN: Final = 20
-"""Resolved names of one call that are listed."""
+"""The most resolved names of one call that are listed."""
 NAMES_AT_ONCE: Final = 100
-"""References that are looked up together."""
+"""The number of references that are looked up together."""
 
 
 class Resolved(NamedTuple):
@@ -53,11 +53,11 @@ class Resolved(NamedTuple):
     hint: str | None
     """A sentence on how the reference was resolved; None if it is the path of a file."""
     is_merged: bool = False
-    """True if the node of the reference is gone: it was merged into this one."""
+    """True if the node of the reference was merged into this node, and is gone."""
 
 
 RESOLVED_NAMES: Final = "Names: "
-"""The beginning of a sentence about names that were resolved; it is no warning."""
+"""The first words of a line about resolved names, which is no warning."""
 
 
 class Located(NamedTuple):
@@ -68,7 +68,7 @@ class Located(NamedTuple):
 
 
 def locate(reader: Reader, uri: Uri, *, at_home: bool = False) -> Located:
-    """The concept that a reference means; `at_home` is that of `resolve_all`.
+    """The concept that a reference means; `at_home` is explained at `resolve_all`.
 
     Raises:
         NotFound: there is none; the hint names the closest.
@@ -95,9 +95,9 @@ def locate(reader: Reader, uri: Uri, *, at_home: bool = False) -> Located:
 def locate_all(reader: Reader, uri: Uri) -> list[Concept]:
     """The concepts that a reference means: one, or all that share a short name; [] for none.
 
-    A dotted name may leave out parts of a path: `shop.price` for `shop/cart.py/price`. If no node
-    has its modules in the path, as with names that a package offers under another path, all nodes
-    with its last part are meant.
+    A dotted name may leave out parts of a path: `shop.price` for `shop/cart.py/price`. A package
+    may offer a name under another path; if no node has the modules of the name in its path, all
+    nodes with its last part are meant.
 
     Raises:
         InvalidId: it is a relation.
@@ -113,7 +113,7 @@ def locate_all(reader: Reader, uri: Uri) -> list[Concept]:
 
 
 def find_bearers(reader: Reader, names: Iterable[str]) -> list[Concept]:
-    """Nodes whose names differ from one of these in no more than case and marks."""
+    """Nodes whose names equal one of these, apart from case and diacritical marks."""
     return ShortNames(reader).bearers(map(key, names))
 
 
@@ -130,12 +130,12 @@ def resolve_all(
     others: Mapping[Uri, Collection[int]] | None = None,
     at_home: bool = False,
 ) -> dict[Uri, Resolved]:
-    """The nodes that references mean which are no URI of a node; all others are left out.
+    """The nodes that references mean, for references that are no URI of a node.
 
-    Of several nodes with a short name, one that is among the call's `own` is meant. `others` are
-    nodes that a short name does not mean, such as the other ends of its relations. With `at_home`
-    aliases and short names mean no nodes of other workspaces: what changes or removes a node says
-    its whole URI there.
+    If several nodes have a short name, it means the one among the `own` nodes of the call. `others`
+    has nodes that a short name must not mean, such as the other ends of its relations. With
+    `at_home`, aliases and short names mean no nodes of other workspaces: a change or removal has to
+    give the whole URI there.
 
     Raises:
         AmbiguousName: a short name has several bearers.
@@ -206,7 +206,7 @@ def _by_names(
 def _by_former_names(
     reader: Reader, uris: Sequence[Uri], others: Mapping[Uri, Collection[int]], *, at_home: bool
 ) -> dict[Uri, Resolved]:
-    """References that are the end of a URI that a node had before it moved or was merged."""
+    """The nodes for references that end a URI which the node had before a move or merge."""
     ends = {uri: f"/{uri.text.removeprefix(f'concept://{uri.workspace}/')}" for uri in uris}
     formers = [
         parse(name, "")
@@ -242,7 +242,7 @@ def _by_former_names(
 
 
 def _files(reader: Reader, uris: Sequence[Uri]) -> dict[Uri, Resolved]:
-    """Bare paths that are those of files."""
+    """The files that bare paths name."""
     files = {
         uri: build("file", uri.workspace, uri.path)
         for uri in uris
@@ -253,7 +253,7 @@ def _files(reader: Reader, uris: Sequence[Uri]) -> dict[Uri, Resolved]:
 
 
 def _formers(reader: Reader, uris: Sequence[Uri]) -> dict[Uri, Resolved]:
-    """Names that nodes had before they moved or were merged."""
+    """The nodes that had these names before they moved or were merged."""
     names: dict[Uri, tuple[str | None, str]] = {}
     for uri in uris:
         if not uri.is_kip:
@@ -287,7 +287,7 @@ def _formers(reader: Reader, uris: Sequence[Uri]) -> dict[Uri, Resolved]:
 
 
 def former_bearers(reader: Reader, numbers: Collection[int]) -> list[str]:
-    """Sentences about new nodes whose URI another node had before it moved."""
+    """Sentences about new nodes with a URI that another node had before it moved."""
     names = {node.name: number for number in numbers if (node := reader.concept(number))}
     sentences = []
     for name, former in lookup.former_names(reader, names).items():
@@ -304,11 +304,11 @@ def _resolved(uri: Uri, concept: Concept, how: str) -> Resolved:
     return Resolved(parse(present, ""), f"{shorten(asked, 200)} {how} {present}.")
 
 
-# What is not there.
+# Missing nodes.
 
 
 def not_found(reader: Reader, uri: Uri, *, linked: bool = False) -> NotFound:
-    """The error for a URI that names nothing, with the closest ones."""
+    """The error for a URI that names nothing, with the most similar URIs."""
     close = closest(reader, uri)
     hint = f"Did you mean {' or '.join(close)}? " if close else ""
     hint += "Search for it, or add it." if not linked else "Add it; the relations to it stay."
@@ -331,7 +331,7 @@ def closest(reader: Reader, uri: Uri) -> list[str]:
         return []
     path = uri.text.removeprefix(f"{uri.scheme}://{uri.workspace}")
     paths: dict[str, str] = {}
-    # A bare path names a concept, and is often meant for a file.
+    # A bare path names a concept, but often a file is meant.
     for scheme in dict.fromkeys((uri.scheme, "concept" if uri.is_file else "file")):
         root = f"{scheme}://{uri.workspace}"
         for beginning in (root + path.rpartition("/")[0], root):
@@ -355,12 +355,12 @@ def closest(reader: Reader, uri: Uri) -> list[str]:
 
 
 def _named_alike(reader: Reader, uri: Uri) -> Iterator[str]:
-    """Nodes elsewhere with the path of a URI as their name or the end of their path."""
-    # Late: only an unknown name needs it.
+    """Nodes elsewhere whose name, or the end of whose path, is the path of a URI."""
+    # Imported late: only an unknown name needs it.
     from mycel.search.search import find as find_words  # noqa: PLC0415
 
     path = uri.path
-    with suppress(Unsupported):  # A database without search has no such suggestions.
+    with suppress(Unsupported):  # A database without search gives no such suggestions.
         for hit in find_words(
             reader, path, "CONCEPT", limit=SUGGESTIONS_MAX, threshold=NAMED_SCORE
         ):
@@ -369,7 +369,7 @@ def _named_alike(reader: Reader, uri: Uri) -> Iterator[str]:
 
 
 def _namesakes(reader: Reader, uri: Uri) -> list[str]:
-    """The file with the path of a concept, or the concept with that of a file, if it exists."""
+    """The file with the path of a concept, or the concept with the path of a file; if it exists."""
     other = build("concept" if uri.is_file else "file", uri.workspace, uri.path)
     node_match = find(reader, other)
     return [other.text] if node_match is not None and not node_match.is_missing else []

@@ -1,4 +1,4 @@
-"""Caveats of nodes and relations that are read: superseded, expired, of low confidence."""
+"""Adds caveats to nodes and relations that are read: superseded, expired, of low confidence."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ ElementT = TypeVar("ElementT", Node, Relation, Node | Relation)
 def with_caveats(
     reader: Reader, elements: Sequence[ElementT], time_us: int | None = None
 ) -> list[ElementT]:
-    """Nodes and relations, each with its caveats, now or at a time at which they hold.
+    """Nodes and relations with their caveats, as of now or as of a time.
 
-    Of what a bootstrap wrote, only what is gone has one.
+    Elements that a bootstrap wrote have a caveat only if their file is gone.
     """
     values = {
         ids.parse_id(element.id): ElementValues(element.metadata, element.properties)

@@ -1,7 +1,7 @@
-"""Open conflicts of merges at the nodes and relations that are read or written.
+"""Adds open conflicts of merges to nodes and relations that are read or written.
 
-A merge that waits for decisions has conflicts at elements of the graph. Whoever reads, changes or
-reaches such an element is told, with the versions to choose from.
+A merge that waits for decisions has conflicts at elements of the graph. A call that reads, changes
+or reaches such an element gets the conflict, with the versions to choose from.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ ElementT = TypeVar("ElementT", Node, Relation, Node | Relation)
 
 
 def with_conflicts(reader: Reader, elements: Sequence[ElementT]) -> list[ElementT]:
-    """Nodes and relations, each with the open conflicts that it is part of."""
+    """Nodes and relations, each with its open conflicts."""
     if not may_have_conflicts(reader):
         return list(elements)
     numbers = [ids.parse_id(element.id) for element in elements]

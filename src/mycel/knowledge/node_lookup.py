@@ -1,8 +1,8 @@
-"""From a URI to the element it names, and back.
+"""Leads from URIs to the elements that they name, and back.
 
-A URI is a concept's name, and a name is unique only together with a type. Where KIP has written two
-concepts of one name, the node is the one of the type `Concept` or `Resource`; otherwise the oldest;
-and a placeholder only if there is nothing else.
+A URI is a concept's name, and a name is unique only together with a type. If several concepts have
+one name, the URI names the concept of the type `Concept` or `Resource`, otherwise the oldest one,
+and a placeholder only if there is no other.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ class NodeMatch(NamedTuple):
 
     number: int
     type: str
-    """Empty for a relation."""
+    """The type of a concept; empty for a relation."""
     is_missing: bool = False
-    """True if it is a placeholder."""
+    """True if the element is a placeholder."""
 
 
 def find_all(reader: Reader, uris: Collection[Uri]) -> dict[str, NodeMatch]:
-    """The elements that these URIs name, by their normal form."""
+    """The elements that these URIs name, by the normal form of the URIs."""
     matches: dict[str, NodeMatch] = {}
     names = [uri.text for uri in uris if not uri.is_kip]
     for number, type_number, name in lookup.find_by_name(reader, names) if names else ():
@@ -74,7 +74,7 @@ def _element_of(reader: Reader, uri: Uri) -> Element | None:
 
 
 def rank(match: NodeMatch) -> tuple[int, int]:
-    """The place of an element among those of one name; the lowest is the node of the URI."""
+    """The sort key of elements with one name: the URI names the lowest."""
     return 2 if match.is_missing else int(match.type not in _PLAIN), match.number
 
 
@@ -85,9 +85,9 @@ def _type_of(element: Element) -> str:
 def current_uris(
     reader: Reader, known: Mapping[str, str], parsed: Callable[[str], Uri]
 ) -> dict[str, str | None]:
-    """The current URIs of nodes by their former ones, from their ids where known.
+    """The current URIs of nodes, by the URIs that they had, looked up by id where it is known.
 
-    None for removed nodes, unless they were written again.
+    None for a removed node, unless the URI was written again.
     """
     return {uri: _current_uri(reader, parsed(uri), id_) for uri, id_ in known.items()}
 
@@ -119,7 +119,7 @@ def concepts_page(
         limit=limit + 1,
         without=[number for number in hidden if number is not None],
     )
-    nodes: dict[str, Node] = {}  # KIP may have written several concepts of one name.
+    nodes: dict[str, Node] = {}  # KIP may have written several concepts with one name.
     for number, _, name in rows[:limit]:
         concept = reader.concept(number)
         if concept is not None:
@@ -128,7 +128,7 @@ def concepts_page(
 
 
 def children_of(reader: Reader, roots: Sequence[str]) -> list[Child]:
-    """The parts directly below URIs, by name, once each. Placeholders are left out."""
+    """The parts directly below URIs, by name; each appears once. Placeholders are left out."""
     hidden = [number for name in (MISSING, MISSING_ENTITY) if (number := reader.find_type(name))]
     children: dict[str, Child] = {}
     for root in roots:
@@ -143,7 +143,7 @@ def children_of(reader: Reader, roots: Sequence[str]) -> list[Child]:
                 below=segment.below,
             )
             there = children.get(child.path)
-            if there is not None:  # A file, and the symbols in it.
+            if there is not None:  # Both a file and the symbols in it have this path.
                 below = there.below + child.below
                 child = replace(there if there.type is not None else child, below=below)
             children[child.path] = child
@@ -210,7 +210,7 @@ def as_node(concept: Concept, *, content: bool = True) -> Node:
 
 
 def as_relation(reader: Reader, link: Proposition, known: Concept | None = None) -> Relation:
-    """A link as a relation between URIs; `known` may be one of its ends."""
+    """A link as a relation between URIs; `known` may be an end that was already read."""
     ends = [
         known if known is not None and known.id == end else reader.element(ids.parse_id(end))
         for end in (link.subject, link.object)

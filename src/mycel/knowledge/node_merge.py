@@ -1,11 +1,12 @@
 """Merges two nodes, also of different types.
 
-The source is merged into the target. Relations of the source move to the target. The target takes
-over properties and metadata that it lacks, and the URI and name of the source as aliases. Both
-texts are kept: that of the source comes below a heading with its name, unless one text contains the
-other. Lists of texts are united. Where the two have different values, the target keeps its own, and
-a warning tells the value of the source. Metadata about validity, such as `status`, is about the
-source alone and is not taken over. The URI of the source leads to the target (`name_resolution`).
+The first node, the source, is merged into the second, the target. Relations of the source move to
+the target. The target takes over properties and metadata that it lacks, and the URI and name of the
+source as aliases. Both texts are kept: the text of the source comes below a heading with its name,
+unless one text contains the other. Lists of texts are united. Where the two have different values,
+the target keeps its own, and a warning has the value of the source. Metadata about validity, such
+as `status`, holds only for the source and is not taken over. The URI of the source leads to the
+target (`name_resolution`).
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from mycel.store.write.transaction import Transaction
 
 VALUE_CHARACTERS: Final = 200
 CONTENT_CHARACTERS: Final = 2_000
-"""Characters of a value that a warning shows."""
+"""The most characters of a value that a warning shows."""
 NAME: Final = "name"
 _ALIASES: Final = "aliases"
 
@@ -85,7 +86,7 @@ def _check(source: Concept, target: Concept) -> None:
 
 
 def _united(tx: Transaction, source: Concept, target: Concept) -> JsonObject:
-    """Attributes of the target joined with those of the merged node: texts, lists, its name."""
+    """The attributes of the target after the merge: joined texts, united lists, a new alias."""
     own, other = target.attributes, source.attributes
     united: JsonObject = {}
     for key in own.keys() & other.keys() - {_ALIASES, NAME, STAMP}:
@@ -93,7 +94,7 @@ def _united(tx: Transaction, source: Concept, target: Concept) -> JsonObject:
             united[key] = _joined(own[key], other[key], _title(source, target))
         elif _are_texts(own[key]) and _are_texts(other[key]):
             united[key] = list(dict.fromkeys((*own[key], *other[key])))
-    after: Any = tx.get(target.id).attributes  # With the aliases of both.
+    after: Any = tx.get(target.id).attributes  # Aliases of both nodes.
     aliases, name = after.get(_ALIASES), other.get(NAME)
     if isinstance(aliases, list) and isinstance(name, str) and name != after.get(NAME):
         united[_ALIASES] = list(dict.fromkeys((*aliases, name)))
@@ -101,7 +102,7 @@ def _united(tx: Transaction, source: Concept, target: Concept) -> JsonObject:
 
 
 def _joined(own: str, other: str, title: str | None) -> str:
-    """Two texts as one; the longer one if it contains the other."""
+    """Two texts as one. If one contains the other, it is the longer one."""
     ours, theirs = own.strip(), other.strip()
     if theirs in ours:
         return own
@@ -112,7 +113,7 @@ def _joined(own: str, other: str, title: str | None) -> str:
 
 
 def _title(source: Concept, target: Concept) -> str | None:
-    """The name of the merged node, if it is a line and differs from that of the other."""
+    """The name of the source as a heading; "" if it is no single line, or is the target's name."""
     name = source.attributes.get(NAME)
     if not isinstance(name, str) or name == target.attributes.get(NAME):
         return None
@@ -124,7 +125,7 @@ def _are_texts(value: Any) -> bool:
 
 
 def _missing_metadata(source: Concept, target: Concept) -> JsonObject:
-    """The metadata that the target lacks, and lists of texts of both."""
+    """The metadata that the target takes over: missing keys, and united lists of texts."""
     own, other = target.metadata, source.metadata
     return {
         key: list(dict.fromkeys((*own[key], *value))) if key in own else value
@@ -135,7 +136,7 @@ def _missing_metadata(source: Concept, target: Concept) -> JsonObject:
 
 
 def _conflicts(source: Concept, target: Concept, united: JsonObject) -> list[str]:
-    """Sentences about values of the merged node that were not taken over."""
+    """Sentences about values of the source that were not taken over."""
     warnings = []
     if source.type != target.type:
         warnings.append(f"It was of the type {source.type}; {target.type} stays.")

@@ -43,7 +43,7 @@ def move_node(tx: Transaction, uri: Uri, new: Uri, *, subtree: bool) -> Written:
     changed = after.version != versions[0] or len(moving) > 1
     is_linked_only = subtree and is_placeholder(first)
     if first.name != uri.text or is_linked_only:
-        # The root of the subtree is no node, so it has no id and no version.
+        # No node has this URI, so it has no id and no version.
         below = len(moving) - (first.name == uri.text)
         return Written(new.text, "", changed=changed, version=None, moved=below if changed else 0)
     moved = len(moving) if changed else 0
@@ -85,7 +85,7 @@ def _moving(reader: Reader, uri: Uri, new: Uri, *, subtree: bool) -> dict[Concep
 
 
 def _clear_the_way(tx: Transaction, moving: Mapping[Concept, Uri]) -> None:
-    """Merge placeholders under the new URIs into the moving concepts; refuse other nodes there."""
+    """Merge placeholders at the new URIs into the moving concepts; refuse any other node there."""
     reader = tx.reader
     leaving = {concept.number for concept in moving}
     there = {

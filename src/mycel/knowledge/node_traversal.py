@@ -1,4 +1,4 @@
-"""Results of a traversal in terms of nodes: URIs instead of ids."""
+"""Turns results of a traversal into nodes: URIs instead of ids."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from mycel.store.query.reader import Reader
 
 SYMBOL: Final = "Symbol"
 INSIDE_MAX: Final = 1_000
-"""The number of members of a class that are looked at."""
+"""The most members of a class for which notes are looked up."""
 NOTES_INSIDE_MAX: Final = 10
-"""The number of notes that are shown about what is inside."""
+"""The most notes that are shown about symbols and sections inside a node."""
 
 
 @dataclass(frozen=True, slots=True)
 class RelationStep:
-    """One relation of a path: its type, weight and direction, and the URI that it leads to."""
+    """One relation of a path: its type, weight and direction, and the URI at its other end."""
 
     relation: str
     weight: float
@@ -50,11 +50,11 @@ class ReachedNode:
     cost: float
     hops: int
     path: tuple[RelationStep, ...]
-    """Empty for the start itself."""
+    """The relations from the start; empty for the start itself."""
     reason: str
     tokens: int
     score: float | None = None
-    """The fit to a question; None if it was reached from another node."""
+    """The score of a node that fits a question; None if it was reached from another node."""
 
     def to_dict(self) -> JsonObject:
         scored: JsonObject = {} if self.score is None else {"score": round(self.score, 4)}
@@ -70,19 +70,19 @@ class ReachedNode:
 
 @dataclass(frozen=True, slots=True)
 class NodeTraversal:
-    """The reached nodes, nearest first, and what the budgets cut off."""
+    """The reached nodes, nearest first, and the nodes that the budgets cut off."""
 
     nodes: tuple[ReachedNode, ...]
     cut_off: tuple[graph.CutOff, ...] = ()
-    """Each with the URI of the nearest node left out."""
+    """The budgets that were exhausted, each with the URI of the nearest node left out."""
     evicted: tuple[str, ...] = ()
-    """URIs evicted from the active context to make room."""
+    """URIs that the active context evicted to make room."""
     notes_inside: tuple[tuple[Node, str], ...] = ()
-    """Notes about what is inside of the file or class at the start, each with what it is about."""
+    """Notes about symbols or members inside the start, each with the URI of its subject."""
     hint: str | None = None
-    """A sentence with the URI of the start if it was asked for by another name."""
+    """A sentence with the URI of the start, if the caller named it in another way."""
     distant: tuple[DistantNode, ...] = ()
-    """Nodes of other workspaces, to which links lead from here."""
+    """Nodes of other workspaces that links from here lead to."""
 
     def to_dict(self) -> JsonObject:
         return {
@@ -97,7 +97,10 @@ class NodeTraversal:
 def find_notes_inside(
     reader: Reader, start: Concept, without: Collection[str]
 ) -> tuple[tuple[Node, str], ...]:
-    """Notes about symbols and sections of a file, or members of a class, `without` some of them."""
+    """Notes about symbols and sections of a file, or about members of a class.
+
+    The notes in `without` are left out.
+    """
     about = reader.find_predicate(ABOUT)
     if about is None:
         return ()
@@ -125,9 +128,9 @@ def find_notes_inside(
 def with_uris(
     reader: Reader, traversal: graph.Traversal, time_us: int | None = None
 ) -> NodeTraversal:
-    """A traversal of the graph as one of nodes, with their caveats at a time, or now."""
+    """A traversal of the graph with URIs; caveats are those of a time, or of now."""
     traversal = with_doubts(reader, traversal)
-    # Every element on a path was reached before.
+    # Every element on a path was reached earlier.
     uris = {node.element.id: element_uri(node.element) for node in traversal.nodes}
     elements = [
         as_node(node.element)
@@ -154,7 +157,7 @@ def with_uris(
 
 
 def distant_starts(nodes: Iterable[ReachedNode], workspace: str) -> dict[str, float]:
-    """The placeholders of concepts of other workspaces among reached nodes, with their costs."""
+    """The placeholders of concepts of other workspaces that were reached, with their costs."""
     return {
         node.uri: node.cost
         for node in nodes

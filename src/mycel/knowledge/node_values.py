@@ -18,7 +18,7 @@ NodeType = Literal["concept", "resource", "missing"]
 
 
 class _Value:
-    """The JSON form of a value: times as ISO 8601 in UTC, without None and empty values."""
+    """A value with a JSON form: times as ISO 8601 in UTC, without None and empty values."""
 
     __slots__ = ()
 
@@ -47,9 +47,9 @@ class Child(_Value):
     type: str | None
     """The type of the node; None for a part that is no node, with nodes below it."""
     name: str | None
-    """The readable name, if it is not the path."""
+    """The readable name, if it differs from the path."""
     below: int
-    """The number of nodes below it."""
+    """The number of nodes below this part."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,13 +70,14 @@ class Node(_Value):
     updated_at: datetime
     version: int
     conflicts: tuple[JsonObject, ...] = ()
-    """Open conflicts of merges that it is part of, as `Conflict.to_dict` gives them."""
+    """Open conflicts of merges at this node, in the form of `Conflict.to_dict`."""
     changed_since: tuple[str, ...] = ()
-    """The files, symbols and sections that it cites and that have changed since it was written."""
+    """Files, symbols and sections that the note cites and that have changed since it was
+    written."""
     hint: str | None = None
-    """A sentence with its URI if it was asked for by another name: a former URI, an alias."""
+    """A sentence with the URI, if the caller used another name: a former URI, an alias."""
     caveats: tuple[str, ...] = ()
-    """Reasons for care: superseded by another, expired, of low confidence, its source."""
+    """Reasons for care: superseded, expired, of low confidence, or the source of the node."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,11 +95,11 @@ class Relation(_Value):
     updated_at: datetime
     version: int
     missing: tuple[str, ...] = ()
-    """Its ends that do not exist yet."""
+    """The ends of the relation that do not exist yet."""
     conflicts: tuple[JsonObject, ...] = ()
-    """Open conflicts of merges that it is part of."""
+    """Open conflicts of merges at this relation."""
     caveats: tuple[str, ...] = ()
-    """Reasons for care: expired, of low confidence, its source."""
+    """Reasons for care: expired, of low confidence, or the source of the relation."""
 
 
 Item_co = TypeVar("Item_co", covariant=True)
@@ -139,11 +140,11 @@ class Hit(_Value):
     score: float
     found: Node | Relation
     why: tuple[str, ...] = ()
-    """The reasons why it was found, the strongest first: name, words, meaning, linked from …"""
+    """The reasons for this hit, the strongest first: name, words, meaning, linked from …"""
     snippet: str = ""
-    """The part of its text that fits the question best."""
+    """The part of the text that fits the question best."""
     kind: Literal["notes", "code"] = "notes"
-    """Notes that somebody wrote, or code that a bootstrap read from files."""
+    """`note` for knowledge that somebody wrote, `code` for symbols that a bootstrap read."""
 
     def to_dict(self) -> JsonObject:
         return {
@@ -170,7 +171,7 @@ class ResourceContent(_Value):
 
 @dataclass(frozen=True, slots=True)
 class DistantNode:
-    """A node of another workspace, or why there is none."""
+    """A node of another workspace, or the reason why it is missing."""
 
     uri: str
     state: str
@@ -179,17 +180,17 @@ class DistantNode:
     cost: float
     workspace: str
     origin: str = ""
-    """The address that it came from."""
+    """The address from which the node came."""
     commit: str = ""
-    """The commit at which it was read."""
+    """The commit at which the node was read."""
     type: str = ""
     name: str | None = None
     content: str = ""
     author: str = ""
     is_proven: bool = False
-    """True if its record was proven against the root of the remote."""
+    """True if a proof connects the record of the node with the root of the remote."""
     advice: str = ""
-    """The next step, if there is no node."""
+    """A suggestion, if there is no node."""
 
     @property
     def is_there(self) -> bool:
@@ -204,7 +205,7 @@ class DistantNode:
 
 @dataclass(frozen=True, slots=True)
 class NewNode:
-    """A node to write; `Knowledge.remember` takes many."""
+    """A node to write. `Knowledge.remember` takes many of them."""
 
     uri: str
     name: str | None = None
@@ -249,11 +250,12 @@ class Written(_Value):
     id: str
     created: bool = False
     changed: bool = False
-    """True if the graph changed; always so if the node was created."""
+    """True if the graph changed, which is always so for a new node."""
     version: int | None = 1
-    """None if a subtree moved whose root is no node; its `id` is empty then."""
+    """The version of the node; None if only a subtree moved and no node has its root's URI. `id` is
+    empty then."""
     moved: int = 0
-    """The number of nodes with a new URI."""
+    """The number of nodes that got a new URI."""
     warnings: tuple[str, ...] = ()
 
 
@@ -262,20 +264,21 @@ class MergedNode(_Value):
     """The result of merging a node into another one."""
 
     uri: str
-    """Of the node that stays."""
+    """The URI of the node that stays."""
     id: str
     merged: str
-    """The URI of the node that was merged into it; it leads to the other from now on."""
+    """The URI of the merged node, which leads to the other node from now on."""
     changed: bool = False
     version: int = 1
     relations: int = 0
     """The number of relations that moved."""
     joined: int = 0
-    """The number of relations that the node had already, or that joined the two."""
+    """The number of relations that were not moved: the other node had them, or they joined the
+    two."""
     properties: int = 0
     """The number of properties that were taken over."""
     warnings: tuple[str, ...] = ()
-    """Values of the merged node that were not taken over, among others."""
+    """Warnings, such as those about values that were not taken over."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -296,7 +299,7 @@ class Removed(_Value):
     """The result of a removal."""
 
     concepts: int
-    """Nodes, resources included; placeholders do not count."""
+    """The number of removed nodes, resources included, placeholders excluded."""
     relations: int
     warnings: tuple[str, ...] = ()
 
@@ -306,7 +309,7 @@ class NodeOutcome(Generic[Item_co]):
     """The result for one URI among several, or its error."""
 
     uri: str
-    """The URI as the caller passed it; of a removed node, the resolved one."""
+    """The URI as the caller passed it; for a removed node, its own URI."""
     result: Item_co | None = None
     error: MycelError | None = None
 

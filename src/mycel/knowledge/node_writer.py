@@ -1,6 +1,6 @@
 """Adds, changes and removes nodes inside one transaction.
 
-Every function is idempotent: values that are stored already change nothing.
+Every function is idempotent: writing stored values again changes nothing.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ CONTENT: Final = "content"
 
 
 class _Draft(NamedTuple):
-    """A checked node to write."""
+    """A node to write, after checks."""
 
     uri: Uri
     type: str | None
@@ -71,7 +71,7 @@ class _Draft(NamedTuple):
 def put_nodes(
     tx: Transaction, drafts: Sequence[NewNode], uris: Sequence[Uri], *, merge: bool
 ) -> tuple[list[Written], list[str]]:
-    """Add new nodes, and merge values into those that exist. Returns results and warnings."""
+    """Add new nodes, and merge values into existing ones. Returns results and warnings."""
     read = [_read(draft, uri) for draft, uri in zip(drafts, uris, strict=True)]
     warnings: list[str] = []
     matches = find_all(tx.reader, uris)
@@ -140,7 +140,7 @@ def _draft_attributes(type_name: str, draft: _Draft) -> JsonObject:
 def _put_again(
     tx: Transaction, number: int, draft: _Draft, *, merge: bool, warnings: list[str]
 ) -> Written:
-    """Write a node that exists, if only as a placeholder."""
+    """Write values to an existing node or placeholder."""
     before = tx.reader.concept(number)
     if before is None:
         raise InvalidId(f"{draft.uri.text} is a relation; a node is needed here.")
@@ -167,7 +167,7 @@ def _put_again(
 
 
 def _check_not_read(before: Concept, draft: _Draft, type_name: str) -> None:
-    """Refuse a note on a node that a bootstrap has read from files; properties may be added."""
+    """Refuse to write a note over a node that a bootstrap made; its properties may be added to."""
     note = {key: value for key, value in draft.attributes.items() if key in (NAME, CONTENT)}
     if type_name == before.type and _says(before, note, None):
         return
@@ -175,7 +175,7 @@ def _check_not_read(before: Concept, draft: _Draft, type_name: str) -> None:
 
 
 def _read_before(uri: str, there: JsonObject, draft: _Draft) -> ConstraintViolation:
-    """The error for a note under the name of something that a bootstrap has read from files."""
+    """The error for a note with the URI of a node that a bootstrap made."""
     what = there.get("node_type") or there.get("kind") or "file"
     text = str(draft.attributes.get(CONTENT, ""))
     path = note_path(str(draft.attributes.get(NAME, "")) or title_of(text) or draft.uri.path)
@@ -189,7 +189,7 @@ def _read_before(uri: str, there: JsonObject, draft: _Draft) -> ConstraintViolat
 
 
 def _check_files(reader: Reader, drafts: Sequence[_Draft]) -> None:
-    """Refuse a new concept at a bare path that is that of a file of the project."""
+    """Refuse a new concept whose bare path is the path of a file of the project."""
     files = {
         build("file", draft.uri.workspace, draft.uri.path): draft
         for draft in drafts
@@ -203,7 +203,7 @@ def _check_files(reader: Reader, drafts: Sequence[_Draft]) -> None:
 
 
 def _says(before: Concept, attributes: JsonObject, metadata: Mapping[str, Any] | None) -> bool:
-    """True if a concept has these values already."""
+    """True if a concept already has these values."""
     return (
         object_text(before.attributes | attributes, "properties") == before.attributes_json
         and object_text(before.metadata | dict(metadata or {}), "metadata") == before.metadata_json
@@ -213,7 +213,7 @@ def _says(before: Concept, attributes: JsonObject, metadata: Mapping[str, Any] |
 def _text(key: str, value: object) -> str:
     if not isinstance(value, str):
         raise InvalidValueType(f"The {key} of a node must be a text, not {kind_of(value)}.")
-    if key == NAME and is_unicode(value):  # Otherwise the store says where it is not.
+    if key == NAME and is_unicode(value):  # Otherwise the store raises the error.
         check_text(value, "name of a node", NAME_BYTES_MAX)
     return value
 
@@ -222,7 +222,7 @@ def _text(key: str, value: object) -> str:
 
 
 class NodeChanges(NamedTuple):
-    """Changes of a node; None changes nothing."""
+    """Changes of a node; a field that is None changes nothing."""
 
     name: str | None = None
     content: str | None = None
@@ -259,7 +259,7 @@ def update_node(tx: Transaction, uri: Uri, changes: NodeChanges) -> tuple[Writte
         changes.expect_version,
     )
     if changes.type is not None and changes.type != before.type:
-        tx.update(before.id, expect_version=expected)  # Only checks the version.
+        tx.update(before.id, expect_version=expected)  # This only checks the version.
         warnings += _change_type(tx, before, changes.type, attributes, drop)
         drop, expected = [], None
     tx.update(
@@ -275,7 +275,7 @@ def update_node(tx: Transaction, uri: Uri, changes: NodeChanges) -> tuple[Writte
 
 
 def attributes_after(before: Concept, uri: Uri, changes: NodeChanges) -> JsonObject:
-    """The attributes of a node after changes of its name, content and properties."""
+    """The attributes of a node after changes of name, content and properties."""
     draft = _read(NewNode(uri.text, changes.name, changes.content, None, changes.properties), uri)
     attributes = before.attributes | _draft_attributes(before.type, draft)
     drop, _ = _divided(changes.drop, attributes.keys() - {STAMP})
@@ -289,7 +289,7 @@ def _change_type(
     attributes: JsonObject,
     drop: Collection[str],
 ) -> tuple[str, ...]:
-    """Give a node another type, with its new attributes in the same step. Returns warnings."""
+    """Change the type of a node together with its attributes. Returns warnings."""
     check_identifier(type_name, "type")
     if STAMP in before.attributes:
         raise ConstraintViolation(
@@ -313,7 +313,7 @@ def _change_type(
 
 
 def _divided(names: object, there: Collection[str]) -> tuple[list[str], list[str]]:
-    """Names of properties, divided into those that exist and those that do not."""
+    """Names of properties in two lists: existing ones and missing ones."""
     value = [names] if isinstance(names, str) else names
     if not isinstance(value, Iterable) or isinstance(value, Mapping):
         raise InvalidValueType(f"drop must be a list of names, not {kind_of(names)}.")
@@ -325,7 +325,7 @@ def _divided(names: object, there: Collection[str]) -> tuple[list[str], list[str
 
 
 def _appended(content: str | None, more: str) -> str | None:
-    """The content with a text on a line after it; None if it ends with that line already."""
+    """The content with a text on a new line at its end; None if that is its last line already."""
     if not content:
         return more
     if content == more or content.endswith("\n" + more):
@@ -337,13 +337,13 @@ def _appended(content: str | None, more: str) -> str | None:
 
 
 def delete_node(tx: Transaction, uri: Uri, *, reason: str) -> tuple[Removed, str]:
-    """Remove a node with all its relations; a node removed before is no error.
+    """Remove a node with all its relations; if it was removed before, that is no error.
 
     Returns the result, and the URI of the node.
     """
     reader, hints = tx.reader, []
     match = find(reader, uri)
-    if match is None and uri.is_bare:  # Perhaps the path of a file.
+    if match is None and uri.is_bare:  # The URI may be the path of a file.
         match = find(reader, build("file", uri.workspace, uri.path))
     if match is None:
         if _was_ever(reader, uri):
@@ -368,9 +368,9 @@ def delete_node(tx: Transaction, uri: Uri, *, reason: str) -> tuple[Removed, str
 
 
 def _describe_removed(reader: Reader, uri: Uri) -> str:
-    """A sentence about a node that was removed before, or merged into another one."""
+    """A sentence about a node that was removed or merged into another one earlier."""
     resolved = None
-    with suppress(AmbiguousName):  # A short name of several nodes by now.
+    with suppress(AmbiguousName):  # By now, it is a short name of several nodes.
         resolved = resolve_all(reader, (uri,)).get(uri)
     if resolved is None or not resolved.is_merged:
         return f"{uri.text} was removed before; nothing changed."
@@ -378,7 +378,7 @@ def _describe_removed(reader: Reader, uri: Uri) -> str:
 
 
 def _was_ever(reader: Reader, uri: Uri) -> bool:
-    """True if a node with this URI, of any type, was removed."""
+    """True if a node with this URI, of any type, was ever removed."""
     if uri.is_kip:
         return False
     for name in summary.definitions(reader, CONCEPT_TYPE_NUMBER):

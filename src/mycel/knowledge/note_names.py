@@ -1,4 +1,4 @@
-"""Titles and paths of notes, made from their texts."""
+"""Makes titles and paths of notes from their texts."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def title_of(content: str) -> str:
 
 
 def note_path(title: str) -> str:
-    """The path of a note with a title.
+    """The path for a note with this title.
 
     >>> note_path("Passkeys only!")
     'notes/passkeys-only'

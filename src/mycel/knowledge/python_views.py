@@ -1,4 +1,4 @@
-"""A workspace as Python programs and notebooks use it: counted, listed, as a table, as a graph."""
+"""Shows a workspace to Python programs and notebooks: as a count, a list, a table or a graph."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Results of a search as nodes: hits with snippets, and hits with the nodes near them."""
+"""Turns results of a search into nodes: hits with snippets, and hits with the nodes near them."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ if TYPE_CHECKING:
 RECALL_HITS: Final = 5
 RECALL_TOKENS: Final = 4_000
 RECALL_NODES_EACH: Final = 50
-"""The number of nodes near each hit that are considered."""
+"""The most nodes near each hit that are considered."""
 
 SNIPPET_CHARACTERS: Final = 180
 
 
 @dataclass(frozen=True, slots=True)
 class Recalled:
-    """The nodes that fit a question, and what is near them."""
+    """The nodes that fit a question, and the nodes near them."""
 
     nodes: tuple[ReachedNode, ...]
-    """Those that fit come first, at a cost of 0; their reasons say how they were found."""
+    """Nodes that fit come first, at a cost of 0; each has the reasons for which it was found."""
     left_out: int
-    """The number of nodes for which there was no room."""
+    """The number of nodes for which the budget had no room."""
 
     @property
     def tokens(self) -> int:
@@ -56,10 +56,10 @@ class Recalled:
 def written_hits(
     sought: Callable[..., list[ElementHit]], limit: int, *, tasks: bool = False
 ) -> list[ElementHit]:
-    """The best hits that say something, of a search that takes a `limit`.
+    """The best hits with content, of a search that takes a `limit`.
 
-    Placeholders do not, nor do the tasks of upkeep, which repeat the names of what they are about;
-    with `tasks`, these are found too.
+    Placeholders have none. Tasks of upkeep repeat the names of their subjects, so they are left out
+    too, unless `tasks` is true.
     """
     most = limit
     while True:
@@ -72,7 +72,7 @@ def written_hits(
         ]
         if len(hits) >= limit or len(element_hits) < most:
             return hits[:limit]
-        most *= 2  # Placeholders took places.
+        most *= 2  # Placeholders took places among the hits.
 
 
 def _is_task(element: Element) -> bool:
@@ -82,7 +82,7 @@ def _is_task(element: Element) -> bool:
 def as_hits(
     reader: Reader, hits: Sequence[ElementHit], question: str, time_us: int | None
 ) -> list[Hit]:
-    """Hits of the graph as hits of nodes and relations, with the caveats of a time, or of now."""
+    """Hits of the graph as hits of nodes and relations, with caveats as of a time or of now."""
     elements = [hit.element for hit in hits]
     answers = [
         as_node(element) if isinstance(element, Concept) else as_relation(reader, element)
@@ -104,7 +104,7 @@ def as_hits(
 
 
 def _with_broken_links(reader: Reader, answers: Sequence[Node | Relation]) -> list[Node | Relation]:
-    """Nodes that somebody wrote say how many of their links lead to missing concepts."""
+    """Hits where each node that somebody wrote has the number of its links to missing concepts."""
     notes = [
         ids.parse_id(node.id)
         for node in answers
@@ -125,10 +125,10 @@ def gathered(
     around: Sequence[Sequence[ReachedNode]],
     max_tokens: int,
 ) -> Recalled:
-    """Hits with what is near each, without repeats and within a budget.
+    """Hits with the nodes near each, without repeats and within a budget.
 
-    Of what is near, files without content, and tests, generated and vendored code
-    unless the question is about tests, take no room: they say nothing about the question.
+    Some nodes near a hit say nothing about the question, and are left out: files without content;
+    and tests, generated and vendored code unless the question is about tests.
     """
     starts = [
         replace(nodes[0], reason=f"fits by {', '.join(hit.why) or 'words'}", score=hit.score)
@@ -166,7 +166,7 @@ def _says_something(node: Node | Relation, question: Question) -> bool:
 
 
 def _texts_of(element: Node | Relation) -> JsonObject:
-    """The properties and the content; of a symbol without its kind, if its signature has that."""
+    """The properties and content of a node; a symbol's kind is left out if its signature has it."""
     texts = dict(element.properties)
     kind, signature = texts.get("kind"), texts.get("signature")
     if isinstance(signature, str) and kind in signature.split():

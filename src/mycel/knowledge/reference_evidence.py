@@ -1,4 +1,4 @@
-"""Evidence in a line of code on which symbol a name in it means: what is written before the name.
+"""Judges which symbol a name in a line of code means, by the text before the name.
 
 Status::Unknown   the owner of a variant
 kql::execute      the module of a function
@@ -24,27 +24,27 @@ _INDEX_FILES: Final = frozenset({"__init__", "mod", "lib", "index", "main"})
 
 
 class NamedSymbol(NamedTuple):
-    """A symbol whose name is searched for."""
+    """A symbol for whose name the files are searched."""
 
     number: int
     uri: str
 
     @property
     def owner(self) -> str:
-        """The name of the type that it is defined in; "" for none, a function or a module."""
+        """The name of the type that contains the symbol; "" for a function or module of its own."""
         around = self.uri.rpartition("/")[2].rpartition(".")[0].rpartition(".")[2]
         return around if around[:1].isupper() else ""
 
     @property
     def module(self) -> str:
-        """The name of its file, or of the folder that the file stands for."""
+        """The name of its file; or of the folder, if the file stands for a folder."""
         *folders, file, _ = self.uri.split("/")
         stem = file.partition(".")[0]
         return folders[-1] if stem in _INDEX_FILES and folders else stem
 
     @property
     def qualifier(self) -> str:
-        """The word that may be written before its name."""
+        """The word that code may write before the name of the symbol."""
         return self.owner or self.module
 
 
@@ -65,7 +65,7 @@ class NameEvidence:
         self._foreign_types = {namesake.owner for namesake in namesakes} - own - {""}
 
     def names_another(self, language: str, line: bytes) -> bool:
-        """True if each occurrence of the name has the owner or module of another symbol."""
+        """True if each occurrence of the name has another symbol's owner or module before it."""
         places = self._before(line)
         return bool(places) and all(self._is_foreign(language, *place) for place in places)
 
@@ -73,7 +73,7 @@ class NameEvidence:
         return word in (self._foreign_types if _is_value(language, joint) else self._foreign)
 
     def judge(self, language: str, line: bytes, symbol: NamedSymbol) -> Verdict:
-        """The best of the verdicts on the occurrences of the name; "open" without one."""
+        """The best of the verdicts on the occurrences of the name; "open" if there are none."""
         verdicts = {
             self._judge(language, *before, symbol) for before in self._before(line)
         }  # fmt: skip
@@ -93,11 +93,11 @@ class NameEvidence:
         if word in _OWN or not word:
             return "open"
         if word[:1].isupper():
-            return "unlikely"  # Of another type, or of one that is derived from it.
+            return "unlikely"  # The word is another type, perhaps one derived from the owner.
         return "unlikely" if is_value and not symbol.owner else "open"
 
     def _before(self, line: bytes) -> list[tuple[str, str]]:
-        """The word and the sign before each occurrence of the name; "" for none."""
+        """The word and the sign before each occurrence of the name; "" if there is none."""
         words = []
         for begin, _ in find_words(line, self._names):
             before = _BEFORE.search(line[max(0, begin - _BEFORE_BYTES) : begin])
@@ -107,5 +107,5 @@ class NameEvidence:
 
 
 def _is_value(language: str, joint: str) -> bool:
-    """True if the word before a sign is a value: in Rust, no module is before a dot."""
+    """True if the word before a sign is a value: in Rust, a dot never follows a module."""
     return language == "rust" and joint == "."

@@ -1,4 +1,4 @@
-"""The uses of a symbol, line by line, and how certain each of them is.
+"""Finds the uses of a symbol, line by line, and how certain each of them is.
 
 The graph has relations between definitions (`calls`, `uses`, `extends`, `may_call`). The lines come
 from the files: every line with the name of the symbol is in exactly one group of the answer.
@@ -8,9 +8,9 @@ from the files: every line with the name of the symbol is in exactly one group o
     other     code that names another symbol of the name: `Code::Unknown` for `Status::Unknown`
     mention   in a comment, a string, a document
 
-So nothing is missing for the reason that the relations are incomplete, except uses under another
-name. A name that an import renames is followed in that file. A certain user whose file does not
-have the name, as behind a re-export, has the lines with the other name, or that of its definition.
+So even if relations are incomplete, no use is missing, except uses under another name. If an import
+renames the symbol, its new name is followed in that file. A certain user whose file does not have
+the name, as behind a re-export, gets the lines with the other name, or the line of its definition.
 """
 
 from __future__ import annotations
@@ -46,16 +46,16 @@ from mycel.store.query.reader import Reader
 from mycel.text.names import Standing, called
 
 SYMBOLS_MAX: Final = 100
-"""Symbols of one name that are answered for."""
+"""The most symbols of one name that an answer covers."""
 ALIASES_MAX: Final = 8
-"""Names that one file gives to a symbol."""
+"""The most names that one file gives to a symbol."""
 
 CONSTRUCTORS: Final = frozenset({"__init__", "__new__", "constructor"})
 CERTAIN: Final = (CALLS, USES, EXTENDS)
 ALIAS_CHARACTERS_MIN: Final = 3
-"""A shorter name would be found in too many lines."""
+"""The least length of such a name; a shorter one would be found in too many lines."""
 RENAMED_FILES_MAX: Final = 50
-"""Files without the name that are read for the lines of certain users."""
+"""The most files without the name that are read for lines of certain users."""
 _ALIAS: Final = re.compile(rb"\s{1,9}as\s{1,9}([A-Za-z]\w*+)")
 _FUNCTION_KINDS: Final = frozenset({"function", "method", "constructor", "macro", "prototype"})
 
@@ -70,7 +70,7 @@ class UsedLine(NamedTuple):
 
 
 class UserLines(NamedTuple):
-    """The lines of one user of a symbol: of a definition, or of a file outside of definitions."""
+    """The lines of a user of a symbol: a definition, or the rest of a file."""
 
     uri: str
     file: str
@@ -86,7 +86,7 @@ class FileLines(NamedTuple):
 
 
 class SymbolReferences(NamedTuple):
-    """The users of a symbol: certain ones by `calls`, `uses`, `extends`, others by `may_call`."""
+    """A symbol with its users: certain ones (`calls`, `uses`, `extends`), or by `may_call`."""
 
     symbol: Node
     users: tuple[UserLines, ...]
@@ -96,11 +96,11 @@ class References(NamedTuple):
     """The uses of the symbols that a name means."""
 
     asked: str
-    """The name as it was given, without folders."""
+    """The name that the caller gave, without folders."""
     name: str
     symbols: tuple[SymbolReferences, ...]
     possible: tuple[FileLines, ...]
-    """Lines of code with the name, of which nothing more is known."""
+    """Lines of code with the name that may use the symbols; nothing more is known of them."""
     others: tuple[FileLines, ...]
     """Lines of code that define or name one of the `namesakes`."""
     mentions: tuple[FileLines, ...]
@@ -108,11 +108,11 @@ class References(NamedTuple):
     namesakes: tuple[str, ...]
     """Other symbols of the same name."""
     searched: int
-    """Files of the workspace."""
+    """The number of files of the workspace."""
     unread: int
-    """Files that were not searched: large, not readable, or left out for lack of time."""
+    """The number of files that were not searched: large, unreadable, or left for lack of time."""
     is_readable: bool
-    """False if the files are not here, so that nothing could be searched."""
+    """False if the files are not on this machine, so that nothing was searched."""
 
 
 def find_references(reader: Reader, knowledge: KnowledgeView, uri: Uri) -> References:
@@ -153,7 +153,7 @@ def find_references(reader: Reader, knowledge: KnowledgeView, uri: Uri) -> Refer
 
 
 _Users = Mapping[str, Mapping[str, str]]
-"""By the URI of a symbol: its users, each with its relation."""
+"""For each symbol, by URI: its users, each with its relation."""
 
 
 def _name(concept: Concept) -> str:
@@ -163,7 +163,7 @@ def _name(concept: Concept) -> str:
 
 
 def _constructed(reader: Reader, symbols: Sequence[Concept]) -> list[Concept]:
-    """The classes of constructors: a call of the class calls the constructor."""
+    """The classes of these constructors: a call of the class calls the constructor."""
     uris = {symbol.name.rpartition(".")[0] for symbol in symbols if _name(symbol) in CONSTRUCTORS}
     known = {symbol.name for symbol in symbols}
     concepts = [
@@ -191,7 +191,7 @@ def _users(reader: Reader, targets: Sequence[NamedSymbol]) -> dict[str, dict[str
     users: dict[str, dict[str, str]] = {target.uri: {} for target in targets}
     for link in sorted(links, key=lambda link: order.index(link.predicate)):
         if link.subject in names:
-            # Of several relations, the strongest counts.
+            # If there are several relations, the strongest one counts.
             users[uris[link.object]][names[link.subject]] = kinds[link.predicate]
     return users
 
@@ -236,11 +236,11 @@ class _Sorter:
             for target in targets
         }
         self._near: set[str] = set()
-        """Files that name an owner of the symbols."""
+        """Files that name an owner of one of the symbols."""
         self._files: set[str] = set()
-        """Files that have the name."""
+        """Files that contain the name."""
         self._renames: set[str] = set()
-        """Names that imports of any file give to the symbols."""
+        """Names that imports in any file give to the symbols."""
 
     def sort(self, files: Iterable[MentioningFile]) -> None:
         batch = list(files)
@@ -301,7 +301,7 @@ class _Sorter:
                 self._put("mention", file.uri, texts, number)
 
     def sort_renamed(self, read: Callable[[str], str | None]) -> None:
-        """Find the lines of users, by relations that are `CERTAIN`, in files that rename it."""
+        """Find the lines of certain users in files that have the symbol under another name only."""
         users: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)
         for target in self._targets:
             for user, relation in self._users[target.uri].items():
@@ -330,14 +330,15 @@ class _Sorter:
     def _judge(
         self, file: str, language: str, span: StoredSpan | None, line: bytes, count: int
     ) -> tuple[Group, list[tuple[str, str]]]:
-        """The group of a line, and the symbols that it uses, each with its user.
+        """The group of a line, and pairs of a symbol that it uses and the user.
 
-        `count` lines of the same definition have the name.
+        `count` is the number of lines in the same definition that have the name.
         """
         if self._evidence.names_another(language, line):
             return "other", []
         user = file if span is None else span.name
-        # One line, and a certain relation to another symbol of the name: it is about that one.
+        # The definition has one line with the name and certainly uses a namesake, so the line means
+        # that.
         is_other = count == 1 and any(
             self._users[namesake.uri].get(user, MAY_CALL) != MAY_CALL
             for namesake in self._namesakes
@@ -354,13 +355,13 @@ class _Sorter:
         return ("other" if is_other else "possible"), uses
 
     def _is_beside(self, target: NamedSymbol, file: str, span: StoredSpan | None) -> bool:
-        """True for an import, or the like, of what definitions of the file use."""
+        """True for a line outside of functions, such as an import, in a file with certain users."""
         if target.owner or (span is not None and span.kind in _FUNCTION_KINDS):
             return False
         return file in self._files_of[target.uri]
 
     def users_of(self, uri: str) -> tuple[UserLines, ...]:
-        """The users of a symbol, with their lines: code before tests, then by URI."""
+        """The users of a symbol with their lines; code comes before tests, then by URI."""
         lines = self._of_users[uri]
         relations = dict(self._users[uri])
         for user in lines:
@@ -371,7 +372,7 @@ class _Sorter:
         )
 
     def lines_of(self, group: Group) -> tuple[FileLines, ...]:
-        """The lines of a group: files that name the owner first, then code before tests."""
+        """The lines of a group by file: first files that name the owner, then code before tests."""
         lines = self._groups[group]
         order = sorted(lines, key=lambda uri: (uri not in self._near, *_rank(uri)))
         return tuple(FileLines(uri, tuple(sorted(lines[uri]))) for uri in order)
@@ -399,7 +400,7 @@ def _numbers(source: bytes, names: Collection[str]) -> dict[int, None]:
 def _lines_of(
     user: str, span: StoredSpan | None, numbers: Iterable[int], spans: Sequence[StoredSpan]
 ) -> list[int]:
-    """The lines of a user among these; without one, the first line of its definition."""
+    """The lines of a user among these numbers; if it has none, the first line of its definition."""
     if span is None:
         is_file = user == _file_of(user)
         return [number for number in numbers if is_file and _innermost(spans, number) is None]
@@ -415,7 +416,7 @@ def _text_of(knowledge: KnowledgeView, file: str) -> str | None:
 
 
 def _aliases(code: bytes, names: Collection[str]) -> list[str]:
-    """The names that imports of a file give to these."""
+    """The names that imports of a file give to symbols with these names."""
     aliases: dict[str, None] = {}
     for _, end in find_words(code, names):
         alias = _ALIAS.match(code, end)
@@ -431,5 +432,5 @@ def _innermost(spans: Sequence[StoredSpan], number: int) -> StoredSpan | None:
 
 
 def _first_line(span: StoredSpan, numbers: Iterable[int]) -> int:
-    """The first of these lines in a definition, which has its name; 0 for none."""
+    """The first of these lines that is in a definition; 0 if there is none."""
     return next((number for number in numbers if span.first <= number <= span.last), 0)

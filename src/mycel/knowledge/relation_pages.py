@@ -1,12 +1,12 @@
-"""Pages of the relations of a node, in the order in which a reader needs them.
+"""Reads pages of the relations of a node, in the order in which a reader needs them.
 
     1  relations of notes: about, supersedes, and every relation type that somebody defined
     2  references, depends_on, tagged: written by people and by a bootstrap
     3  relations of the code: defines, calls, imports
     4  may_call: guesses
 
-Within each group outgoing relations come before incoming ones, then they go by relation type and
-other end. The group follows from the relation type, so a cursor names the last relation only.
+Within each group, outgoing relations come before incoming ones; then the order is by relation type
+and other end. The relation type determines the group, so a cursor only names the last relation.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def links_page(
 
 
 class _PredicateGroup(NamedTuple):
-    """The predicates of a group: some, or all `without` those of the other groups."""
+    """The predicates of a group: some predicates, or all `without` those of the other groups."""
 
     predicates: frozenset[int] | None
     without: frozenset[int] = frozenset()
@@ -80,7 +80,7 @@ class _PredicateGroup(NamedTuple):
         return self.predicates is not None and not self.predicates
 
     def has(self, predicate: int) -> bool:
-        """True if a predicate is of this group."""
+        """True if a predicate belongs to this group."""
         return predicate in (self.predicates or ()) or (
             self.predicates is None and predicate not in self.without
         )
@@ -89,7 +89,7 @@ class _PredicateGroup(NamedTuple):
 def _predicate_groups(
     reader: Reader, predicates: Collection[int] | None
 ) -> tuple[_PredicateGroup, ...]:
-    """The groups of predicates in their order; of some predicates alone, if they are given."""
+    """The groups of predicates, in order; with `only`, reduced to some predicates."""
     known = [
         frozenset(
             predicate for name in names if (predicate := reader.find_predicate(name)) is not None
@@ -127,7 +127,7 @@ def relations_page(
 
 
 def _read_cursor(cursor: object, ways: tuple[Way, ...]) -> LinkPlace | None:
-    """The last link of the page before; its number is not known."""
+    """The last link of the page before, without its number."""
     if cursor is None:
         return None
     parts = cursor.split(".") if isinstance(cursor, str) else []
@@ -143,7 +143,7 @@ def is_number(text: object) -> bool:
 
 
 def bad_cursor(cursor: object) -> InvalidSyntax:
-    """The error for a cursor that is not of this query."""
+    """The error for a cursor that belongs to another query."""
     return InvalidSyntax(
         f"{shorten(repr(cursor))} is no cursor of this query.",
         hint="Pass next_cursor of the page before, with the same arguments, or none.",

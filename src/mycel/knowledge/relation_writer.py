@@ -2,9 +2,8 @@
 
 A relation to a missing resource creates the resource. A relation to a missing concept creates a
 placeholder under its URI, a concept of the type `Missing`, with a warning: it is a broken link.
-Adding the concept changes the type of the placeholder, so the relations stay
-(`engine.missing_concepts` does it for other ways of writing). A placeholder is removed with its
-last relation.
+Adding the concept changes the type of the placeholder, so the relations stay. For other ways of
+writing, `engine.missing_concepts` does the same. A placeholder is removed with its last relation.
 """
 
 from __future__ import annotations
@@ -51,7 +50,7 @@ from mycel.store.write.bulk import ConceptRow, PropositionRow
 from mycel.store.write.transaction import Transaction
 
 SUGGESTED_FOR_MAX: Final = 5
-"""Missing concepts of one call for which similar URIs are suggested."""
+"""The most missing concepts of one call for which similar URIs are suggested."""
 
 RelationEnds = tuple[Uri, Uri]
 
@@ -68,8 +67,8 @@ def put_relations(
 ) -> tuple[list[Linked], list[str]]:
     """Write relations, each with its two ends. Returns results and warnings.
 
-    `file_at` gives the URI of the file at a bare path, if there is one without a node. Nodes that
-    the same call wrote are its `own`.
+    `file_at` returns the URI of the file at a bare path, if the file has no node yet. `own` are
+    nodes that the same call wrote.
     """
     for draft in drafts:
         check_names(draft.properties, "properties", "relation", RESERVED_IN_RELATIONS)
@@ -122,7 +121,7 @@ def put_relations(
 def _generalized(
     tx: Transaction, drafts: Sequence[NewRelation], sources: Sequence[NodeMatch]
 ) -> tuple[list[NewRelation], list[str]]:
-    """Relations with another type where theirs is not for such a source, and a warning for each."""
+    """Relations, with a general type where theirs does not allow the source; and warnings."""
     allowed = {
         name: (definition.attributes.get("subject_types") or ["*"])
         for name in {draft.relation for draft in drafts} & GENERAL_RELATIONS.keys()
@@ -151,7 +150,7 @@ def _present_uris(
     file_at: Callable[[Uri], Uri | None],
     own: Collection[int],
 ) -> tuple[dict[Uri, Uri], list[str], list[str]]:
-    """The URIs of nodes that were given by another name, warnings, and a line of these names."""
+    """The URIs of nodes that were given by another name, warnings, and a line about these names."""
     uris = list(dict.fromkeys(end for pair in given for end in pair))
     known = find_all(reader, uris)
     absent = dict.fromkeys(
@@ -159,7 +158,7 @@ def _present_uris(
     )
     if not absent:
         return {}, [], []
-    others: dict[Uri, set[int]] = {}  # No relation leads from a node to itself.
+    others: dict[Uri, set[int]] = {}  # A relation never joins a node to itself.
     for one, other in (way for pair in given for way in (pair, pair[::-1])):
         if one in absent and other not in absent:
             others.setdefault(one, set()).add(known[other.text].number)
@@ -204,20 +203,20 @@ def _row(reader: Reader, place: tuple[int, int, int], draft: NewRelation) -> Pro
 
 
 def _merge(tx: Transaction, number: int, draft: NewRelation) -> bool:
-    """Merge values into a relation that exists. Returns whether it changed."""
+    """Merge values into an existing relation. Returns whether it changed."""
     id_ = tx.reader.outer_id(number)
     warn_ended(tx, id_, draft.metadata)
     return tx.update(id_, attributes=draft.properties, metadata=draft.metadata, weight=draft.weight)
 
 
 class RemovedRelation(NamedTuple):
-    """A relation to remove, with the URIs of its ends, and hints about these."""
+    """A relation to remove, with the URIs of its ends, and hints about the given names."""
 
     source: str
     relation: str
     target: str
     is_removed: bool
-    """False if there was no such relation."""
+    """False if the relation did not exist."""
     hints: tuple[str, ...]
 
     def __str__(self) -> str:
@@ -227,7 +226,7 @@ class RemovedRelation(NamedTuple):
 def remove_relation(
     tx: Transaction, ends: RelationEnds, relation: str, reason: str
 ) -> RemovedRelation:
-    """Remove a relation, if it exists, and the placeholders that no relation refers to any more."""
+    """Remove a relation if it exists, and placeholders that have no relation any more."""
     link, hints = _stored(tx, ends, relation)
     if link is None:
         resolved = resolve_all(tx.reader, ends)
@@ -257,12 +256,12 @@ def set_weight(tx: Transaction, ends: RelationEnds, relation: str, weight: float
 def _stored(
     tx: Transaction, ends: RelationEnds, relation: str
 ) -> tuple[Proposition | None, tuple[str, ...]]:
-    """The relation between two nodes, if there is one, and hints about its ends."""
+    """The relation between two nodes, if it exists, and hints about their names."""
     if not isinstance(relation, str):
         raise InvalidValueType(f"A relation type must be a name, not {kind_of(relation)}.")
     resolved = resolve_all(tx.reader, ends)
     hints = tuple(node.hint for node in resolved.values() if node.hint is not None)
-    # A relation to a missing concept is known by the concept's own URI.
+    # The end of such a relation has the URI of the missing concept.
     for uris in (ends, [resolved[end].uri if end in resolved else end for end in ends]):
         source, target = (find(tx.reader, uri) for uri in uris)
         for name in (relation, GENERAL_RELATIONS.get(relation)):
@@ -275,9 +274,9 @@ def _stored(
 
 
 def require_ends(tx: Transaction, uris: Sequence[Uri]) -> tuple[dict[str, NodeMatch], list[str]]:
-    """The elements at the ends of relations; missing ones are created.
+    """The elements at the ends of relations; missing elements are created.
 
-    Returns them by URI, and a warning for each missing concept.
+    Returns the elements by URI, and a warning for each missing concept.
     """
     reader = tx.reader
     by_text = {uri.text: uri for uri in uris}
@@ -324,7 +323,7 @@ def placeholders_of(reader: Reader, links: Iterable[Proposition]) -> set[int]:
 
 
 def sweep(tx: Transaction, placeholders: Iterable[int]) -> None:
-    """Remove placeholders without relations and attributes."""
+    """Remove the placeholders among these that have no relations and no attributes."""
     for number in sorted(placeholders):
         reader = tx.reader
         concept = reader.concept(number)
@@ -347,13 +346,13 @@ def broken_page(reader: Reader, limit: int, cursor: str | None) -> Page[Relation
 
 
 def broken_counts(reader: Reader, numbers: Collection[int]) -> dict[int, int]:
-    """The number of links to missing concepts that each node has; without those of none."""
+    """For each node with links to missing concepts, the number of these links."""
     beginnings = _placeholders(reader) if numbers else {}
     return lookup.links_to_named(reader, numbers, beginnings) if beginnings else {}
 
 
 def _placeholders(reader: Reader) -> dict[int, str]:
-    """The types of placeholders, each with the beginning of their names."""
+    """The types of placeholders, each with the prefix of their names."""
     return {
         number: beginning
         for name, beginning in ((MISSING, SCHEME), (MISSING_ENTITY, ""))

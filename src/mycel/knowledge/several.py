@@ -1,7 +1,7 @@
 """Several workspaces of a machine, searched, read and traversed together.
 
-A score means the same in every graph, so hits of several are one list, the best first. Each says
-which workspace it comes from: a URI alone need not, because a graph may have nodes of others.
+A score means the same in every graph, so the hits of several graphs form one list, best first. Each
+hit names its workspace, because a graph may also have nodes with URIs of other workspaces.
 """
 
 from __future__ import annotations
@@ -50,9 +50,10 @@ class NearNode(NamedTuple):
     cost: float
     type: str
     state: str
-    """`here`, or that of `DistantNode`."""
+    """`here`, or a state of `DistantNode`."""
     text: str
-    """The reason for which it was reached; from another workspace its content, or what to do."""
+    """The reason why the node was reached; for a node of another workspace, its content or
+    advice."""
 
     def to_dict(self) -> JsonObject:
         return dict(self._asdict())
@@ -75,8 +76,8 @@ class SeveralWorkspaces:
     ) -> list[PlacedHit]:
         """Hits of all workspaces, ranked together; the options are those of `Knowledge.search`.
 
-        A workspace without a type that is asked for has no hits. One without the node of `near`
-        is searched without it.
+        A workspace that lacks the requested `type` has no hits. A workspace that lacks the node of
+        `near` is searched without `near`.
 
         Raises:
             TypeMismatch: no workspace has the type.
@@ -99,7 +100,7 @@ class SeveralWorkspaces:
         return sorted(hits, key=lambda placed: (-placed.hit.score, placed.workspace))[:limit]
 
     def get(self, uri: str) -> list[PlacedNode]:
-        """A node as each workspace has it, that of its own workspace first.
+        """A node as each workspace has it; its own workspace comes first.
 
         Raises:
             NotFound: none has it.
@@ -151,7 +152,7 @@ class SeveralWorkspaces:
 
 @contextmanager
 def local_workspaces(names: Sequence[str] = ()) -> Iterator[SeveralWorkspaces]:
-    """Workspaces of this user on this machine, open for the time of a block; all without names.
+    """Workspaces of this user on this machine, open during a block; without names, all of them.
 
     Raises:
         NotFound: there is none of a name; the hint names those that exist.

@@ -1,4 +1,4 @@
-"""Aliases and short names of nodes, looked up in the text index.
+"""Looks up nodes by alias and by short name, in the text index.
 
 A short name is the readable name of a node, or the end of its path: `Collection.add`,
 `collection.rs`, `Money is counted in cents`.
@@ -24,7 +24,7 @@ from mycel.store.query.reader import Reader
 from mycel.text.names import Standing, called, key
 
 BEARERS_MAX: Final = 100
-"""Nodes that are compared with one short name."""
+"""The most nodes that are compared with one short name."""
 CANDIDATES_SHOWN: Final = 10
 
 ALIASES: Final = "aliases"
@@ -34,11 +34,12 @@ _SCOPES: Final = re.compile(r"::|#")
 class ShortNames:
     """The nodes that have a text as an alias or as a short name.
 
-    Nodes of an open transaction are not in the index yet; those to be found too are its `own`.
+    The index does not have nodes of an open transaction yet; `own` has those that should be found
+    too.
     """
 
     def __init__(self, reader: Reader, own: Collection[int] = (), *, at_home: bool = False) -> None:
-        """Take the reader; `at_home` leaves out nodes of workspaces other than the reference's."""
+        """Take the reader. With `at_home`, a reference only means nodes of its own workspace."""
         self._reader: Final = reader
         self._at_home: Final = at_home
         self._furniture: Final = lookup.furniture(reader)
@@ -53,11 +54,11 @@ class ShortNames:
                     self._own.setdefault(name, []).append(concept)
 
     def fetch(self, uris: Sequence[Uri]) -> None:
-        """Look up references together, before `bearers_of` is asked for each of them."""
+        """Look up references together, before `bearers_of` is called for each."""
         most = len(uris) * BEARERS_MAX
         keys = {name_key for uri in uris for name_key in _keys_of(uri)}
         bearers = self._with_keys(keys, most)
-        # If there are more, frequent names may have crowded out the others.
+        # With more rows, frequent names may have crowded out the others.
         self._by_key = {key: [] for key in keys} if len(bearers) < most else {}
         for concept in bearers:
             for name_key in called(concept.name, concept.attributes).keys() & self._by_key.keys():
@@ -71,7 +72,7 @@ class ShortNames:
                 self._by_name.setdefault(name, []).append(bearer)
 
     def bearers_of(self, uri: Uri) -> tuple[str, list[Concept]]:
-        """The nodes that a reference may mean, and the words that say how they are called so."""
+        """The nodes that a reference may mean, and words that say how they have that name."""
         texts = (uri.text, uri.path) if uri.is_bare else (uri.text,)
         bearers_of_key = self._near(uri, self.bearers(map(key, texts)))
         aliased = [bearer for bearer in bearers_of_key if _has_alias(bearer, texts)]
@@ -83,12 +84,12 @@ class ShortNames:
         return "is short for", list(bearers.values())
 
     def bearers_around(self, uri: Uri) -> list[Concept]:
-        """Nodes that have the parts of a dotted name in their path, with others between them."""
+        """Nodes whose path has the parts of a dotted name, with other parts in between."""
         asked = dotted(uri.path)
         return [bearer for bearer in self.bearers(_keys_of(uri)) if _is_around(bearer, asked)]
 
     def bearers_of_last(self, uri: Uri) -> list[Concept]:
-        """Nodes with the last part of a dotted name whose other parts are modules, not types."""
+        """Nodes with the last part of a dotted name, if its other parts are modules."""
         *outer, last = dotted(uri.path).rpartition("/")[2].split(".")
         if not outer or outer[-1][:1].isupper():
             return []
@@ -99,13 +100,14 @@ class ShortNames:
         ]
 
     def bearers(self, keys: Iterable[str]) -> list[Concept]:
-        """Concepts with one of these keys that are nodes."""
+        """The nodes that have one of these keys."""
         name_keys = {key for key in keys if key}
         own = [concept for key in name_keys for concept in self._own.get(key, ())]
         if name_keys <= self._by_key.keys():
             indexed = [concept for key in name_keys for concept in self._by_key[key]]
         else:
-            # The longest key first and alone: a common name does not crowd out `Owner.name`.
+            # Keys are searched one by one, longest first: a common name cannot crowd out
+            # `Owner.name`.
             by_length = sorted(name_keys, key=lambda name_key: (-len(name_key), name_key))
             indexed = [
                 with_key for key in by_length for with_key in self._with_keys({key}, BEARERS_MAX)
@@ -113,7 +115,7 @@ class ShortNames:
         return list({concept.number: concept for concept in (*indexed, *own)}.values())
 
     def _near(self, uri: Uri, bearers: list[Concept]) -> list[Concept]:
-        """The bearers that are meant, all if there are too many to know those of a workspace."""
+        """The bearers in the workspace of the reference; or all, if there are too many."""
         if not self._at_home or not uri.is_bare or len(bearers) >= BEARERS_MAX:
             return bearers
         return [bearer for bearer in bearers if not is_elsewhere(bearer, uri.workspace)]
@@ -128,12 +130,12 @@ class ShortNames:
         ]
 
     def _find_bearers(self, uri: Uri) -> list[Concept]:
-        """Nodes with a short name, in its own case if there are any; tests only if nothing else."""
+        """Nodes with a short name, preferably in its exact case. Tests count only if alone."""
         asked = dotted(uri.path)
         bearers = {
             concept.number: concept for concept in self._near(uri, self.bearers(_keys_of(uri)))
         }
-        # A plain name has no key.
+        # A plain name has no key, so it is looked up as a name.
         bearers |= {concept.number: concept for concept in self._by_name.get(uri.path, ())}
         as_is: Callable[[str], str] = str
         for fold in (as_is, str.casefold):
@@ -144,7 +146,7 @@ class ShortNames:
 
 
 def dotted(path: str) -> str:
-    """A path in which the separators of names in code are dots.
+    """A path with dots in place of the separators of names in code.
 
     >>> dotted("shop::Cart#add")
     'shop.Cart.add'
@@ -153,7 +155,7 @@ def dotted(path: str) -> str:
 
 
 def _keys_of(uri: Uri) -> set[str]:
-    """The keys of the nodes that a reference may mean."""
+    """The index keys of the nodes that a reference may mean."""
     if not uri.is_bare:
         return {key(uri.text)} - {""}
     last = dotted(uri.path).rpartition("/")[2]
@@ -187,7 +189,7 @@ def _is_called(concept: Concept, name: str, fold: Callable[[str], str]) -> bool:
 
 
 def _is_around(concept: Concept, name: str) -> bool:
-    """True if a dotted name has the last segment of a path, and others of it in their order."""
+    """True if a dotted name is the last segment of a path and, before it, some others in order."""
     *outer, last = name.rpartition("/")[2].split(".")
     segments = called(concept.name, concept.attributes).segments
     rest = iter(segments[:-1])
@@ -195,7 +197,7 @@ def _is_around(concept: Concept, name: str) -> bool:
 
 
 def is_elsewhere(concept: Concept, workspace: str) -> bool:
-    """True for a concept or file of another workspace. Other resources belong to none."""
+    """True for a concept or file of another workspace. Other resources belong to no workspace."""
     scheme, _, rest = concept.name.partition("://")
     return scheme in (CONCEPT, FILE) and rest.partition("/")[0] != workspace
 
@@ -205,7 +207,7 @@ def _is_aside(concept: Concept) -> bool:
 
 
 def several_nodes(bearers: Mapping[Uri, Sequence[Concept]]) -> AmbiguousName:
-    """The error for short names of several nodes, with the URIs of these."""
+    """The error for short names that several nodes have, with the URIs of the nodes."""
     candidates = {uri: [element_uri(bearer) for bearer in bearers[uri]] for uri in bearers}
     numbers = {
         uri: f"{BEARERS_MAX} nodes or more" if len(group) >= BEARERS_MAX else str(len(group))

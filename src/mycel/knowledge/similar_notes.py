@@ -1,4 +1,4 @@
-"""Notes that are close to one that was just written: perhaps it should have been an update.
+"""Finds notes similar to a new note, which perhaps should have been an update.
 
 Notes are compared by the words they share (`search.similar_texts`).
 """
@@ -19,19 +19,20 @@ from mycel.search.similar_texts import SimilarTexts
 from mycel.store.query.reader import Reader
 
 CHECKED_MAX: Final = 5
-"""New notes of one call that are compared."""
+"""The most new notes of one call that are compared."""
 
 BURST_S: Final = 1.0
 SHARE: Final = 0.1
 
 _NO_NOTES: Final = (RESOURCE, SECTION, SYMBOL, EVENT)
-"""Types whose nodes are read from somewhere, or are turns of a conversation."""
+"""Types of nodes that a program reads from files, and of turns of a conversation."""
 
 
 class TimeBudget:
     """A share of the time, so that a program that writes all the time is not held up.
 
-    Up to `BURST_S` can be spent at once; afterwards a part of `SHARE` of the time that passes.
+    Up to `BURST_S` seconds can be spent at once; later the budget grows by the part `SHARE` of the
+    time.
     """
 
     def __init__(self) -> None:
@@ -40,7 +41,7 @@ class TimeBudget:
 
     @contextmanager
     def spending(self) -> Iterator[bool]:
-        """Take the time of the block out of the budget; gives False if nothing is left."""
+        """Take the time of the block out of the budget. Gives False if the budget is empty."""
         now = monotonic()
         self._left_s = min(self._left_s + (now - self._seen) * SHARE, BURST_S)
         self._seen = now
@@ -51,7 +52,7 @@ class TimeBudget:
 
 
 class Similar(NamedTuple):
-    """A note, and one that says much of the same."""
+    """A new note, and an existing note that says much of the same."""
 
     note: Concept
     other: Concept
@@ -69,9 +70,9 @@ class Similar(NamedTuple):
 def similar_notes(
     reader: Reader, numbers: Iterable[int], related: Collection[int] = ()
 ) -> list[Similar]:
-    """The closest other note of each new one, if it is close enough; `related` ones are left out.
+    """The closest other note of each new note, if close enough; `related` ones are left out.
 
-    The first `CHECKED_MAX` notes are compared.
+    Only the first `CHECKED_MAX` new notes are compared.
     """
     notes = [
         concept

@@ -1,7 +1,7 @@
-"""Notes that may be outdated, because a file, symbol or section that they cite has changed since.
+"""Finds notes that may be outdated, because a file, symbol or section that they cite has changed.
 
-A note cites what somebody linked it with. It may be outdated if the content of that is another one
-than it was when the note, or the link, was written last. The mark is derived when a note is read:
+A note cites the nodes that it is linked with. It may be outdated if the content of such a node has
+changed since the note and the link were last written. The mark is derived when a note is read:
 nothing is written when a file changes, and writing the note again removes the mark.
 """
 
@@ -26,7 +26,7 @@ ElementT = TypeVar("ElementT", Node, Relation, Node | Relation)
 def with_marks(
     reader: Reader, elements: Sequence[ElementT], time_us: int | None = None
 ) -> list[ElementT]:
-    """Nodes and relations with open conflicts, caveats and authors, and what changed since.
+    """Nodes and relations with conflicts, caveats and authors, and with changed citations.
 
     With `time_us`, the caveats are those of that time.
     """
@@ -44,5 +44,8 @@ def with_marks(
 
 
 def find_changed(reader: Reader, notes: Collection[int]) -> dict[int, tuple[str, ...]]:
-    """The URIs of what each of these notes cites and what has changed since; live states only."""
+    """For each of these notes, the URIs that it cites and that have changed since.
+
+    Only live states have an answer.
+    """
     return find_changed_citations(reader, notes, AUTHOR_TEXT)

@@ -1,7 +1,7 @@
-"""The neighbourhood of some nodes, in the form in which one workspace gives it to another.
+"""Reads the neighbourhood of some nodes, in the form in which one workspace gives it to another.
 
-docs/remote-protocol.md describes the form. Records and proofs come with it, so that whoever gets it
-can check it against a root.
+docs/remote-protocol.md describes the form. It includes records and proofs, so that the receiver can
+check it against a root.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ LINKS_MAX: Final = 10_000
 
 @dataclass(frozen=True, slots=True)
 class SubgraphRequest:
-    """A neighbourhood that somebody asks for."""
+    """A request for a neighbourhood."""
 
     starts: Sequence[str]
     costs: Sequence[float] = ()
-    """The cost so far of each start; 0 for those left out."""
+    """The cost so far of each start; 0 if it is left out."""
     max_cost: float = 1.0
     max_nodes: int = 100
     direction: Direction = "both"
@@ -51,7 +51,7 @@ class SubgraphRequest:
 
 
 def read_subgraph(view: KnowledgeView, request: SubgraphRequest) -> tuple[dict[str, Any], str]:
-    """A neighbourhood at one moment, and the digest of its records.
+    """A neighbourhood as of one moment, and the digest of its records.
 
     Raises:
         ConstraintViolation, InvalidId: a bound or a start is invalid.
@@ -63,7 +63,7 @@ def read_subgraph(view: KnowledgeView, request: SubgraphRequest) -> tuple[dict[s
 
 
 class _Neighbourhood:
-    """The nodes that were reached from all starts, each at its least cost."""
+    """The nodes reached from all starts, each at its least cost."""
 
     def __init__(self, view: KnowledgeView, reader: Reader, request: SubgraphRequest) -> None:
         self._view = view
@@ -77,11 +77,11 @@ class _Neighbourhood:
         self._records: dict[int, bytes] = {}
 
     def reach(self) -> None:
-        """Go from each start, cheapest first, as far as its cost allows."""
+        """Traverse from each start, the cheapest first, as far as the cost allows."""
         request = self._request
         costs = [*request.costs, *[0.0] * (len(request.starts) - len(request.costs))]
         known = request.relation_types
-        if known is not None:  # Types that this graph does not know lead nowhere.
+        if known is not None:  # Relation types that this graph lacks lead nowhere.
             known = [name for name in known if self._reader.find_predicate(name) is not None]
         for cost, start in sorted(zip(costs, request.starts, strict=True)):
             concept = self._start(start)
@@ -108,7 +108,7 @@ class _Neighbourhood:
             self._reached[element.number] = total, node, start
 
     def _start(self, text: str) -> Concept | None:
-        """The concept of a start; None if there is none, and the reason is noted."""
+        """The concept of a start; if there is none, None, and the reason is noted."""
         uri = self._view.uri(text)
         match = find(self._reader, uri)
         concept = None if match is None or match.is_missing else self._reader.concept(match.number)
@@ -130,7 +130,7 @@ class _Neighbourhood:
         return None
 
     def _collect(self) -> None:
-        """The links that lead from the reached nodes, and the records of everything."""
+        """Collect the links that leave the reached nodes, and the records of all of them."""
         for number in self._reached:
             for link in self._reader.links(number, "out"):
                 if len(self._links) == LINKS_MAX:
@@ -142,7 +142,7 @@ class _Neighbourhood:
         self._records = self._reader.records_at([element.seq for element in self._shown])
 
     def digest(self) -> str:
-        """A digest of all records in the answer, and of what is missing."""
+        """A digest of all records in the answer, and of the missing starts."""
         hashes = [record_hash(self._records[element.seq]) for element in self._shown]
         missing = [f"{item['uri']} {item['status']}".encode() for item in self._missing]
         return sha256(b"".join([*hashes, *missing, b"%d" % self._is_truncated])).hexdigest()
@@ -217,5 +217,5 @@ class _Neighbourhood:
 
 
 def _without_snapshot(proof: dict[str, Any]) -> dict[str, Any]:
-    del proof["snapshot"]  # All proofs have the same one, which the answer holds once.
+    del proof["snapshot"]  # All proofs have the same head, which the answer has once.
     return proof

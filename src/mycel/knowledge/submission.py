@@ -1,7 +1,7 @@
 """Submissions and reviews of proposals by URI: the one entrance of HTTP, MCP and the command line.
 
-What a caller may propose or decide is checked here, by the URIs that a change is about; what is
-committed is checked again by the guard of the transaction.
+This module checks what a caller may propose or decide, by the URIs that a change is about. At the
+commit, the guard of the transaction checks again.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ def submit(
     message: str = "",
     on_conflict: OnConflict = "fail",
 ) -> Submission:
-    """Commit changes of nodes and relations that were made to an earlier state, or propose them.
+    """Commit changes of nodes and relations, made to an earlier state; or propose the changes.
 
-    docs/remote-protocol.md has their form; everything else is as for `db.submissions.submit`.
+    docs/remote-protocol.md describes the changes. The rest is as in `db.submissions.submit`.
 
     Raises:
         InvalidValueType, InvalidId: a change has another form.
@@ -90,7 +90,7 @@ def review(
 
 
 def check_covers(action: Action, branch: str, uris: Iterable[str]) -> None:
-    """Check that whoever this thread works for may do something with all of these nodes.
+    """Check that the permission of this thread covers an action on all of these nodes.
 
     Raises:
         AccessDenied: one of them is outside of the scopes.

@@ -1,11 +1,11 @@
-"""Changes of nodes and relations by URI, as edits of elements for a merge.
+"""Turns changes of nodes and relations by URI into edits of elements, for a merge.
 
     {"node": URI, "type"?, "attributes"?, "metadata"?, "to"?: URI}
     {"link": {"subject": URI, "predicate": name, "object": URI}, "weight"?, "attributes"?, …}
     {"node" or "link": …, "removed": true}
 
 An end of a link, and a `concept` instead of a `node`, may also be named by `{"type", "name"}`.
-Types and relation types that are not defined become so, and a missing resource is made.
+Types and relation types that are not defined are defined, and a missing resource is created.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Key = dict[str, Any]
 
 
 class ChangeReader:
-    """Turns changes into edits, by the state that was edited and the present one."""
+    """Turns changes into edits, with the state that was edited and the present state."""
 
     def __init__(self, before: Reader, now: Reader, workspace: str) -> None:
         self._sides: Final = (now,) if before is now else (now, before)
@@ -40,14 +40,14 @@ class ChangeReader:
         self._workspace: Final = workspace
         self._parsed: Final[dict[str, Uri]] = {}
         self._stored: Final[dict[str, str | None]] = {}
-        """The types of the nodes of URIs, as they were edited or as they are now."""
+        """The types of existing nodes by URI, as in the edited state or now."""
         self._defined: Final[set[tuple[str, str]]] = set()
         self._types: Final[dict[str, str]] = {}
-        """The types of nodes that the changes make, by URI."""
+        """The types of new nodes by URI, as the changes give them."""
         self._definitions: Final[dict[tuple[str, str], Key]] = {}
         self._resources: Final[dict[str, Key]] = {}
         self.uris: Final[set[str]] = set()
-        """The URIs of everything that the changes are about: nodes, and subjects of links."""
+        """The URIs that the changes are about: of nodes, and of the subjects of links."""
 
     def edits(self, changes: Sequence[Mapping[str, Any]]) -> list[Key]:
         """The edits that make changes.
@@ -143,13 +143,13 @@ class ChangeReader:
         return self._parsed[text]
 
     def _type_of(self, name: str) -> str | None:
-        """The type of the node of a URI, as it was edited or as it is now."""
+        """The type of the node with a URI, in the edited state or now."""
         if name not in self._stored:
             self._look_up({name: parse(name, self._workspace)})
         return self._stored[name]
 
     def _look_up(self, uris: Mapping[str, Uri]) -> None:
-        """Read the types of the nodes of URIs, all at once."""
+        """Read the types of the nodes with these URIs, all at once."""
         self._stored.update(dict.fromkeys(uris))
         for reader in self._sides:
             matches = find_all(reader, uris.values())
@@ -159,7 +159,7 @@ class ChangeReader:
                     self._stored[name] = match.type
 
     def _collect_uris(self, changes: Sequence[Mapping[str, Any]]) -> dict[str, Uri]:
-        """The URIs that changes name, by their normal form; a wrong one is refused where it is."""
+        """The URIs in changes, in normal form. Invalid ones are refused later, at their place."""
         uris: dict[str, Uri] = {}
         for text in _texts(changes):
             try:
@@ -171,7 +171,7 @@ class ChangeReader:
         return uris
 
     def _define(self, meta_type: str, name: str) -> None:
-        """Define a type or relation type with the first change that needs it."""
+        """Define a type or relation type, with the first change that needs it."""
         if (meta_type, name) in self._defined:
             return
         self._defined.add((meta_type, name))
@@ -184,7 +184,7 @@ class ChangeReader:
 
 
 def _texts(changes: Iterable[Any]) -> Iterator[str]:
-    """The texts that name nodes in changes, and in the ends of links."""
+    """The texts that name nodes: in changes, and at the ends of links."""
     for change in changes:
         if isinstance(change, str):
             yield change
@@ -194,7 +194,7 @@ def _texts(changes: Iterable[Any]) -> Iterator[str]:
 
 
 def edited_uris(edits: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """The URIs of everything that edits are about, without definitions of types."""
+    """The URIs that edits are about, without definitions of types."""
     for edit in edits:
         if "link" in edit:
             yield _owner(edit["link"])
@@ -209,7 +209,7 @@ def edited_uris(edits: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 
 
 def _owner(link: Mapping[str, Any]) -> str:
-    """The URI of the concept that a link belongs to."""
+    """The URI of the concept to which a link belongs."""
     end: Mapping[str, Any] = link["subject"]
     while "predicate" in end:
         end = end["subject"]

@@ -1,4 +1,4 @@
-"""URIs of nodes, parsed and brought into one normal form.
+"""Parses URIs of nodes and brings them into one normal form.
 
     concept://<workspace>/<path>   a concept
     file://<workspace>/<path>      a file or folder, relative to the root of its workspace
@@ -6,9 +6,9 @@
     anything else with a scheme    a resource: https://…, urn:…, mailto:…
 
 Texts that mean the same node have one normal form, the name of its concept. Scheme and workspace
-are in lower case. A path is decoded once and encoded again: characters that a path may hold, and
-letters of every language, stay readable, the others are percent-encoded in UTF-8. `.`, repeated
-slashes and one at the end are dropped. `?` and `#` have no special meaning. `concept://ws` is the
+are in lower case. A path is decoded once and encoded again. Characters that a path may contain, and
+letters of every language, stay readable; others are percent-encoded in UTF-8. `.`, repeated slashes
+and one at the end are dropped. `?` and `#` have no special meaning. `concept://ws` is the
 workspace.
 
 A path that could lead out of its workspace is refused: `..` in any spelling, encoded slashes,
@@ -39,7 +39,8 @@ KIP: Final = "kip"
 _WORKSPACE: Final = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}", re.ASCII)
 _SCHEME: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):(//.*)", re.ASCII | re.DOTALL)
 _SCHEME_ALONE: Final = re.compile(r"([A-Za-z][A-Za-z0-9+-]+):([^\s:]\S*)", re.ASCII)
-"""`urn:isbn:1`, but not `note: buy milk`, `std::vector`, `main.py:12` or `C:\\x`."""
+"""A pattern of URIs without `//`: `urn:isbn:1`, but not `note: buy milk`, `std::vector`,
+`main.py:12` or `C:\\x`."""
 _AUTHORITY: Final = re.compile(r"//([^/?#]*)(.*)", re.DOTALL)
 _CONTROL: Final = re.compile("[\x00-\x1f\x7f-\x9f]")
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
@@ -47,9 +48,9 @@ _PLAIN: Final = re.compile(
     r"(?:concept|file)://[a-z0-9][a-z0-9._-]{0,62}(?:/(?!\.\.?(?:/|$))[!$&-.0-;=@-Z_a-z~]+)*",
     re.ASCII,
 )
-"""Plain URIs of concepts and files that are in normal form."""
+"""A pattern of ordinary concept and file URIs that are in normal form."""
 _UNREADABLE: Final = re.compile(r"[^!$&-;=@-Z_a-z~]", re.ASCII)
-"""ASCII characters that are encoded in a path."""
+"""The ASCII characters that are percent-encoded in a path."""
 
 
 class Uri(NamedTuple):
@@ -59,9 +60,9 @@ class Uri(NamedTuple):
     scheme: str
     workspace: str = ""
     path: str = ""
-    """The path of a concept or file, decoded, without a slash in front."""
+    """The path of a concept or file, decoded, without a leading slash."""
     is_bare: bool = False
-    """True if it was given as a path without a scheme."""
+    """True if the text was a path without a scheme."""
 
     @property
     def is_concept(self) -> bool:
@@ -89,7 +90,7 @@ def check_workspace(name: object) -> str:
 
 
 def workspace_named(text: str) -> str:
-    """A name of a workspace made from a text, such as the name of a folder.
+    """A valid workspace name made from a text, such as the name of a folder.
 
     >>> workspace_named("My Project (2)")
     'my-project-2'
@@ -121,7 +122,7 @@ def parse(text: object, workspace: str, *, kind: UriKind = "concept") -> Uri:
             hint="Write the whole character, or leave it out.",
         )
     scheme, rest = _split(text.strip())
-    if scheme == KIP:  # A name of KIP keeps its spaces and lines.
+    if scheme == KIP:  # A name in a `kip:` URI keeps its spaces and line breaks.
         uri = Uri(f"{KIP}:{text.lstrip()[len(KIP) + 1 :]}", KIP)
         check_name(uri.text)
         return uri
@@ -165,7 +166,7 @@ def build(scheme: UriKind, workspace: str, path: str) -> Uri:
 
 
 def kip_identity(uri: Uri) -> tuple[str, str] | str:
-    """The type and name in a `kip:` URI, or the id."""
+    """The type and name in a `kip:` URI, or the id in it."""
     identity = refs.kip_identity(uri.text)
     if identity is None:
         raise InvalidId(
@@ -197,7 +198,7 @@ def _is_normal(name: str) -> bool:
 
 
 def _split(text: str) -> tuple[str, str]:
-    """The scheme in lower case and the rest after its colon; "" and the text without one."""
+    """The scheme in lower case and the rest after its colon; "" and the text without a scheme."""
     if text[:4].lower() == "kip:":
         return KIP, text[4:]
     match = _SCHEME.fullmatch(text) or _SCHEME_ALONE.fullmatch(text)
@@ -258,7 +259,7 @@ def _percent(match: re.Match[str]) -> str:
 
 
 def _elsewhere(rest: str) -> str:
-    """The rest of a resource's URI, with encoded spaces and a host in lower case."""
+    """The rest of a resource URI, with encoded spaces, and the host in lower case."""
     rest = rest.replace(" ", "%20")
     match = _AUTHORITY.fullmatch(rest)
     if not (rest if match is None else match[1] + match[2]).strip("/"):

@@ -1,7 +1,7 @@
-"""Types and relation types of the knowledge engine, and names that are no properties.
+"""The types and relation types of the knowledge engine, and the names that cannot be properties.
 
 KML refuses types that are not defined. The knowledge engine defines types and relation types on
-first use, its own with the descriptions below. Existing definitions stay as they are.
+first use; its own types get the descriptions below. Existing definitions stay unchanged.
 
 `SYMBOL`, `RELATIONS` and the costs are for the code bases that a bootstrap reads. The costs decide
 what a traversal up to a cost of 1 reaches: from a folder its README and two levels of folders
@@ -30,7 +30,7 @@ SYMBOL: Final = "Symbol"
 CONTENT: Final = "content"
 """The attribute with the text of a concept."""
 OBSERVATIONS_KEY: Final = "observations"
-"""The attribute with the known facts of an entity of the memory server."""
+"""The attribute with the observations of an entity of the memory server."""
 SECTION: Final = "Section"
 TAG: Final = kinds.TAG
 
@@ -72,7 +72,7 @@ DEPENDENCY_COST: Final = 0.8
 STAMP: Final = kinds.STAMP
 
 GENERAL_RELATIONS: Final = {"mentions": REFERENCES}
-"""Relation types for nodes of one type alone, each with one that any node may have instead.
+"""Relation types that only one type of nodes may have, each with one for all other nodes.
 
 `mentions` of the core capsules leads from an Event (KIP notes, capsules to ship).
 """
@@ -89,9 +89,9 @@ RESERVED_IN_RELATIONS: Final = {"weight": "Pass it as `weight`, beside the prope
 """Names that cannot be properties or metadata of a relation, each with a hint."""
 
 NAMES_COMPARED: Final = 1_000
-"""Names that a new one is compared with, to warn about a likely typing error."""
+"""The most names that a new name is compared with, to warn about a likely typing error."""
 TYPO_SIMILARITY: Final = 0.8
-"""The similarity of two names from which one may be a typing error for the other."""
+"""The least similarity of two names at which one may be a typing error for the other."""
 
 _TEXT: Final = {"type": "string", "is_required": False}
 _NUMBER: Final = {"type": "number", "is_required": False}
@@ -191,7 +191,7 @@ def require_relation(tx: Transaction, name: str, description: str = "") -> tuple
 
 
 def require_code_vocabulary(tx: Transaction) -> None:
-    """Define the types and relation types of a code base that are not defined."""
+    """Define the types and relation types of a code base, as far as they are missing."""
     for name in (CONCEPT, RESOURCE):
         require_type(tx, name)
     require_type(tx, SYMBOL, SYMBOL_DEFINITION)
@@ -216,13 +216,13 @@ def check_names(given: object, what: str, owner: str, reserved: Mapping[str, str
 
 
 def metadata_warnings(metadata: Mapping[str, Any] | None, owner: str) -> tuple[str, ...]:
-    """Warnings about values in metadata that have no meaning; they are stored anyway."""
+    """Warnings about metadata values without a meaning; the values are stored anyway."""
     name = shorten(owner, 200)
     return tuple(f"{name}: {line[0].lower()}{line[1:]}" for line in metadata_doubts(metadata or {}))
 
 
 def _likely_typo(tx: Transaction, what: str, name: str, meta: int) -> tuple[str, ...]:
-    """A warning if a known name is so similar that the new one may be a typing error."""
+    """A warning if the new name is so similar to a known one that it may be a typing error."""
     names = summary.definitions(tx.reader, meta, limit=NAMES_COMPARED)
     close = get_close_matches(name, names, n=1, cutoff=TYPO_SIMILARITY)
     if not close:

@@ -1,9 +1,8 @@
 """Reads files of the workspace, and none outside of it.
 
-`uris` refuses paths with `..`; this module checks symbolic links. The path is resolved, and must be
-below the root. Then it is opened part by part from the root down without following links, so that a
-link put in the way in between is not followed. Only regular files are read: opening a pipe would
-block.
+`uris` refuses paths with `..`; this module checks symbolic links. The resolved path must be below
+the root. Then it is opened part by part from the root down, without following links, in case
+somebody puts a link there in between. Only regular files are read: opening a pipe would block.
 """
 
 from __future__ import annotations
@@ -33,9 +32,9 @@ _ABSOLUTE: Final = re.compile(rf"\s*(?:/|{_FILE}|[A-Z]:[/\\])", re.IGNORECASE)
 
 
 def split_lines(text: str) -> list[str]:
-    r"""The lines of a file without their ends, as line numbers of the graph count them.
+    r"""The lines of a file without line ends; the line numbers of the graph count these lines.
 
-    Only a line feed ends a line: form feeds and Unicode separators are part of one.
+    Only a line feed ends a line: form feeds and Unicode separators are part of a line.
 
     >>> split_lines("a\r\n\fb\n"), split_lines("a\n\n"), split_lines("")
     (['a', '\x0cb'], ['a', ''], [])
@@ -47,7 +46,7 @@ def split_lines(text: str) -> list[str]:
 
 
 def below(root: Path, text: str) -> str | None:
-    """The path relative to `root` of an absolute path or `file:///` URI below it; else None.
+    """An absolute path or `file:///` URI as a path relative to `root`; None if it is not below.
 
     >>> below(Path("/home/ada/shop"), "file:///home/ada/shop/a%20b.py")
     'a b.py'
@@ -66,7 +65,7 @@ def below(root: Path, text: str) -> str | None:
 
 
 def path_of(uri: Uri, root: Path) -> Path:
-    """The path of the file of a URI, symbolic links resolved."""
+    """The path of the file that a URI names, with symbolic links resolved."""
     inside = Path(os.path.realpath(root))
     path = Path(os.path.realpath(inside.joinpath(*uri.path.split("/"))))
     if not path.is_relative_to(inside):
@@ -108,7 +107,7 @@ def read(uri: Uri, root: Path, *, bytes_max: int = RESOURCE_BYTES_MAX) -> Resour
 
 
 def _open(root: Path, parts: Sequence[str]) -> int:
-    """A descriptor of the file below the root, opened without following links."""
+    """A descriptor of a file below the root, opened without following links."""
     if not _HAS_OPENAT or not parts:
         return os.open(root.joinpath(*parts), READ_FLAGS)
     here = os.open(root, _FLAGS | _DIRECTORY)

@@ -1,4 +1,4 @@
-"""Another name for a workspace, in the URIs of its nodes."""
+"""Gives a workspace another name, in the URIs of its nodes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from mycel.store.write.transaction import Transaction
 def rename_workspace(tx: Transaction, workspace: str, name: str) -> int:
     """Move the concepts and files of a workspace to those of another name. Returns how many.
 
-    Relations and history stay with them. Texts that name a URI stay as they are.
+    Relations and history stay with them. URIs inside texts stay unchanged.
     """
     starts = {f"{scheme}://{workspace}": f"{scheme}://{name}" for scheme in ("concept", "file")}
     nodes = numbers_below(tx.reader, list(starts))

@@ -1,4 +1,4 @@
-"""Detection of the language of a file, from its name and its first bytes.
+"""Detects the language of a file from its name and its first bytes.
 
 `languages` lists the languages whose symbols are read.
 
@@ -20,7 +20,7 @@ BINARY_SNIFF_BYTES: Final = 8 << 10
 
 @dataclass(frozen=True, slots=True)
 class FileKind:
-    """`language` is what `analyse` takes; `file_type` is for people: "gomod" is shown as "go"."""
+    """`language` is for `analyse`; `file_type` is for people: "gomod" is shown as "go"."""
 
     language: str
     file_type: str
@@ -28,7 +28,7 @@ class FileKind:
 
 
 def detect(path: str, head: bytes = b"") -> FileKind:
-    """The language and media type of a file; `head` are its first bytes, if they are known.
+    """The language and media type of a file; `head` has its first bytes, if known.
 
     >>> detect("src/app.tsx").language
     'tsx'
@@ -52,7 +52,7 @@ def detect(path: str, head: bytes = b"") -> FileKind:
 
 
 def is_binary(source: bytes) -> bool:
-    """True if there is a NUL near the beginning."""
+    """True if the first bytes include a NUL."""
     return b"\0" in source[:BINARY_SNIFF_BYTES]
 
 
@@ -81,7 +81,7 @@ def _mime_type(name: str, language: str) -> str:
     known = _MIME_TYPES.get(language)
     if known is not None:
         return known
-    # Only the built-in table, never that of the machine: the result is the same everywhere.
+    # Only the built-in table is used, not that of the machine: so results are the same everywhere.
     guess = _mime_table().guess_type(name)[0]
     return guess or ("application/octet-stream" if language in _OPAQUE else "text/plain")
 
@@ -93,7 +93,7 @@ def _mime_table() -> mimetypes.MimeTypes:
 
 _OPAQUE: Final = frozenset({"binary", "unknown"})
 
-# Words of a `.h` file that only C++ has.
+# Words that occur in a `.h` file of C++ and not of C.
 _CPP_HEADER: Final = re.compile(
     rb"^[ \t]*+(?:class\s++\w|namespace\b|template\s*+<|using\s++\w"
     rb"|public:|private:|protected:)",
@@ -162,7 +162,7 @@ _PROGRAMS_OF: Final = {
     "awk": "awk",
     "make": "make",
 }
-# Media types that the standard library lacks, or that depend on its version.
+# Media types that the standard library lacks, or that differ between its versions.
 _LANGUAGES_OF: Final = {
     "text/x-python": "python",
     "text/javascript": "javascript",

@@ -1,4 +1,4 @@
-"""The languages whose symbols are read: the one list of them.
+"""Lists the languages whose symbols are read. No other module has such a list.
 
 A new language is a name here and a module of its own with a subclass of `Syntax`: its grammar, its
 comments and strings, and its way from imports to files. `file_kinds` knows the names of its files.
@@ -53,6 +53,6 @@ SYNTAXES: Final[dict[str, type[Syntax]]] = {
 
 
 def blank_prose(language: str, source: bytes) -> bytes | None:
-    """The source with spaces for comments and strings, except fields; None if it is no code."""
+    """The source with comments and strings blanked, except fields; None if it is no code."""
     syntax = SYNTAXES.get(language)
     return None if syntax is None else syntax.blank_prose(source)

@@ -110,7 +110,7 @@ class _Chains:
         """The parts of the symbol that each name with the sign after it uses; () for none."""
 
     def used(self, start: int, end: int) -> list[tuple[str, ...]]:
-        """The names that are used between two places: of a call, what is before the last dot."""
+        """The names that are used between two positions; of a call, only its owner."""
         chains: set[tuple[str, ...]] = set()
         names = self._names(start, end)
         for field in self._syntax.string_fields(self._source, start, end):
@@ -125,7 +125,7 @@ class _Chains:
         return sorted(chains)
 
     def _used(self, chain: bytes, sign: bytes) -> tuple[str, ...]:
-        """The symbol that a name may use, by the sign after it: of a call, its owner."""
+        """The symbol that a name uses, by the sign after it; a call uses the owner of the name."""
         parts = self._read(chain) if chain else ()
         if sign and sign == self._syntax.label_sign and len(parts) == 1:
             return ()

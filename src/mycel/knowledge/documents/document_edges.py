@@ -164,7 +164,7 @@ class DocumentEdges:
 
     @cached_property
     def _labels(self) -> Mapping[str, TextTarget]:
-        """The sections that documents give a name to; of two with one name, none."""
+        """The sections that documents name by a label, if only one section has the label."""
         labels: dict[str, TextTarget | None] = {}
         for path, facts in self._files.facts.items():
             for section in facts.sections:
@@ -220,7 +220,7 @@ class DocumentEdges:
         return TextTarget("symbol", *symbol) if symbol is not None else None
 
     def _place(self, path: str, name: str) -> str | None:
-        """The file that a path or a file name in a text means; the folder, if it has a slash."""
+        """The file that a path or file name in a text means; a folder, if the path has a slash."""
         if "/" not in name and "." not in name[1:]:
             return None
         clean = posixpath.normpath(name.rstrip("/"))
@@ -245,7 +245,7 @@ class DocumentEdges:
         return paths
 
     def _symbol(self, parts: tuple[str, ...]) -> CodeLocation | None:
-        """The only symbol outside of tests with this name, or whose path ends so."""
+        """The only symbol outside of tests with this name, or with a path that ends so."""
         places = self._symbols.get(parts[-1], ())
         if len(parts) > 1:
             fitting = [place for place in places if _is_path_of(place, parts)]

@@ -67,14 +67,14 @@ _ROOM_FOR_A_NUMBER: Final = 12
 
 
 class Entity(NamedTuple):
-    """A name, the kind of thing, and the known facts."""
+    """An entity: its name, its type, and its observations."""
 
     name: str
     entity_type: str
     observations: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """The entity as the memory server writes it."""
+        """The entity in the JSON form of the memory server."""
         return {
             "name": self.name,
             "entityType": self.entity_type,
@@ -82,7 +82,7 @@ class Entity(NamedTuple):
         }
 
     def attributes(self) -> dict[str, Any]:
-        """The attributes of its concept."""
+        """The attributes of the entity's concept."""
         return {TYPE_KEY: self.entity_type, OBSERVATIONS_KEY: list(self.observations)}
 
 
@@ -94,17 +94,17 @@ class EntityRelation(NamedTuple):
     relation_type: str
 
     def to_dict(self) -> dict[str, Any]:
-        """The relation as the memory server writes it."""
+        """The relation in the JSON form of the memory server."""
         return {"from": self.source, "to": self.target, "relationType": self.relation_type}
 
 
 def entity_of(name: str, attributes: Mapping[str, Any]) -> Entity:
-    """A concept as an entity; values that are no texts are left out."""
+    """The entity of a concept; attributes that are no texts are left out."""
     return Entity(name, _kind(attributes), texts(attributes, OBSERVATIONS_KEY))
 
 
 def entity_fields(name: str, attributes: Mapping[str, Any]) -> dict[str, Any]:
-    """`entity_of(name, attributes).to_dict()`, made directly."""
+    """The result of `entity_of(name, attributes).to_dict()`, without an `Entity`."""
     return {
         "name": name,
         "entityType": _kind(attributes),
@@ -118,7 +118,7 @@ def _kind(attributes: Mapping[str, Any]) -> str:
 
 
 def attribute_items(attributes: Mapping[str, Any], key: str) -> list[Any]:
-    """The items of an attribute; KIP may have written items that are no texts, or no list."""
+    """The items of an attribute. KIP may have stored items that are no texts, or no list."""
     attribute = attributes.get(key)
     if isinstance(attribute, list):
         return attribute
@@ -151,7 +151,7 @@ def relate_to_itself(tx: Transaction, ref: str, relation_types: Iterable[str]) -
 
 
 def require_types(tx: Transaction, texts_of_types: Iterable[str]) -> dict[str, str]:
-    """The concept type of each entity type, defined if it was not."""
+    """The concept type of each entity type; missing types are defined."""
     definition = tx.get_concept(CONCEPT_TYPE, ENTITY)
     if definition is None:
         tx.define_type(ENTITY, _DEFINITION)
@@ -165,9 +165,9 @@ def require_types(tx: Transaction, texts_of_types: Iterable[str]) -> dict[str, s
 
 
 def _define(tx: Transaction, text: str, ours: Set[str]) -> str:
-    """The concept type of an entity type that has none yet; `ours` may have several.
+    """Define the concept type of a new entity type; `ours` may have several entity types.
 
-    A type that something else has defined is not used: its rules were not made for entities.
+    A type that somebody else defined is not used, because its rules were not made for entities.
     """
     name = base = as_type_name(text)
     number = 1
@@ -181,7 +181,7 @@ def _define(tx: Transaction, text: str, ours: Set[str]) -> str:
 
 
 def as_type_name(text: str) -> str:
-    """A type of entities as the name of a concept type.
+    """An entity type as the name of a concept type.
 
     >>> as_type_name("person"), as_type_name("design pattern"), as_type_name("3D-model")
     ('Person', 'DesignPattern', '_3DModel')
@@ -199,14 +199,14 @@ def as_type_name(text: str) -> str:
 
 
 def type_numbers(reader: Reader) -> list[int]:
-    """The types of entities, by number."""
+    """The types of entities, by their numbers."""
     definition = reader.find_concept(CONCEPT_TYPE, ENTITY)
     names = {ENTITY, *entity_types(definition).values()}
     return [number for name in names if (number := reader.find_type(name)) is not None]
 
 
 def entities_among(reader: Reader, rows: Iterable[Member]) -> Iterator[Member]:
-    """The entities among concepts of entity types: other Persons have no observations."""
+    """The entities among concepts of entity types: a Person without observations is none."""
     person = reader.find_type(PERSON)
     for row in rows:
         if row.type_number != person or OBSERVATIONS_KEY in parse_object(row.attributes):
@@ -214,7 +214,7 @@ def entities_among(reader: Reader, rows: Iterable[Member]) -> Iterator[Member]:
 
 
 def find_entity(tx: Transaction, name: str) -> Concept | None:
-    """The entity of a name."""
+    """The concept of the entity with a name."""
     for kind in {ENTITY, *entity_types(tx.get_concept(CONCEPT_TYPE, ENTITY)).values()}:
         concept = None if tx.reader.find_type(kind) is None else tx.get_concept(kind, name)
         if concept is not None and (kind != PERSON or OBSERVATIONS_KEY in concept.attributes):
@@ -223,7 +223,7 @@ def find_entity(tx: Transaction, name: str) -> Concept | None:
 
 
 def find_end(tx: Transaction, name: str) -> Concept | None:
-    """The entity of a name, or its placeholder."""
+    """The concept of the entity with a name, or its placeholder."""
     concept = find_entity(tx, name)
     if concept is None and tx.reader.find_type(MISSING_ENTITY) is not None:
         return tx.get_concept(MISSING_ENTITY, name)
@@ -245,7 +245,7 @@ def predicate_of(tx: Transaction, relation_type: str) -> str | None:
 
 
 def require_predicate(tx: Transaction, relation_type: str) -> str:
-    """The predicate of a relation type, defined if it was not."""
+    """The predicate of a relation type; a missing one is defined."""
     name, is_defined = _predicate(tx, relation_type)
     if not is_defined:
         payload = {} if name == relation_type else {RELATION_KEY: relation_type}
@@ -254,7 +254,7 @@ def require_predicate(tx: Transaction, relation_type: str) -> str:
 
 
 def _predicate(tx: Transaction, relation_type: str) -> tuple[str, bool]:
-    """The predicate of a relation type, and whether it is defined."""
+    """The predicate of a relation type, and True if it is defined already."""
     name = base = as_identifier(relation_type)
     number = 1
     while True:
@@ -269,7 +269,7 @@ def _predicate(tx: Transaction, relation_type: str) -> tuple[str, bool]:
 
 
 def _admits_entities(definition: Concept) -> bool:
-    """True if a predicate may relate entities."""
+    """True if the definition of a predicate lets it join entities."""
     for key in ("subject_types", "object_types"):
         types = definition.attributes.get(key)
         if isinstance(types, list) and "*" not in types:

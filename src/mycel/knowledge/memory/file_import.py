@@ -4,8 +4,9 @@ The file has a line of JSON for each entity and relation, or is one JSON object 
 Lines are read twice, first for entities, then for relations, so neither their order nor the size of
 the file matters.
 
-An entity that exists gets the observations it lacks, a relation that exists stays, and missing ends
-of relations get placeholders. Invalid lines are skipped; the result lists them with reasons.
+An existing entity gets the observations that it lacks. An existing relation stays unchanged.
+Missing ends of relations get placeholders. Invalid lines are skipped; the result lists them with
+reasons.
 """
 
 from __future__ import annotations
@@ -45,13 +46,13 @@ from mycel.text.redaction import redact
 
 BATCH: Final = 2_000
 SKIPPED_TOLD: Final = 100
-"""Skipped lines that are listed; all are counted."""
+"""The most skipped lines that are listed; all are counted."""
 OBJECT_BYTES_MAX: Final = 256 << 20
-"""The largest file that is one object."""
+"""The size limit of a file that is one JSON object."""
 
 
 class SkippedLine(NamedTuple):
-    """A skipped line, and why."""
+    """A skipped line, and the reason."""
 
     place: str
     why: str
@@ -65,7 +66,7 @@ class MemoryImport:
     entities_updated: int = 0
     entities_unchanged: int = 0
     observations_added: int = 0
-    """To existing entities."""
+    """Observations that were added to existing entities."""
     relations_created: int = 0
     relations_unchanged: int = 0
     skipped_count: int = 0
@@ -138,11 +139,11 @@ def import_memory(db: Graph, path: Path, *, strict: bool = False) -> MemoryImpor
 # Reading.
 
 Item = tuple[str, Any]
-"""The place of an item, and its value or error."""
+"""The place of an item in the file, with its value or error."""
 
 
 def _reader_of(path: Path) -> Callable[[], Iterator[Item]]:
-    """A function that reads the file from its beginning."""
+    """A function that reads the items of the file from its beginning."""
     if (document := _as_object(path)) is not None:
         items = list(_of_object(document))
         return lambda: iter(items)
@@ -150,7 +151,7 @@ def _reader_of(path: Path) -> Callable[[], Iterator[Item]]:
 
 
 def _as_object(path: Path) -> dict[str, Any] | None:
-    """The file as one object with the two lists; None if it is not."""
+    """The file as one object with the two lists; None if the file has another form."""
     with path.open("rb") as file:
         beginning = b"\n"
         while beginning and not beginning.strip():
@@ -177,7 +178,7 @@ def _as_object(path: Path) -> dict[str, Any] | None:
 def _is_line(line: bytes) -> bool:
     try:
         json = read_json(line)
-    except InvalidSyntax:  # It is JSON, and told of with its line.
+    except InvalidSyntax:  # The file is JSON, and the import reports this line.
         return True
     except ValueError:
         return False
@@ -224,7 +225,7 @@ def _of_lines(path: Path) -> Iterator[Item]:
 
 
 class _Import:
-    """One import."""
+    """One run of the import."""
 
     def __init__(self, tx: Transaction, report: MemoryImport) -> None:
         self._tx = tx
@@ -318,7 +319,7 @@ class _Import:
     def _ends(self, names: set[str]) -> dict[str, int]:
         """The numbers of entities or of their placeholders, created where needed.
 
-        The placeholder of a new entity has its relations until the commit.
+        Until the commit, the relations of a new entity are at its placeholder.
         """
         reader = self._tx.reader
         missing = reader.find_type(MISSING_ENTITY)
@@ -359,7 +360,7 @@ def _entity(item: dict[str, Any]) -> Entity:
     if not isinstance(observations, list) or not all(isinstance(o, str) for o in observations):
         raise InvalidSyntax("its observations are no list of texts")
     entity = Entity(name, kind, tuple(redact(observation).text for observation in observations))
-    object_text(entity.attributes(), "attributes")  # Raises for values that cannot be stored.
+    object_text(entity.attributes(), "attributes")  # This raises for values that cannot be stored.
     return entity
 
 

@@ -1,9 +1,9 @@
 """Operations on entities and relations, as the official memory server defines them.
 
-It ignores creating an entity, relation or observation that exists, and opening or deleting one that
-does not; it refuses observations of a missing entity. Each call is one transaction.
+Creating an existing entity, relation or observation does nothing, and neither does opening or
+deleting a missing one. Observations of a missing entity are refused. Each call is one transaction.
 
-Answers are in the order of creation. One larger than a model can read is cut, and says so.
+Answers are in the order of creation. An answer that is too large for a model is cut, and says so.
 """
 
 from __future__ import annotations
@@ -47,14 +47,14 @@ from mycel.store.query.reader import Reader
 from mycel.store.write.transaction import Transaction
 
 ANSWER_CHARACTERS_MAX: Final = 50_000
-"""Characters of an answer as indented JSON: about 12,500 tokens, twice that where a client shows a
-model the structured content too."""
+"""The most characters of an answer as indented JSON: about 12,500 tokens, and twice that where a
+client also shows the structured content to a model."""
 
 WHOLE_CHARACTERS_MAX: Final = 16 << 20
-"""Characters of the whole graph as a resource."""
+"""The most characters of the whole graph as a resource."""
 
 _ENTITIES_SHARE: Final = 0.75
-"""The part of a cut answer that is for entities; the rest is for relations."""
+"""The part of a cut answer that is for entities. The rest is for relations."""
 _PAGE: Final = 500
 
 EntityNames = tuple[str, ...]
@@ -62,11 +62,11 @@ EntityNames = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Subgraph:
-    """Entities and relations, and a sentence about those left out, if any."""
+    """Entities and relations, with a sentence about those left out, if there are any."""
 
     members: Sequence[Member]
     links: Sequence[tuple[str, str, str]]
-    """Source, target and type of each relation."""
+    """The relations: source, target and type of each."""
     cut: str | None = None
 
     @property
@@ -80,8 +80,8 @@ class Subgraph:
     def to_dict(self) -> dict[str, Any]:
         """The graph as the memory server writes it.
 
-        Made from rows: with an `Entity` and a `Relation` for each, the whole graph takes a third
-        longer than from the official server.
+        The graph is made from rows, without objects in between: with them, the whole graph would
+        take a third longer than in the official server.
         """
         return {
             "entities": [
@@ -143,7 +143,7 @@ class EntityGraph:
     def add_observations(
         self, additions: Iterable[tuple[str, Sequence[str]]]
     ) -> list[tuple[str, list[str]]]:
-        """Add observations to entities. Returns the new ones of each.
+        """Add observations to entities. Returns the new observations of each entity.
 
         Raises:
             NotFound: an entity does not exist. Nothing is added then.
@@ -206,7 +206,7 @@ class EntityGraph:
         return self._db.write(work) if batch else (0, ())
 
     def delete_relations(self, relations: Iterable[EntityRelation]) -> int:
-        """Delete relations. Returns how many existed."""
+        """Delete relations. Returns the number of those that existed."""
         entity_relations = list(dict.fromkeys(relations))
 
         def work(tx: Transaction) -> int:
@@ -230,7 +230,7 @@ class EntityGraph:
     def search_nodes(self, query: str) -> Subgraph:
         """Entities with a text in their name, type or observations, and all their relations.
 
-        The text matches anywhere, inside words too, in any case.
+        The text matches anywhere, even inside words, in upper or lower case.
         """
         text = query.lower()
         with self._db.reading() as reader:
@@ -253,7 +253,7 @@ class EntityGraph:
             )
 
     def _holding(self, reader: Reader, text: str) -> Iterator[Member]:
-        """The entities that contain a text in lower case."""
+        """The entities whose name, type or observations contain a text in lower case."""
         rows = members.containing(reader, type_numbers(reader), text)
         for member in entities_among(reader, rows):
             if _holds(member, text):
@@ -268,15 +268,15 @@ class EntityGraph:
         more: str,
         characters_max: int | None = None,
     ) -> Subgraph:
-        """Entities with their relations, as far as they fit."""
+        """Entities with their relations, as many as fit into an answer."""
         room = self._characters_max if characters_max is None else characters_max
         page, left, is_whole = _fitting(entities, room, _size_of_member)
         if not is_whole:
-            # Entities without any relation would mislead.
+            # Entities without their relations would mislead.
             page, left, _ = _fitting(page, int(room * _ENTITIES_SHARE), _size_of_member)
             left += room - int(room * _ENTITIES_SHARE)
         page.sort(key=_by_creation)
-        # All relations include those of placeholders.
+        # Every relation includes those at placeholders.
         near = page if both_ways else [*page, *_every_member(reader, _placeholder_types(reader))]
         relations, _, has_all = _fitting(
             _relations(reader, near, both_ways=both_ways), left, _size_of_relation
@@ -309,7 +309,7 @@ def _ends(relation: EntityRelation) -> tuple[str, str]:
 
 
 def _placeholders_near(tx: Transaction, concept: Concept) -> set[int]:
-    """The placeholders at the other ends of a concept's relations, by number."""
+    """The placeholders among the other ends of a concept's relations, by number."""
     reader = tx.reader
     links = (reader.link(number) for number in reader.touching(concept.number))
     near = placeholders_of(reader, (link for link in links if link is not None))
@@ -317,7 +317,7 @@ def _placeholders_near(tx: Transaction, concept: Concept) -> set[int]:
 
 
 def _relate(tx: Transaction, relation: EntityRelation, ends: dict[str, str]) -> bool:
-    """Write a relation between elements with these ids. False if it exists."""
+    """Write a relation between elements with these ids. Returns False if it exists."""
     source, target = ends[relation.source], ends[relation.target]
     if source == target:
         return bool(relate_to_itself(tx, source, [relation.relation_type]))
@@ -404,7 +404,7 @@ _by_creation: Final = attrgetter("created_us", "number")
 def _fitting(
     items: Iterable[Any], room: int, size_of: Callable[[Any], int]
 ) -> tuple[list[Any], int, bool]:
-    """The items that fit, the room left, and whether that was all."""
+    """The items that fit, the room that is left, and True if all items fit."""
     page: list[Any] = []
     for item in items:
         size = size_of(item)

@@ -16,7 +16,7 @@ from mycel.knowledge.documents.document_reading import PDF
 from mycel.store.file.plain_files import PlainFile, read_plain, reason_of
 
 PARAGRAPH_CHARACTERS_MAX: Final = 1_000
-"""Characters of a README that become the content of its folder."""
+"""The most characters of a README that become the content of its folder."""
 
 _HEAD_BYTES: Final = 8 << 10
 
@@ -27,7 +27,7 @@ _UNDERLINE: Final = re.compile(r"[=\-~^#*]{3,}\s*")
 
 @dataclass(frozen=True, slots=True)
 class FileRead:
-    """The result of reading a file; `problem` tells why it could not be read."""
+    """The result of reading a file. If it could not be read, `problem` has the reason."""
 
     path: str
     size: int = 0
@@ -50,10 +50,10 @@ _PLAIN_FIELDS: Final = tuple(
 
 
 def read_file(root: str, path: str, *, bytes_max: int) -> FileRead:
-    """Read a file. Never raises: a failure is the `problem` of the result."""
+    """Read a file. It never raises: a failure is the `problem` of the result."""
     bytes_max = bytes_max_of(detect(path).language, bytes_max)
     try:
-        # One byte more: a file that grows meanwhile counts as large.
+        # One byte more than the limit shows that a file is too large, even if it grows meanwhile.
         file = read_plain(f"{root}/{path}", bytes_max + 1)
     except (OSError, ValueError) as error:
         return FileRead(path, problem=reason_of(error))
@@ -68,7 +68,7 @@ def read_file(root: str, path: str, *, bytes_max: int) -> FileRead:
 
 
 def read_unanalysed(root: str, path: str, *, bytes_max: int, note: str) -> FileRead:
-    """Read a file that cannot be analysed; `note` says why."""
+    """Read a file without analysing it; `note` has the reason."""
     try:
         file = read_plain(f"{root}/{path}", bytes_max)
     except (OSError, ValueError) as error:
@@ -78,7 +78,7 @@ def read_unanalysed(root: str, path: str, *, bytes_max: int, note: str) -> FileR
 
 
 def _plain(path: str, file: PlainFile) -> tuple[FileRead, str]:
-    """A file without its facts, and its language."""
+    """The result for a file without facts, and the language of the file."""
     status, data = file
     kind = detect(path, data[:_HEAD_BYTES])
     is_text = not is_binary(data)
@@ -106,14 +106,14 @@ def _large(path: str, file: PlainFile) -> FileRead:
 
 
 def encode_read(read: FileRead) -> bytes:
-    """The result without its path and facts as a line of JSON, and then its facts."""
+    """The result as bytes: a line of JSON without path and facts, and then the facts."""
     values = [getattr(read, name) for name in _PLAIN_FIELDS]
     facts = b"" if read.facts is None else encode(read.facts)
     return orjson.dumps(values) + b"\n" + facts
 
 
 def decode_read(path: str, encoded: bytes) -> FileRead | None:
-    """The result that `encode_read` wrote; None when it is damaged."""
+    """The result that `encode_read` wrote; None if it is damaged."""
     line, _, facts = encoded.partition(b"\n")
     try:
         values = dict(zip(_PLAIN_FIELDS, orjson.loads(line), strict=True))

@@ -1,4 +1,4 @@
-"""Processes that read files; a file that kills its process is found and skipped."""
+"""Runs processes that read files. A file that kills its process is found and skipped."""
 
 from __future__ import annotations
 
@@ -23,12 +23,13 @@ from mycel.knowledge.source_files.reader_process import (
 )
 
 WAIT_SECONDS_MAX: Final = 60.0
-"""Time on the clock for one file: its processor time is bounded, but a disk may hang."""
+"""The most seconds to wait for one file. Its processor time is limited, but a disk may hang."""
 
 RESULT_BYTES_MAX: Final = 64 << 20
 
 _ASKED_BYTES_MAX: Final = 16 << 10
-"""Questions ahead of the answers. They fit into a pipe, or both sides would wait to write."""
+"""The most bytes of paths that are sent ahead. They fit into a pipe: otherwise both sides could
+block while writing."""
 
 _MAIN: Final = (
     "import sys; sys.path[:] = {path!r};"
@@ -62,14 +63,14 @@ class ReaderPool:
             yield turns[at % jobs].next()
 
     def close(self) -> None:
-        """End the processes, whatever they do."""
+        """End the processes at once."""
         for reader in self._readers:
             reader.close()
         self._readers.clear()
 
 
 class _Reader:
-    """One process, the paths it was asked for, and those that it will be asked for."""
+    """One process, with the paths that it was sent, and the paths that are still to be sent."""
 
     def __init__(self, root: str, bytes_max: int) -> None:
         self._root = root
@@ -80,12 +81,12 @@ class _Reader:
         self._received = bytearray()
 
     def expect(self, paths: Iterable[str]) -> None:
-        if self._asked:  # A reader of the last paths has stopped in between.
+        if self._asked:  # An earlier iteration stopped before its end.
             self.close()
         self._coming = deque(paths)
 
     def next(self) -> FileRead:
-        """The result of the next path."""
+        """The result for the next path."""
         process = self._process or self._start()
         self._ask(process)
         result = self._result(process)
@@ -93,7 +94,7 @@ class _Reader:
         read = decode_read(path, result) if result is not None else None
         if read is not None:
             return read
-        # Those after it go to the next process.
+        # The next process gets the paths after it.
         self._coming.extendleft(path for path, _ in reversed(self._asked))
         self.close()
         return read_unanalysed(
@@ -104,7 +105,7 @@ class _Reader:
         self._asked.clear()
         self._received.clear()
         if self._process is not None:
-            # Its own end comes first: it tells why there is no result.
+            # Its exit status is read first: it tells why there is no result.
             if self._process.poll() is None:
                 self._process.kill()
             self._process.communicate()
@@ -114,7 +115,7 @@ class _Reader:
         path = [str(Path(__file__).parents[3]), *sys.path]
         text = _MAIN.format(path=path, root=self._root, bytes_max=self._bytes_max)
         try:
-            # Isolated, and without `site`: the path of modules is given, and it starts sooner.
+            # Isolated and without `site`: the module path is given, and it starts faster.
             self._process = process = subprocess.Popen(
                 [sys.executable, "-I", "-S", "-c", text],
                 stdin=subprocess.PIPE,
@@ -129,7 +130,7 @@ class _Reader:
         return process
 
     def _ask(self, process: subprocess.Popen[bytes]) -> None:
-        """Send as many paths ahead as fit, one at least."""
+        """Send as many paths ahead as fit into the pipe, but at least one."""
         pipe = cast(IO[bytes], process.stdin)
         ahead = sum(size for _, size in self._asked)
         while self._coming:
@@ -140,7 +141,7 @@ class _Reader:
             ahead += len(line)
             try:
                 pipe.write(line)
-            except BrokenPipeError:  # It has died of an earlier path; its end is read next.
+            except BrokenPipeError:  # An earlier path killed it; `_result` finds out.
                 return
         try:
             pipe.flush()
@@ -171,8 +172,8 @@ class _Reader:
 
 
 def _is_ready(pipe: int) -> bool:
-    """Wait for something to read, or the end; False when it takes too long."""
-    if not hasattr(select, "poll"):  # Windows cannot wait for a pipe within a bound.
+    """Wait for something to read, or the end of the process. False after the time limit."""
+    if not hasattr(select, "poll"):  # On Windows, a pipe cannot be waited for with a time limit.
         return True
     waiting = select.poll()
     waiting.register(pipe, select.POLLIN)
@@ -180,7 +181,7 @@ def _is_ready(pipe: int) -> bool:
 
 
 def _reason(status: int) -> str:
-    """The note on a file that a process died of, by its exit status."""
+    """The note about a file that killed its process, by the exit status."""
     if status == -getattr(signal, "SIGPROF", 0):
         return f"reading it takes more than {FILE_SECONDS_MAX:.0f} seconds: not analysed"
     return f"reading it fails, or takes more than {MEMORY_BYTES_MAX >> 20} MiB: not analysed"

@@ -16,23 +16,24 @@ import orjson
 from mycel.knowledge.source_files.file_facts import encode_read, read_file
 
 FILE_SECONDS_MAX: Final = 2.0
-"""Processor time for one file. A mebibyte of ordinary source takes 0.8 to 1.5 seconds."""
+"""The processor time for one file. A mebibyte of ordinary source takes 0.8 to 1.5 seconds."""
 
 MEMORY_BYTES_MAX: Final = 160 << 20
-"""Memory of the process, without 20 MiB of libraries. A mebibyte of ordinary source takes 60."""
+"""The memory of the process, without 20 MiB of libraries. A mebibyte of ordinary source takes 60
+MiB."""
 
 LENGTH_BYTES: Final = 8
 
 _FILES_AT_ONCE: Final = 32
 _BYTES_AT_ONCE: Final = 128 << 10
-"""Files and bytes of one collection of syntax trees."""
+"""The files and bytes after which syntax trees are collected."""
 
 
 def main(root: str, bytes_max: int) -> None:
     """Read files below `root` until standard input ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _bound_memory()
-    # Syntax trees are large cycles. The youngest generation holds only those of the last files.
+    # Syntax trees are large cycles. The youngest generation has only those of the last files.
     gc.disable()
     out = sys.stdout.buffer
     _send(out, b"")
@@ -62,10 +63,10 @@ def _bound_memory() -> None:
         _, hard = resource.getrlimit(resource.RLIMIT_DATA)
         resource.setrlimit(resource.RLIMIT_DATA, (MEMORY_BYTES_MAX, hard))
     except (ImportError, OSError, ValueError):
-        pass  # The bound on the time remains.
+        pass  # There is still the limit of the time.
 
 
 def _set_timer(seconds: float) -> None:
-    """End the process after so much processor time, inside a parser too: SIGPROF kills it."""
+    """End the process after this much processor time, even inside a parser: SIGPROF kills it."""
     if hasattr(signal, "setitimer"):
         signal.setitimer(signal.ITIMER_PROF, seconds)

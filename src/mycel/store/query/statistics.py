@@ -85,7 +85,7 @@ class StoreStatistics:
         )
 
     def _count_type(self, number: int) -> float:
-        """Exact up to the sample's size; beyond it, from how densely they lie among all."""
+        """The number of instances of a type: counted if small, else from the density of ids."""
         seen, first, last = self._numbers(
             "SELECT count(*), min(id), max(id) FROM"
             f" (SELECT id FROM concept WHERE type = {number} LIMIT {SAMPLE}) s"
