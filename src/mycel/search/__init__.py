@@ -10,14 +10,14 @@ Modules, in the order in which a question passes through them:
 - `evidence`         evidence from each signal: words, meaning, pieces, names, links, episodes
 - `passage_links`    ways between passages: mentions, links, shared mentions
 - `name_match`       the fit of names and words
-- `notes_about`      notes about what a question names
-- `former_names`     concepts that once had the name that a question is
+- `notes_about`      notes about nodes that a question names
+- `former_names`     concepts whose former name is the question
 - `link_hits`        links that fit, read as sentences
 - `hits`             hits and their order
-- `outdated`         lower scores for what is outdated, and its successors
-- `caveats`, `validity`  reasons for care with elements: superseded, expired, uncertain
-- `similar_texts`    texts that say much of the same
-- `changed_citations`  what notes cite and what has changed since
+- `outdated`         lower scores for outdated hits, and their successors
+- `caveats`, `validity`  warnings about elements: superseded, expired, uncertain
+- `similar_texts`    texts with much the same content
+- `changed_citations`  citations of notes whose targets have changed since
 - `near`             the filter that prefers elements near another one
 - `sections`         the two sections of an answer: notes and code
 - `weights`          every weight that the others use

@@ -1,4 +1,4 @@
-"""Caveats of elements: what supersedes them, and what their values say (`validity`)."""
+"""Caveats of elements: their successors, and caveats from their values (`validity`)."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Caveats(NamedTuple):
     successors: dict[int, list[int]]
 
     def factor(self, number: int) -> float:
-        """The factor of the score of an element in a search."""
+        """The factor by which a search multiplies the score of an element."""
         caveats = self.caveats.get(number)
         return min(caveat.factor for caveat in caveats) if caveats else 1.0
 
@@ -52,10 +52,10 @@ def find_caveats(
     newer: dict[int, list[int]] | None = None,
     time_us: int | None = None,
 ) -> Caveats:
-    """The caveats of elements by number; `name` tells what a successor is called.
+    """The caveats of elements by number; `name` returns the name of a successor.
 
-    `newer` are the successors of the elements, if they are known. With `time_us` they are those of
-    that time: what was superseded later has no caveat for it.
+    `newer` are the successors of the elements, if they are known. With `time_us`, they are the
+    caveats at that time: an element that was superseded later has none for it.
     """
     if newer is None:
         newer = successors(reader, [number for number in values if ids.is_concept(number)])

@@ -12,7 +12,7 @@ from mycel.store.query.reader import Reader
 from mycel.text.kinds import STAMP
 
 CHANGED_SHOWN: Final = 5
-"""Changed citations that are named at one note."""
+"""The most changed citations that are named at one note."""
 CONTENT: Final = "content"
 _HASH: Final = "hash"
 
@@ -20,9 +20,9 @@ _HASH: Final = "hash"
 def find_changed_citations(
     reader: Reader, notes: Collection[int], author: str
 ) -> dict[int, tuple[str, ...]]:
-    """The URIs of what each of these notes cites and what has changed since; live states only.
+    """The URIs that each note cites and whose targets have changed since; live state only.
 
-    What has just the metadata `author`, as text, was read from files, and is no note.
+    An element whose only metadata is `author`, as text, was read from files, and is no note.
     """
     changed: dict[int, list[str]] = {}
     for citation in changed_citations(reader, notes, author):
@@ -36,7 +36,7 @@ def find_changed_citations(
 
 
 def _content(attributes: Mapping[str, Any]) -> object:
-    """Values that differ if the content of a file, symbol or section differs."""
+    """The values that tell if the content of a file, symbol or section has changed."""
     stamp = attributes.get(STAMP)
     known = stamp.get(_HASH) if isinstance(stamp, dict) else None
     content = known if known is not None else attributes.get(CONTENT)

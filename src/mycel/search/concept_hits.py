@@ -25,20 +25,20 @@ if TYPE_CHECKING:
     from mycel.search.passage_ranking import PassageRanking, RankedPassage
 
 RERANKED_MORE: Final = 20
-"""The number of extra candidates that are read from the index, because names change the order."""
+"""The number of extra candidates to read from the index, because names change their order."""
 
 NAMED_MAX: Final = 50
 """The most namesakes that are compared, unless the limit asks for more."""
 
 LINKS_COUNTED: Final = 1_000
-"""The number up to which incoming links of a concept are counted; more make no difference."""
+"""Incoming links of a concept are counted up to this number; more make no difference."""
 
 BEGINNING_CHARACTERS_MIN: Final = 3
-"""The length from which a word also finds words that begin with it."""
+"""A word of this length also finds longer words that begin with it."""
 
 REASONS_MAX: Final = 3
 NAME_CHARACTERS: Final = 200
-"""Characters of the name of what a hit is linked with."""
+"""The most characters of the name of a linked element in a reason."""
 _REASONS: Final = {
     "words": "words",
     "meaning": "meaning",
@@ -52,7 +52,7 @@ _REASONS: Final = {
 
 
 class ConceptSearch:
-    """One search among concepts that are `passing`, `without` some of them.
+    """One search among the concepts that pass `passing` and are not in `without`.
 
     Modes other than "keyword" need a `ranking` of passages.
     """
@@ -74,7 +74,7 @@ class ConceptSearch:
         self._formerly: dict[int, str] = {}
 
     def hits(self, limit: int) -> list[ElementHit]:
-        """Concepts that fit, the best first; only the first `limit` are sure to be the best."""
+        """Concepts that fit, best first; only the first `limit` are certain to be the best."""
         words, asked = self._words, self._words.question
         depth = limit + RERANKED_MORE
         if self._mode == SEMANTIC:
@@ -108,13 +108,13 @@ class ConceptSearch:
         return self._ranked(scores)
 
     def _notes_about(self) -> dict[int, str]:
-        """Notes about what the question names that pass the filters, each with its reason."""
+        """Notes about nodes that the question names, each with its reason; filters apply."""
         if self._condition.kind == CODE:
             return {}
         return self._passing(find_notes_about(self._reader, self._words.question))
 
     def _passing(self, reasons: dict[int, str]) -> dict[int, str]:
-        """Those of some concepts that pass the filters."""
+        """The concepts among these that pass the filters."""
         if not reasons:
             return {}
         passing = self._condition.among(("id",), reasons).passing(self._reader)
@@ -129,7 +129,7 @@ class ConceptSearch:
         return {passage.element: passage.score for passage in passages}
 
     def _named_from(self, limit: int) -> list[int]:
-        """Concepts whose names begin with the question, as it was written and in other cases."""
+        """Concepts whose names begin with the question, as written and in other letter cases."""
         text = self._words.question.text
         return [
             number
@@ -147,7 +147,7 @@ class ConceptSearch:
                 fit = fit_names(self._words.question, concept.name, concept.attributes, score)
                 if not fit.is_named and is_tag(concept.type, concept.attributes):
                     fit = fit._replace(score=fit.score * TAG_FACTOR)
-                if number in self._about:  # Those that fit better come first.
+                if number in self._about:  # Better fits come first.
                     fit = fit._replace(score=max(fit.score, ABOUT_SCORE + fit.score / 100))
                 if number in self._formerly and not fit.is_named:
                     fit = fit._replace(score=MATCH_SCORES["alias"].most, is_named=True)
@@ -176,12 +176,12 @@ class ConceptSearch:
         return sorted(hits, key=sort_key)
 
     def _former_name(self, number: int) -> tuple[str, ...]:
-        """The reason for a concept that had the name before."""
+        """The reason for a hit whose former name is the question."""
         former = self._formerly.get(number)
         return () if former is None else (f"{FORMERLY}{shorten(former, NAME_CHARACTERS)}",)
 
     def reasons(self, hit: ElementHit) -> tuple[str, ...]:
-        """The strongest reasons for a hit, with those of a hybrid search; links by their origin."""
+        """The strongest reasons for a hit; for a link of a hybrid search, its origin is named."""
         number = hit.element.number
         passage = self._passages.get(number)
         reasons = dict.fromkeys(hit.why)
@@ -198,9 +198,9 @@ class ConceptSearch:
         return tuple(reasons)[:REASONS_MAX]
 
     def _way(self, number: int, origin: int, predicate: int) -> str | None:
-        """The relation or the mention that joins a hit with the origin of a way to it.
+        """The relation or mention that joins a hit with the origin of the way to it.
 
-        None if both only mention the same: a reader of the two could not find that.
+        None if both only mention the same thing: a reader of the two texts could not see that.
         """
         concept = self._reader.concept(origin)
         if concept is None or self._ranking is None:

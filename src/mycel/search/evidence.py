@@ -1,4 +1,4 @@
-"""The evidence that passages answer a question, from each signal; `weights` has what it is worth.
+"""The evidence that passages answer a question, from each signal; `weights` has their weights.
 
     words      BM25 of the question's words, as a share of the most that the question could reach;
                a turn of an episode has half of its neighbours' words too
@@ -14,15 +14,15 @@
     time       the question asks for a time and the text has one; or it has the date of the turn
     answer     the turn before is a question
 
-`link` and `shared` count by how much of the question both passages cover together (words in one,
-words in the other): the two halves of an answer are found by what joins them.
+`link` and `shared` count more, the more words of the question the two passages have together: the
+two halves of an answer are found by the link between them.
 
-Evidence is between 0 and 1 (against an actor, between -1 and 0; meaning exceeds 1 where a cosine is
-higher than answers have on average, or a model is better than the shipped one), and never relative
-to the other passages found.
+Evidence is between 0 and 1, and does not depend on the other passages found. There are two
+exceptions: evidence against an actor is between -1 and 0, and meaning exceeds 1 if a cosine is
+higher than the average of answers, or a model is better than the shipped one.
 
-First words, meaning and names of all passages give an order. From the best of them (`SEEDS`) links
-are followed. `passage_ranking` chooses candidates, which are then compared piece by piece.
+First, words, meaning and names of all passages give an order. Then links are followed from the best
+passages (`SEEDS`). `passage_ranking` chooses candidates, which are then compared piece by piece.
 """
 
 from __future__ import annotations
@@ -73,10 +73,11 @@ SEEDS: Final = 30
 CODE_SEEDS: Final = 10
 """The number of notes, and of passages of code, whose links are followed."""
 SAMPLED: Final = 16
-"""One value in this many is read to find a lower bound of the greatest values."""
+"""One value in this many is sampled to find a lower bound of the greatest values."""
 COMMON_MIN: Final = 500
 COMMON_MAX: Final = 1_500
-"""A word in more passages than one in 20, and than these bounds, is too common to be looked up."""
+"""A word is too common to be looked up if it is in more passages than one in 20, and in more
+than these bounds."""
 
 MONTHS: Final = (
     "january", "february", "march", "april", "may", "june", "july", "august", "september",
@@ -89,10 +90,10 @@ _OWNER: Final = re.compile(r"['’]s$|\W")
 
 
 class Sources(NamedTuple):
-    """Sources of evidence beside the corpus."""
+    """The sources of evidence beside the corpus."""
 
     term_scores: Callable[[str, int], Sequence[Row] | None]
-    """Elements that have a term, each with its BM25; None if they are more than the bound."""
+    """The elements that have a term, each with its BM25; None if there are more than the bound."""
     pieces: Callable[[Sequence[int]], Sequence[NDArray[np.uint16]]]
     """The word pieces of elements."""
     links: Callable[[Sequence[int]], Sequence[PassageLink]]
@@ -100,13 +101,13 @@ class Sources(NamedTuple):
     embed: Callable[[str], Floats]
     """The vector of a question."""
     calibration: Calibration
-    """The likelihood that a passage fits, by its cosine with that vector."""
+    """The calibration, which turns a cosine with that vector into the likelihood of a fit."""
     note_meaning: Callable[[str], tuple[Positions, Floats]]
-    """The evidence of a better model on some of the passages: their places, and the values."""
+    """The evidence of a better model on some passages: the places of these, and the values."""
 
 
 class QuestionEvidence:
-    """One question to a corpus: the evidence on all passages, from which the best are chosen.
+    """The evidence of one question on all passages of a corpus.
 
     `without` are signals that are switched off.
     """
@@ -133,15 +134,15 @@ class QuestionEvidence:
             np.zeros((0, 0), np.float32),
         )
         self.nearness = np.zeros(len(corpus), np.float32)
-        """The evidence of meaning on each passage, whichever model it is from."""
+        """The evidence of meaning on each passage, from whichever model."""
         self.reach = np.zeros(len(corpus), np.float32)
-        """The score of each passage by which candidates are chosen."""
+        """The score of each passage in the choice of candidates."""
         self.openness = np.zeros(len(corpus), np.float32)
-        """The share of the question that words and names leave open, for each passage."""
+        """The share of the question that words and names do not cover, for each passage."""
         self._certain = np.zeros(len(corpus), np.float32)
-        """The certainty of the question's vector, for each passage: the length of the vector."""
+        """The certainty of the vector of the question (its length), for each passage."""
         self.favour = np.ones(len(corpus), np.float32)
-        """The weight of the model that the evidence of meaning is from, for each passage."""
+        """The weight of the model behind the evidence of meaning, for each passage."""
         self.piece_share = np.ones(len(corpus), np.float32)
         """The share of its own pieces that counts, for each passage."""
         self.may_have_all = True
@@ -150,7 +151,7 @@ class QuestionEvidence:
             self._gather()
 
     def _gather(self) -> None:
-        """The evidence on all passages, and the links from those that fit best."""
+        """Gather the evidence on all passages, and the links from the best ones."""
         corpus = self.corpus
         self._matched, self._shares, words = self._words()
         matched, shares = self._matched, self._shares
@@ -160,7 +161,7 @@ class QuestionEvidence:
         episode = self._episode(matched, shares)
         in_turns = OF_EPISODE * episode + OF_ACTOR * (actor > 0) * (words > 0)
         favour = words + words.max(initial=0) * in_turns
-        # Meaning decides where words and names leave the question open.
+        # Meaning counts for the share that words and names do not cover.
         coverage = self._question_share(words, by_name)
         near = np.minimum(self.favour, SEED_FAVOUR) * meaning
         first = favour + OPEN_MEANING * (1 - coverage) * near + NAMED * by_name
@@ -182,9 +183,9 @@ class QuestionEvidence:
         }
 
     def _question_share(self, words: Floats, by_name: Floats) -> Floats:
-        """The share of the question that the words and names of passages have, for each kind.
+        """The share of the question that words and names of passages cover, for each kind.
 
-        Symbols must not speak for notes.
+        Otherwise symbols would lower the meaning of notes.
         """
         if "words" in self.without:
             return np.full(len(words), SAID_MAX, np.float32)
@@ -193,9 +194,9 @@ class QuestionEvidence:
         return np.where(self.corpus.is_code, *map(np.float32, reversed(of_kinds)))
 
     def _best_of_kinds(self, first: Floats) -> tuple[Positions, Floats]:
-        """The passages that links are followed from, and the strength of each passage as one.
+        """The seeds, from which links are followed, and the strength of each.
 
-        Notes and code are weighed apart: names of symbols would take all places otherwise.
+        Notes and code are ranked separately: otherwise names of symbols would take all places.
         """
         seeds = [np.zeros(0, np.int64)]
         most = []
@@ -231,19 +232,19 @@ class QuestionEvidence:
         }
 
     def _likeness(self, chosen: Positions) -> tuple[Positions, Floats]:
-        """Passages in order, among them these and the seeds, with the likeness to each word."""
+        """These passages and the seeds in order, each with its likeness to each word."""
         places, likeness = self._compared
         more = np.setdiff1d(np.concatenate((self.seeds, chosen)), places)
         if not len(places):
             self._compared = more, self._pieces(more)
-        elif len(more):  # Of another kind, or for another filter.
+        elif len(more):  # Passages of another kind, or for another filter.
             places = np.concatenate((places, more))
             likeness = np.concatenate((likeness, self._pieces(more)), axis=1)
             order = np.argsort(places)
             self._compared = places[order], likeness[:, order]
         return self._compared
 
-    # Signals.
+    # Evidence of each signal.
 
     def _words(self) -> tuple[Floats, Floats, Floats]:
         """The match of each passage with each term, the share of each term, and the sum of it.
@@ -286,7 +287,7 @@ class QuestionEvidence:
         return scores, shares, words
 
     def _meaning(self) -> Floats:
-        """The evidence of the cosine of each passage, with its neighbours in an episode."""
+        """The evidence of the cosine of each passage; turns include their neighbours."""
         corpus = self.corpus
         if "meaning" in self.without:
             return np.zeros(len(corpus), np.float32)
@@ -302,14 +303,14 @@ class QuestionEvidence:
         places, values = self._sources.note_meaning(self._bare)
         evidence[places] = values
         self.favour[places], self._certain[places] = SEED_FAVOUR, 1.0
-        if corpus.is_code.any():  # Elsewhere answers over two texts need words and links more.
+        if corpus.is_code.any():  # Without code, answers over two texts need words and links more.
             is_section = (corpus.flags[places] & READ) > 0
             self.favour[places] = np.where(is_section, SECTION_FAVOUR, NOTE_FAVOUR)
             self.piece_share[places[~is_section]] = NOTE_PIECES
         return evidence
 
     def _weigh_names(self) -> tuple[Floats, Floats]:
-        """The weight of a name in the question, for each passage; and where it has one bearer."""
+        """For each passage, the weight of its name in the question; the same for unique names."""
         corpus = self.corpus
         by_name, unique = (np.zeros(len(corpus), np.float32) for _ in range(2))
         if "named" not in self.without:
@@ -332,7 +333,7 @@ class QuestionEvidence:
         )
 
     def _episode(self, matched: Floats, shares: Floats) -> Floats:
-        """The share of the question's words that the episode of each passage has."""
+        """For each passage, the share of the words of the question that are in its episode."""
         corpus = self.corpus
         if not corpus.has_episodes or "episode" in self.without or not len(shares):
             return np.zeros(len(corpus), np.float32)
@@ -349,7 +350,7 @@ class QuestionEvidence:
         return ((self.corpus.flags[places] & TIMED) > 0).astype(np.float32) * bool(asks)
 
     def _dates(self, places: Positions) -> Floats:
-        """The share of the parts of a date in the question that the date of a passage has."""
+        """For each passage, the share of the parts of a date in the question that it matches."""
         dates = self.corpus.dates[places]
         years = {int(word) for word in self._lowered if _YEAR.fullmatch(word)}
         months = {MONTHS.index(word) + 1 for word in self._lowered if word in MONTHS}
@@ -378,7 +379,7 @@ class QuestionEvidence:
         """The likeness of each word of the question to the nearest of some passages, weighted.
 
         The sum over the words is from 0 to 1. A word in a script that the model does not know has
-        no pieces, and is there or is not.
+        no pieces; it is only found exactly.
         """
         if "pieces" in self.without:
             return np.zeros((0, len(places)), np.float32)
@@ -397,7 +398,7 @@ class QuestionEvidence:
     def _nearest_pieces(
         self, places: Positions, spelt: Sequence[Sequence[int]]
     ) -> tuple[Floats, Floats]:
-        """The likeness of words, as their pieces, to the nearest of each passage; their weights."""
+        """The likeness of each word to the nearest pieces of each passage; weights of words."""
         if not spelt or not len(places):
             return np.zeros((len(spelt), len(places)), np.float32), np.ones(len(spelt), np.float32)
         asked = [piece for word in spelt for piece in word]
@@ -410,15 +411,15 @@ class QuestionEvidence:
         near = self._model.likeness(np.flatnonzero(is_there), asked)
         near = near.take((np.cumsum(is_there) - 1)[row], axis=0)
         near = np.maximum(np.maximum.reduceat(near, starts, axis=0), 0).T
-        # A word is as near as the farthest of its pieces: parts of rare words are common.
+        # The farthest piece of a word decides, because parts of rare words are common.
         first = np.cumsum([0, *map(len, spelt[:-1])])
         weights = np.add.reduceat(self._model.token_weights(asked), first)
         return np.minimum.reduceat(near, first, axis=0), weights
 
-    # Links.
+    # Ways along links and mentions.
 
     def _follow(self) -> tuple[Ways, Ways]:
-        """Ways to what seeds mention or are joined with, and to what mentions the same."""
+        """Ways from seeds to passages that they mention or link to, or share a mention with."""
         seeds, strength = self.seeds, self._strength[self.seeds]
         links, shared = no_ways(), no_ways()
         if not {"link", "shared"} <= set(self.without):
@@ -432,19 +433,19 @@ class QuestionEvidence:
         return links.with_loops(seeds, strength), shared.with_loops(seeds, strength)
 
     def _together(self, links: Ways) -> Floats:
-        """The share of the question's words in the two ends of each link together."""
+        """The share of the words of the question that the two ends of each link have together."""
         matched = self._matched
         pair_matches = np.maximum(matched[:, self.seeds[links.seed]], matched[:, links.place])
         return _weighted(self._shares, pair_matches)
 
     def _added(self, links: Ways) -> Floats:
-        """The share of the question's words that the far end of each link adds to the seed."""
+        """The share of the question's words that only the far end of each link has."""
         matched = self._matched
         new = np.maximum(matched[:, links.place] - matched[:, self.seeds[links.seed]], 0)
         return _weighted(self._shares, new)
 
     def _covered(self, links: Ways, places: Positions, likeness: Floats) -> Floats:
-        """The share of the question's pieces in both ends together; 0 for links to other places."""
+        """The share of the question's pieces that both ends have; 0 for links to other places."""
         inside = np.flatnonzero(self.corpus.mask(places)[links.place])
         covered = np.zeros(len(links.place), np.float32)
         near = np.searchsorted(places, self.seeds[links.seed[inside]])
@@ -452,7 +453,7 @@ class QuestionEvidence:
         covered[inside] = np.maximum(likeness[:, near], likeness[:, far]).sum(axis=0)
         return covered
 
-    # The question.
+    # Actors in the question, and helpers.
 
     def _named_actors(self) -> list[int]:
         """The actors whose names are in the question."""
@@ -482,7 +483,7 @@ class QuestionEvidence:
 def _weighted(shares: Floats, values: Floats) -> Floats:
     """The sum of rows of values, each by its share.
 
-    einsum rather than BLAS, some of whose kernels raise the flag of an invalid value for finite
+    It uses einsum and not BLAS: some kernels of BLAS raise the flag of an invalid value for finite
     numbers, which numpy turns into a warning.
     """
     total: Floats = np.einsum("i,ij->j", shares, values)
@@ -504,8 +505,8 @@ def highest(
 ) -> Positions:
     """The positions of the greatest values, greatest first; ties in order of `numbers`.
 
-    With a mask, only positions for which it is true. Positions tell in which order passages were
-    read, which differs from process to process.
+    With a mask, only positions for which it is true. Ties are not ordered by position, which is the
+    order of reading and differs between processes.
     """
     places = _above_bound(values, count, mask)
     if places is None:
@@ -518,7 +519,7 @@ def highest(
 
 
 def _above_bound(values: Floats, count: int, mask: NDArray[np.bool_] | None) -> Positions | None:
-    """The positions of values above a bound from a sample; None if they are fewer than asked for.
+    """The positions of values above a bound from a sample; None if there are too few.
 
     So there are few values to choose from.
     """

@@ -1,7 +1,7 @@
-"""Concepts that once had the name that a question is: they moved, or were merged into others.
+"""Concepts whose former name is the question: they moved, or were merged into others.
 
-The whole name that a concept had last counts first. A bare word is the end of a former name only if
-nothing is called so now.
+A match of the whole former name comes first. A bare word also matches the end of a former name, but
+only if no concept has this name now.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ FORMERLY: Final = "formerly "
 
 
 def find_former(reader: Reader, question: Question, *, is_taken: bool) -> dict[int, str]:
-    """Concepts that had the name, or the end of it, before: each with that name.
+    """Concepts with a former name that is the question or ends with it, each with that name.
 
-    With `is_taken`, something has the bare name now, so nothing else is meant by it.
+    With `is_taken`, a concept has the bare name now, so the ends of former names are not searched.
     """
     text = question.text
     if not reader.state.is_live or len(text) > NAME_CHARACTERS_MAX:
@@ -32,7 +32,7 @@ def find_former(reader: Reader, question: Question, *, is_taken: bool) -> dict[i
 
 
 def _bearers(reader: Reader, names: tuple[str, ...] | list[str]) -> dict[int, str]:
-    """The concepts that had these names last, or those that they were merged into."""
+    """The concepts that had these names last, or the concepts that they were merged into."""
     former = lookup.former_names(reader, names)
     present = {name for _, _, name in lookup.find_by_name(reader, names)}
     removed = {

@@ -1,4 +1,4 @@
-"""Hits: elements that a search found, their order, and the conditions that they pass."""
+"""Hits: elements that a search found, their order, and the conditions that they have to pass."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ class ElementHit(NamedTuple):
     element: Element
     score: float
     same_case: bool = True
-    """True if one of its names equals the question, case included."""
+    """True if a name of the element equals the question, with the same letter case."""
     linked: int = 0
-    """The number of incoming links, if its name fits."""
+    """The number of incoming links; counted only if the name fits."""
     by_meaning: bool = False
-    """True if nothing but its meaning fits."""
+    """True if only the meaning fits."""
     why: tuple[str, ...] = ()
-    """Reasons why it was found, the strongest first."""
+    """The reasons for the hit, the strongest first."""
     caveats: tuple[str, ...] = ()
-    """Reasons for care: superseded by another, expired, of low confidence, its source."""
+    """Warnings about the element: superseded, expired, of low confidence, its source."""
 
     @property
     def kind(self) -> Literal["notes", "code"]:
@@ -54,7 +54,7 @@ class ElementHit(NamedTuple):
         Code also has its `_kind`.
         """
         wire: dict[str, Any] = self.element.to_dict()
-        wire.pop("weight", None)  # A link of KIP has none.
+        wire.pop("weight", None)  # The wire form of KIP has no weight.
         wire["metadata"] = wire["metadata"] | {"_score": round(self.score, 4)}
         if self.kind == CODE:
             wire["metadata"]["_kind"] = CODE
@@ -76,7 +76,7 @@ def element_name(element: Element) -> str:
 
 
 class Passing(NamedTuple):
-    """The conditions of a search's filters, on concepts and on links."""
+    """The conditions on concepts and on links that come from the filters of a search."""
 
     concepts: Condition
     links: Condition
@@ -91,7 +91,7 @@ class Passing(NamedTuple):
 
 
 class AskedWords:
-    """The words of a question, and how many elements of a state have each."""
+    """The words of a question, with the number of elements that have each word in a state."""
 
     def __init__(self, reader: Reader, asked: Question) -> None:
         self.question: Final = asked
@@ -100,7 +100,10 @@ class AskedWords:
 
     @cached_property
     def terms(self) -> list[Term]:
-        """The words with their counts, the rarest first; a hybrid search of concepts needs none."""
+        """The words with their counts, the rarest first.
+
+        A hybrid search of concepts does not need them.
+        """
         return counted(self._reader, self.question.terms)
 
     @cached_property
@@ -114,6 +117,6 @@ class AskedWords:
         return has_title(self._reader, self.question.terms)
 
     def shares(self, matches: Iterable[TextMatch]) -> Mapping[int, tuple[float, float]]:
-        """The share of the words that each match has, and its BM25 score, by element."""
+        """By element, its share of the words and its BM25 score."""
         terms = len(self.question.terms)
         return {match.number: (match.terms / terms, match.bm25) for match in matches}

@@ -37,14 +37,14 @@ _PREDICATES: Final = ALL._replace(types=frozenset((PROPOSITION_TYPE_NUMBER,)))
 
 
 class LinkSearch:
-    """One search among links, but not those `without` both of whose ends."""
+    """One search among links; a link is left out if both its ends are in `without`."""
 
     def __init__(self, reader: Reader, words: AskedWords, without: frozenset[int]) -> None:
         self._reader, self._words = reader, words
         self._without = without
 
     def hits(self, passing: Passing, limit: int) -> list[ElementHit]:
-        """Links that fit and are `passing`, the best first."""
+        """Links that fit and pass `passing`, the best first."""
         words, most = self._words, max(2 * limit, LINKS_RANKED_MAX)
         candidates = islice(dict.fromkeys(self._candidates(passing.links, most)), most)
         rows = [
@@ -123,5 +123,5 @@ class LinkSearch:
 
 
 def as_predicate(name: str) -> str:
-    """A name as predicates are written: in lower case, with underscores."""
+    """A name in the spelling of predicates: lower case with underscores."""
     return "_".join(folded(name).replace("_", " ").split())

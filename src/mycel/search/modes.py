@@ -15,7 +15,7 @@ MODES: Final[tuple[SearchMode, ...]] = (KEYWORD, SEMANTIC, HYBRID)
 
 
 def check_mode(mode: str) -> SearchMode:
-    """A mode of SEARCH; raises ConstraintViolation for any other text."""
+    """Check a mode of SEARCH; raises ConstraintViolation for an unknown one."""
     if mode not in MODES:
         raise ConstraintViolation(
             f"There is no mode {shorten(mode)!r}.",

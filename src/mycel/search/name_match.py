@@ -14,10 +14,10 @@
 
 A match gives a score between its least and its most, and an element has the best score of its
 matches. Tests, generated and vendored files have less (`ASIDE_FACTOR`), unless the question is
-about tests. So every score is between 0 and 1, and means the same for every question. Of elements
-with one score, those come first that are written just like the question, then those that more
-links lead to, then the oldest. The text of changelogs and of comments at the beginning of modules
-counts a little less than that of other documents (`RECORD_FACTOR`).
+about tests. So every score is between 0 and 1, and means the same for every question. Elements with
+the same score are ordered: exact spelling of the question first, then more incoming links, then the
+older element. The text of changelogs, and of comments at the start of modules, counts a little less
+than that of other documents (`RECORD_FACTOR`).
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ class Fit(NamedTuple):
 
     score: float
     is_named: bool
-    """True if a name fits, and not its text alone."""
+    """True if a name fits, and not only the text."""
     same_case: bool
-    """True if a name is written just like the question."""
+    """True if a name has exactly the spelling of the question."""
 
 
 def fit_names(question: Question, name: str, attributes: Mapping[str, Any], words: float) -> Fit:
@@ -90,7 +90,7 @@ def _part(bm25: float, usual: float) -> float:
 
 
 def _may_be_named(question: Question, names: ElementNames) -> bool:
-    """True if the names contain all parts of a question: cheaper than every match."""
+    """True if the names contain all parts of a question; a cheap check before the matches."""
     squeezed = squeeze(" ".join((*names.names, *names.pieces, *names.aliases)))
     return all(part in squeezed for part in question.parts)
 
@@ -115,7 +115,7 @@ def _name_match(question: Question, names: ElementNames) -> tuple[Match | None, 
 
 
 def _by_segments(question: Question, names: ElementNames) -> float | None:
-    """1 if a path ends with the question, 0 if it does with segments left out, None otherwise."""
+    """1 if a path ends with the question, 0 if only with segments left out, None otherwise."""
     if question.folded == folded(names.pieces[-1]):
         return 1.0
     *asked, last = question.segments or ("",)

@@ -30,14 +30,14 @@ class Neighbourhood:
         self._name = element_name(reached[0].element)
 
     def within(self, passing: Passing) -> Passing:
-        """The conditions, and that an element or an end of a link is near."""
+        """Add to conditions that an element, or an end of a link, has to be near."""
         return Passing(
             passing.concepts.among(("id",), self._costs),
             passing.links.among(("id", "subject", "object"), self._costs),
         )
 
     def preferred(self, hit: ElementHit) -> ElementHit:
-        """A hit with a higher score if it is near: half of what is missing to 1 at the centre."""
+        """A hit with its score raised if it is near; the nearer, the more."""
         places = [hit.element.number]
         if not isinstance(hit.element, Concept):
             places += hit.element.ends

@@ -1,11 +1,11 @@
-"""Notes about what a question names, or about code that fits it.
+"""Notes about nodes that a question names, or about code that fits it.
 
-"What should I know before I change src/cart.py?": somebody linked notes with `about` to that file,
-so they belong into the answer, whatever their words are. A name is a URI, a path, an identifier in
-the question, or the whole question.
+"What should I know before I change src/cart.py?": notes with a link `about` to that file belong
+into the answer, whatever their words are. A name is a URI, a path, an identifier in the question,
+or the whole question.
 
-"Why are two carts made one?" finds the symbol `mergeCarts`. A note about it, or about its file, is
-likelier to answer the question than another one that fits as well.
+"Why are two carts made one?" finds the symbol `mergeCarts`. A note about this symbol or its file is
+more likely to answer the question than another note that fits equally well.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _AROUND_NAMES: Final = "`'\"“”‘’«»()[]{}<>,;:?!."
 
 
 def find_notes_about(reader: Reader, question: Question) -> dict[int, str]:
-    """The notes about nodes that a question names, each with the reason why it is found."""
+    """The notes about nodes that a question names, each with the reason for the hit."""
     about = reader.find_predicate(ABOUT)
     if about is None:
         return {}
@@ -55,7 +55,7 @@ def find_notes_about(reader: Reader, question: Question) -> dict[int, str]:
 def find_notes_of_code(
     reader: Reader, about: int, code: Mapping[int, float]
 ) -> dict[int, tuple[int, float]]:
-    """The notes about some code or its files: what each is about, and the score of the best code.
+    """The notes about some code or its files: the best subject of each, and its score.
 
     `about` is the number of that predicate; `code` are files and symbols, each with its score.
     """
@@ -78,7 +78,7 @@ def find_notes_of_code(
 
 
 def end_of(uri: str) -> str:
-    """The last segment of a URI, as people read it."""
+    """The last segment of a URI in readable form."""
     return unquote(uri).rstrip("/").rpartition("/")[2]
 
 

@@ -1,4 +1,4 @@
-"""Outdated hits: they get caveats and lower scores, and what supersedes them is found too."""
+"""Outdated hits: they get caveats and lower scores, and their successors become hits too."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ BY_NAME: Final = ("name",)
 def lower_outdated(
     reader: Reader, hits: list[ElementHit], condition: Condition, without: frozenset[int]
 ) -> list[ElementHit]:
-    """Hits with what supersedes them, each with its caveats and a lower score for them.
+    """Hits and their successors; an outdated one gets caveats and a lower score.
 
     A successor has to pass the condition, and must not be one of the elements in `without`.
     """
@@ -55,7 +55,7 @@ def lower_outdated(
 def _with_successors(
     reader: Reader, hits: list[ElementHit], condition: Condition, without: frozenset[int]
 ) -> tuple[dict[int, ElementHit], dict[int, list[int]]]:
-    """Hits by number with what supersedes them, and the successors of each.
+    """Hits and their successors by number, and the numbers of the successors of each hit.
 
     A successor has at least the score of the hit.
     """
@@ -77,7 +77,7 @@ def _with_successors(
 
 
 def _heir(reader: Reader, number: int, hit: ElementHit, condition: Condition) -> ElementHit | None:
-    """The hit of what supersedes another hit, if it passes the condition."""
+    """The hit for the successor of another hit, if it passes the condition."""
     if not condition.among(("id",), (number,)).passing(reader):
         return None
     concept = reader.concept(number)

@@ -1,4 +1,4 @@
-"""Ways between passages: what a passage mentions or is joined with, and what mentions the same."""
+"""Ways between passages: along mentions, along links, and through shared mentions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ RARE_MAX: Final = 10
 """A phrase joins passages only if at most so many mention it, or have it as their name."""
 
 MENTION: Final = 0
-"""The predicate of a way that no link makes."""
+"""The predicate of a way along a mention, which is no link."""
 
 
 class PassageLink(NamedTuple):
@@ -37,13 +37,13 @@ class Ways(NamedTuple):
     predicate: Positions
 
     def best(self, size: int, values: Floats | NDArray[np.bool_]) -> Floats:
-        """For each of `size` passages, the best way that leads to it, by weight times value."""
+        """For each of `size` passages, the best way to it, by weight times value."""
         best = np.zeros(size, np.float32)
         np.maximum.at(best, self.place, self.weight * values)
         return best
 
     def joined(self, other: Ways) -> Ways:
-        """These ways and others."""
+        """These ways together with others."""
         return Ways(
             np.concatenate((self.seed, other.seed)),
             np.concatenate((self.place, other.place)),
@@ -52,9 +52,9 @@ class Ways(NamedTuple):
         )
 
     def with_loops(self, seeds: Positions, strength: Floats) -> Ways:
-        """Ways with one from each seed to itself, and no other loops.
+        """The ways with exactly one loop for each seed.
 
-        So a passage that covers a question alone is worth as much as two that do so together.
+        So a passage that covers a question alone counts as much as two that cover it together.
         """
         keep = seeds[self.seed] != self.place
         loops = Ways(np.arange(len(seeds)), seeds, strength, np.zeros(len(seeds), np.int64))
@@ -68,7 +68,7 @@ def no_ways() -> Ways:
 
 
 def ways_by_mentions(corpus: Corpus, seeds: Positions, strength: Floats) -> tuple[Ways, Ways]:
-    """Ways to what seeds mention, and to what mentions the same as they do."""
+    """Ways to passages that seeds mention, and to passages that share a mention with a seed."""
     mentions = [corpus.mentions_of(seed) for seed in seeds.tolist()]
     owner = np.repeat(np.arange(len(seeds)), [len(mention) for mention in mentions])
     hashes = np.concatenate([np.zeros(0, np.uint32), *mentions])
@@ -101,7 +101,7 @@ def ways_by_links(
 
 
 def rarity(corpus: Corpus, counts: Positions) -> Floats:
-    """From 0 to 1, the greater the fewer passages mention something."""
+    """From 0 to 1; the fewer passages mention a phrase, the greater."""
     share = np.log1p(corpus.count / np.maximum(counts, 1)) / np.log1p(corpus.count)
     rare: Floats = share.astype(np.float32)
     return rare

@@ -1,9 +1,9 @@
-"""The ranking of passages: a question to a graph, the evidence on its passages, their scores.
+"""The ranking of passages: the scores of the passages of a graph for a question.
 
-Candidates are chosen by what words, meaning, names and links say; the weighted sum of all evidence
-on a candidate gives its score. A score is a fixed function of that sum, so it means the same for
-every question: 0 for a passage with no more evidence than chance gives, `PLAIN` for one with just
-the words and the meaning of the question, at most `SCORE_MAX`.
+Candidates are chosen by words, meaning, names and links. The weighted sum of all evidence on a
+candidate gives its score. A score is a fixed function of that sum, so it means the same for every
+question: 0 for a passage with no more evidence than chance gives, `PLAIN` for one with just the
+words and the meaning of the question, at most `SCORE_MAX`.
 """
 
 from __future__ import annotations
@@ -55,9 +55,10 @@ from mycel.text.kinds import CODE
 CANDIDATES: Final = 100
 """The number of passages that are compared piece by piece, unless the limit asks for more."""
 MENTIONS_MAX: Final = 5
-"""The number of mentions of a text that are shown, and that are reasons for other hits."""
+"""The most mentions of a text that are shown, or that are reasons for other hits."""
 CODE_RANKED: Final = 40
-"""The number of files and symbols that are ranked, for their section and for notes about them."""
+"""The most files and symbols that are ranked, for their own section and to find notes about
+them."""
 CODE_FOLLOWED: Final = 10
 """The number of best files and symbols whose notes are found."""
 LINKS_FOLLOWED: Final = 1_000
@@ -74,23 +75,21 @@ class RankedPassage(NamedTuple):
     evidence: dict[str, float]
     """The contribution of each kind of evidence to the sum."""
     via: tuple[int, int] | None
-    """The element that it is linked from, and the predicate; `MENTION` if both mention something.
-
-    None if the passage covers the question better by itself.
-    """
+    """The element from which a link leads to the passage, and the predicate; `MENTION` for a
+    shared mention. None if the passage covers the question better by itself."""
     linked: tuple[int, int] | None
     """The element of the strongest link, and its predicate, even if `via` is None."""
     about: int | None = None
-    """The code that it is about, if that fits fairly well."""
+    """The code that the passage is about, if that code fits fairly well."""
 
     @property
     def origin(self) -> tuple[int, int] | None:
-        """The element that it is linked from, and the predicate; a link with one if there is."""
+        """The element from which a way leads to the passage, and the predicate; links first."""
         ways = [way for way in (self.via, self.linked) if way is not None]
         return max(ways, key=lambda way: bool(way[1]), default=None)
 
     def signals(self) -> list[Signal]:
-        """The signals that found it, the one with most evidence first."""
+        """The signals for the passage, the strongest first."""
         shares: dict[Signal, float] = {}
         for key, value in self.evidence.items():
             is_own = not self.via and key in OWN_EVIDENCE
@@ -100,10 +99,10 @@ class RankedPassage(NamedTuple):
 
 
 class PassageRanking:
-    """A question to a graph by meaning: evidence is gathered once, for any number of filters.
+    """The ranking for one question: evidence is gathered once, for any number of filters.
 
-    The mode "semantic" goes by meaning alone. While the vectors of a chosen embedder are being
-    made, and when it fails, those of the model inside the package are used; `warning` says so.
+    The mode "semantic" uses meaning alone. While the vectors of a chosen embedder are being made,
+    or if it fails, those of the model inside the package are used; `warning` says so.
     """
 
     def __init__(
@@ -197,7 +196,7 @@ def rank(
 ) -> list[RankedPassage]:
     """Passages that fit, best first; with `allowed`, only those.
 
-    `lifts` has, by the number of a note, the code that it is about and the score of that code.
+    `lifts` maps the number of a note to the code that it is about and the score of that code.
     """
     corpus = evidence.corpus
     if not corpus.count:
@@ -302,9 +301,9 @@ def _score(evidence: QuestionEvidence, places: Positions, total: Floats) -> Floa
 
 
 def _crowd_factors(evidence: QuestionEvidence, places: Positions) -> Floats:
-    """A factor for the evidence beyond chance: less than 1 for sections of documents.
+    """A factor for the evidence beyond chance, which is less than 1 for sections of documents.
 
-    The more sections there are for each written note, the likelier a section fits by chance.
+    The more sections there are per written note, the more likely a section fits by chance.
     """
     corpus = evidence.corpus
     crowd = max(0.0, np.log((1 + corpus.read_count) / (1 + corpus.written_count)))
@@ -317,7 +316,7 @@ def _crowd_factors(evidence: QuestionEvidence, places: Positions) -> Floats:
 def _fits(
     evidence: QuestionEvidence, places: Positions, values: dict[str, Floats]
 ) -> NDArray[np.bool_]:
-    """True for what a look-up may find; other questions leave that to the score."""
+    """True for passages that fit a short question; for a longer question, all are True."""
     if "words" in evidence.without or len(evidence.terms) > LOOKUP_TERMS_MAX:
         return np.ones(len(values["meaning"]), bool)
     favour = evidence.favour[places]
@@ -331,7 +330,7 @@ def _fits(
 def _origins(
     evidence: QuestionEvidence, places: Positions
 ) -> tuple[dict[int, tuple[int, int]], dict[int, tuple[int, int]]]:
-    """For passages, the beginnings of the best way to each and of the strongest one."""
+    """By passage, the start of the way that helps it most, and that of the strongest way of all."""
     vias: dict[int, tuple[int, int]] = {}
     strongest: dict[int, tuple[int, int]] = {}
     links, shared = evidence.links, evidence.shared
@@ -349,9 +348,9 @@ def _begins(
     ways: Ways,
     covered: Floats | NDArray[np.bool_],
 ) -> dict[int, tuple[int, int]]:
-    """For each of some passages that ways lead to: where the best begins, and its predicate.
+    """By passage, the start of the best way to it, and the predicate of that way.
 
-    A passage that covers the question better by itself is left out.
+    A passage is left out if it covers the question better by itself.
     """
     inside = np.flatnonzero(evidence.corpus.mask(places)[ways.place])
     order = inside[np.argsort((ways.weight * covered)[inside], kind="stable")]
@@ -365,7 +364,7 @@ def _begins(
 
 
 def _about_notes(passages: PassageIndex) -> str:
-    """The warning of a search for which the sentence model has not read all that it could."""
+    """The warning of a search if the sentence model has not embedded all notes and sections yet."""
     if passages.notes is None:
         return ""
     if passages.notes.failure is not None:

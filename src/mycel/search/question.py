@@ -1,4 +1,4 @@
-"""A question, read once: its words, its key, and the path that it may be."""
+"""A question, analysed once: its words, its key, and the path that it may be."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from mycel.text.analysis import QUESTION_CHARACTERS_MAX, terms_of
 from mycel.text.names import folded, key, parts, segments_asked
 
 TERMS_MAX: Final = 16
-"""Of a longer question, this many of its longest words are used; they are the most specific."""
+"""The most words of a question that are used: the longest ones, which are the most specific."""
 
 _ABOUT_TESTS: Final = frozenset(("test", "tests", "testing", "tested"))
 _ABOUT_RELEASES: Final = frozenset(
@@ -18,7 +18,7 @@ _ABOUT_RELEASES: Final = frozenset(
 
 
 class Question:
-    """A question, as each part of a search needs it."""
+    """A question in the forms that the parts of a search need."""
 
     def __init__(self, text: str) -> None:
         text = " ".join(normalize("NFC", text[:QUESTION_CHARACTERS_MAX]).split())
@@ -35,5 +35,5 @@ class Question:
         self.is_about_tests = not self.parts.isdisjoint(_ABOUT_TESTS)
 
     def keys(self) -> set[str]:
-        """The keys of names that the question may be."""
+        """The keys of names that may equal the question."""
         return {text for text in (self.key, *self.segments[-1:]) if text}

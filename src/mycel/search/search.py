@@ -1,6 +1,6 @@
 """The entrance of every search: from a question to hits, in two sections.
 
-Definitions and other elements of the core capsules are part of every graph. A search finds them,
+Definitions and other elements of the core capsules are part of every graph. A search returns them,
 and links among them, only if it asks for their type, or if nothing else fits.
 """
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 SEARCH_LIMIT_DEFAULT: Final = 10
 
 _FURNITURE_FILTERS: Final = frozenset(("path", "near", "as_of", "for_time", "include_archived"))
-"""With no filters but these, definitions may be found if nothing else fits."""
+"""If a search has no other filters, it may return definitions when nothing else fits."""
 
 
 def fold_text(store: Store) -> None:
@@ -61,8 +61,8 @@ def find(
     """Elements that fit a question: concepts, links, or both; notes and code each best first.
 
     `types` are numbers of types or predicates; they need an `element`. Modes other than "keyword"
-    need an `index`; if it cannot be used, the answer goes by keywords, and `warnings` gets a
-    sentence about it.
+    need an `index`. If it cannot be used, the search uses keywords, and `warnings` gets a sentence
+    about it.
     """
     asked = Question(question)
     if not asked.text:
@@ -102,7 +102,7 @@ def find(
 def _rank_passages(
     reader: Reader, index: SearchIndex, asked: Question, mode: SearchMode
 ) -> tuple[PassageRanking | None, SearchMode, str]:
-    """The ranking of passages, the mode in which the search goes, and a warning."""
+    """The ranking of passages, the mode that the search really uses, and a warning."""
     from mycel.search.passage_ranking import PassageRanking  # noqa: PLC0415 - it brings numpy
 
     try:
@@ -119,7 +119,7 @@ def _has_code(reader: Reader) -> bool:
 
 
 class _Search:
-    """One search, with everything but the kind of what it finds."""
+    """One search, with all its conditions except the types and the kind of hits."""
 
     def __init__(
         self,
@@ -140,7 +140,7 @@ class _Search:
         centre = filters.get("near")
         self._near = None if centre is None else Neighbourhood(reader, centre)
         self._sources: dict[int, ConceptSearch] = {}
-        """The search that has the reasons for a hit, by element."""
+        """By element, the search that knows the reasons for its hit."""
         self._link_searches: dict[frozenset[int], LinkSearch] = {}
 
     @cached_property
@@ -154,7 +154,7 @@ class _Search:
         return self._near_first(passing, furniture)
 
     def with_definitions(self, hits: list[ElementHit]) -> list[ElementHit]:
-        """Hits of the whole graph, with definitions if nothing else fits or is named."""
+        """The hits, with definitions if nothing else fits, or fits only by meaning."""
         if hits and (self._element == "PROPOSITION" or not all(hit.by_meaning for hit in hits)):
             return hits
         passing = Passing.of(self._reader, self._filters)
@@ -189,7 +189,7 @@ class _Search:
         return self._first(sorted(map(near.preferred, hits.values()), key=sort_key))
 
     def _first(self, hits: list[ElementHit]) -> list[ElementHit]:
-        """The first of some hits, best first; in the mode "hybrid" with sections of documents."""
+        """The first hits, best first; in the mode "hybrid", sections get a place among them."""
         if self._mode == HYBRID and self._limit >= SEAT_RANK:
             hits = with_seat(hits)
         return hits[: self._limit]

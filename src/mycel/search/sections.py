@@ -4,8 +4,9 @@ Each section is ranked by itself, because scores of notes and of symbols do not 
 has few words, and its name is often one of the question. The second section gets the places that
 the first one leaves, and a few more if it has something good.
 
-Among notes, sections of documents do not compare well either with what somebody wrote: there are
-many more of them, and each has one subject of a long text. So the first places have some of both.
+Among notes, sections of documents do not compare well either with notes that somebody wrote: there
+are many more sections, and each covers one subject of a long text. So the first places have some of
+both.
 """
 
 from __future__ import annotations
@@ -70,15 +71,15 @@ def is_code_first(question: Question, notes: Sequence[_Scored], code: Sequence[_
         return False
     best = code[0].score
     if best >= NAMED_LEAST and (not notes or notes[0].score < best):
-        return True  # The question is the name of code, and no note has it.
+        return True  # The question is the name of code, and of no note.
     if asks_for_place(question.text):
         return True
     if not is_identifier(question.text):
         return False
-    # A name that no code has, such as that of a setting, may be in texts.
+    # A name that no code has, such as the name of a setting, may be in texts.
     return not notes or notes[0].score < (NAMED_LEAST if best >= NAMED_IN_PART_LEAST else FAIR)
 
 
 def names_no_code(question: Question, hits: Sequence[_Scored]) -> bool:
-    """True if a question is a name in code, and none of the hits has it as a part of its name."""
+    """True if a question looks like a name in code, but is no part of the name of any hit."""
     return is_identifier(question.text) and all(hit.score < NAMED_IN_PART_LEAST for hit in hits)

@@ -1,10 +1,10 @@
-"""Texts that say much of the same, by the words they share.
+"""Texts with much the same content, by the words they share.
 
-A word weighs more the fewer elements have it, and the weight of the shared words is divided by that
-of the text with less: a short note that says a part of a long one is similar to it. Candidates come
-from the text index, by the rarest words, so no vectors are needed. `benchmarks/recall/similar.py`
-measures it: none of 180 notes that say different things is taken for a repetition, and 31 of 33
-repetitions in other words are found.
+The fewer elements have a word, the more it weighs. The similarity is the weight of the shared
+words, divided by the weight of the lighter text: a short note that says a part of a long one is
+similar to it. Candidates come from the text index, by the rarest words, so no vectors are needed.
+`benchmarks/recall/similar.py` measures it: none of 180 notes that say different things is taken for
+a repetition, and 31 of 33 repetitions in other words are found.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ TERMS_MIN: Final = 6
 TERMS_MAX: Final = 100
 SHARED_MIN: Final = 5
 RAREST: Final = 12
-"""Words of a note by which candidates are sought."""
+"""The number of words of a note that select candidates: the rarest ones."""
 COMPARED_MAX: Final = 8
 SIMILARITY_MIN: Final = 0.3
 TEXT_CHARACTERS_MAX: Final = 4_000
 
 
 class SimilarText(NamedTuple):
-    """A concept whose text says much of what another one says."""
+    """A concept whose text is similar to another one."""
 
     other: Concept
     similarity: float
@@ -47,8 +47,9 @@ class SimilarTexts:
     def __init__(
         self, reader: Reader, without: Collection[int], is_compared: Callable[[Concept], bool]
     ) -> None:
-        """Leave out the elements `without`, and concepts that are not to be compared."""
-        passing = condition(reader, {"kind": NOTES}, "concept")  # What is archived is none.
+        """Exclude the elements `without`, and concepts for which `is_compared` is False."""
+        # An archived element does not pass.
+        passing = condition(reader, {"kind": NOTES}, "concept")
         hidden = {*without, *lookup.furniture(reader)}
         self._index: Final = Candidates(reader, passing, hidden, columns=BM25_COLUMNS)
         self._reader: Final = reader
@@ -61,11 +62,12 @@ class SimilarTexts:
         if len(terms) < TERMS_MIN:
             return None
         known = counted(self._reader, terms)
-        # The index does not count what was written last, so a word without elements may be there.
+        # The index does not count the latest writes, so even a word without elements may occur in
+        # texts.
         uncounted = [term for term in known if not term.elements]
         rarest = uncounted[:RAREST] + known[len(uncounted) :][:RAREST]
         weights = {term.text: log(1 + self._total / (term.elements + 0.5)) for term in known}
-        # One more than is compared: the text itself may be among them.
+        # One more than is compared, because the text itself may be among the results.
         words = self._index.by_words(rarest, COMPARED_MAX + 1)
         numbers = [word.number for word in words if word.number != note.number][:COMPARED_MAX]
         best: SimilarText | None = None
@@ -88,6 +90,6 @@ def _similarity(one: set[str], other: set[str], weights: dict[str, float], total
     shared = one & other
     if len(shared) < SHARED_MIN or len(other) < TERMS_MIN:
         return 0.0
-    unknown = log(1 + total / 1.5)  # The words of the other note alone are not counted.
+    unknown = log(1 + total / 1.5)  # Words that only the other note has were not counted.
     weight = [sum(weights.get(term, unknown) for term in terms) for terms in (shared, one, other)]
     return weight[0] / min(weight[1:])

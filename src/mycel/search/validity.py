@@ -1,7 +1,7 @@
 """Values of an element that say it may no longer be true: its status, its dates, its confidence.
 
-Both metadata and attributes may have them. Each gives a caveat, which is shown wherever the element
-is, and a factor by which a search lowers the score of the element.
+They may be metadata or attributes. Each gives a caveat, which is shown with the element, and a
+factor by which a search lowers its score.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from mycel.search.weights import (
 )
 
 OUTDATED: Final = frozenset(
-    # Words are read more easily in a row than in a column.
+    # The list is easier to read in rows than with one word per line.
     """superseded deprecated retracted obsolete outdated archived withdrawn replaced rejected
     invalid""".split()  # noqa: SIM905
 )
-"""The words of `status` for what is no longer true."""
+"""The values of `status` for elements that are no longer true."""
 
 STATUS: Final = "status"
 VALIDITY_KEYS: Final = frozenset(
@@ -54,7 +54,7 @@ class Caveat(NamedTuple):
 
     text: str
     factor: float = 1.0
-    """The factor of its score in a search."""
+    """The factor by which a search multiplies the score of the element."""
 
 
 ARCHIVED_AT: Final = "archived_at"
@@ -63,14 +63,14 @@ AT_ARCHIVED: Final = Caveat("an end is archived", SUPERSEDED_FACTOR)
 
 
 def superseded_by(names: tuple[str, ...]) -> Caveat:
-    """The caveat of what others supersede."""
+    """The caveat of an element that others supersede."""
     return Caveat(f"superseded by {', '.join(names)}", SUPERSEDED_FACTOR)
 
 
 def value_caveats(
     metadata: Mapping[str, Any], attributes: Mapping[str, Any], now_us: int
 ) -> Iterator[Caveat]:
-    """The caveats that the values of an element give, the gravest first."""
+    """The caveats from the values of an element, the gravest first."""
     if _ATTRIBUTE_KEYS.isdisjoint(attributes) and _METADATA_KEYS.isdisjoint(metadata):
         return
     known = {**attributes, **metadata}

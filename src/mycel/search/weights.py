@@ -16,7 +16,7 @@ from typing import Final, Literal, NamedTuple
 
 from mycel.text.queries import ColumnWeights
 
-# Names and words.
+# Scores of names and words.
 
 Match = Literal["name", "alias", "segment", "spelling", "beginning", "parts", "words", "stems"]
 """The ways in which an element matches a question (`name_match`)."""
@@ -50,7 +50,8 @@ BM25_COLUMNS: Final = ColumnWeights(title=1.0, body=1.0)
 HALF_REACHED: Final = 0.02
 """The BM25 score that counts half, as a share of the usual score."""
 COVERED: Final = 0.5
-"""The share of the score of words that having them gives; BM25 gives the rest."""
+"""The part of the score of words that depends on the share of words present; BM25 gives the
+rest."""
 
 # Evidence.
 
@@ -99,9 +100,9 @@ class OwnEvidence(NamedTuple):
     """
 
     signal: Signal
-    """The source of the evidence."""
+    """The signal of the evidence."""
     chance: float
-    """The evidence that a passage has which has nothing to do with the question."""
+    """The evidence that an unrelated passage has by chance."""
 
 
 OWN_EVIDENCE: Final[dict[str, OwnEvidence]] = {
@@ -125,13 +126,14 @@ SHARED: Final = 0.5
 """The weight of what links bring beside the first order, when candidates are chosen; and what
 shared mentions bring, as a share of it."""
 NEIGHBOURS: Final = 0.5
-"""The share of the words and the meaning of its neighbours that a turn of a conversation has."""
+"""The share of the words and the meaning of its neighbours that counts for a turn of a
+conversation."""
 NEIGHBOUR_LENGTH: Final = 0.6
 """The squared length that half of a neighbour's vector adds to that of a turn, on average."""
 COMMON_PEAK: Final = 1e-3
 """The weight of a word that is too common to be looked up."""
 SAID_MAX: Final = 0.8
-"""The share of the question that words and names answer, at most."""
+"""The most of the question that words and names can cover, as a share."""
 STRONG: Final = 0.8
 """A seed with less than this sum lends its links less strength, even if it is the best."""
 UNKNOWN_WEIGHT: Final = 90.0
@@ -208,7 +210,7 @@ NEAR_SHARE: Final = 0.5
 of it."""
 
 TAG_FACTOR: Final = 0.5
-"""The factor for a tag, which has no text, unless its name fits."""
+"""The factor for a tag, which has no text; not used if the name of the tag fits."""
 
 RECORD_FACTOR: Final = 0.9
 """The factor for the text of a section of a changelog, or of the comment that a module begins with,

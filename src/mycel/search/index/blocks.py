@@ -1,8 +1,8 @@
 """Passages as they are stored for the next process: arrays in blocks, by ranges of numbers.
 
-A block has all arrays of a corpus but the vectors, for the passages of one range of element
-numbers (`store.index.passages.block_of`), so that a change rewrites few of them and a hundred reads
-bring 100,000 passages. Each begins with a checksum; one that does not fit is not used.
+A block has all arrays of a corpus except the vectors, for the passages of one range of element
+numbers (`store.index.passages.block_of`). So a change rewrites few blocks, and a hundred reads load
+100,000 passages. Each block begins with a checksum; a block with a wrong checksum is not used.
 
     CRC-32 u32, then the lengths of all parts u32, then the parts: the arrays of `_PARTS` and a JSON
     list with the names of actors and the names of episodes, which the arrays count
@@ -106,7 +106,7 @@ def joined(blocks: Iterable[bytes], numbers: tuple[Any, Any]) -> Arrays:
     for block in blocks:
         arrays, texts = unpacked(block)
         for key, known, number in zip(_TEXTS, texts, numbers, strict=True):
-            # The last is for passages that have none, whose number is -1.
+            # The last item is for passages without one, whose number is -1.
             table = np.array([*map(number, known), -1], np.int32)
             arrays[key] = table[arrays[key]]
         for key, value in arrays.items():

@@ -1,8 +1,8 @@
-"""All passages in memory, as arrays: what every question is compared with.
+"""All passages in memory, as arrays, with which every question is compared.
 
-A `Segment` is a block of passages that never changes; a `Corpus` is a large one, a small one with
-what changed since it was built, and a mark for each passage that is still in force. A change makes
-a new corpus, so whoever is asking keeps the one it began with. For 100,000 passages it takes some
+A `PassageSegment` is a block of passages that never changes. A `Corpus` has a large segment, a
+small one with later changes, and a mark for each passage that is still current. A change makes a
+new corpus, so a running search keeps the corpus it began with. For 100,000 passages it takes some
 30 MB: word pieces stay in the tables.
 """
 
@@ -26,7 +26,7 @@ Counts = NDArray[np.uint32]
 
 TITLED: Final = 1
 TIMED: Final = 2
-"""A flag of passages whose text speaks of a time: yesterday, in May."""
+"""A flag of passages whose text names a time: yesterday, in May."""
 ASKS: Final = 4
 """A flag of passages whose text ends with a question."""
 CODE: Final = 8
@@ -43,13 +43,13 @@ BLOCK_ITEMS: Final = 1 << 16
 
 _SIDES: Final[tuple[Literal["left"], Literal["right"]]] = ("left", "right")
 _MENTIONS_TOGETHER: Final = 1000
-"""The number of texts that are searched for phrases at once, which bounds the memory."""
+"""The number of texts that are searched for phrases at once; it bounds the memory."""
 
 
 def mentions_in(columns: PassageColumns, dictionary: PhraseSet) -> tuple[Hashes, Counts]:
-    """Phrases of passages: their own, and those of a dictionary that their texts mention.
+    """The phrases of passages: their own, and those of a dictionary that their texts mention.
 
-    Each once for a passage; and their number for each.
+    Each phrase comes once per passage; the second array has the number for each passage.
     """
     phrases, counted = [np.zeros(0, np.uint32)], [np.zeros(0, np.uint32)]
     for start in range(0, len(columns), _MENTIONS_TOGETHER):
@@ -100,11 +100,11 @@ class PassageSegment:
 
 
 class InvertedIndex:
-    """From hashes to the passages that have them."""
+    """An index from hashes to the passages that have them."""
 
     def __init__(self, hashes: Hashes, counts: Counts) -> None:
         """Take the hashes of all passages in a row, and their number for each."""
-        # Sorting keys is several times faster than finding the order of hashes.
+        # Sorting combined keys is several times faster than an argsort of hashes.
         keys = hashes.astype(np.uint64)
         keys <<= np.uint64(32)
         keys |= np.repeat(np.arange(len(counts), dtype=np.uint64), counts)
@@ -114,12 +114,12 @@ class InvertedIndex:
         self.hashes: Final = keys.astype(np.uint32)
 
     def counts(self, hashes: Hashes) -> Positions:
-        """The number of passages that have each."""
+        """The number of passages that have each hash."""
         low, high = self._ranges(hashes)
         return high - low
 
     def of(self, hashes: Hashes) -> tuple[Positions, Positions]:
-        """Passages that have one of these hashes: which hash, and where the passage is."""
+        """Pairs of a hash among these and a passage that has it, as two arrays."""
         low, high = self._ranges(hashes)
         counts = high - low
         which = np.repeat(np.arange(len(hashes)), counts)
@@ -132,7 +132,7 @@ class InvertedIndex:
 
 
 class Corpus:
-    """All passages after one entry of the journal."""
+    """All passages in the state after one journal entry."""
 
     def __init__(
         self,
@@ -176,7 +176,7 @@ class Corpus:
 
     @classmethod
     def stored(cls, seq: int, arrays: Arrays, dictionary: Hashes, shared: Shared) -> Self:
-        """A corpus of arrays that were stored (`blocks`), with their vectors."""
+        """A corpus from stored arrays (`blocks`) and their vectors."""
         return cls._of(seq, PassageSegment(arrays), dictionary, shared)
 
     @classmethod
@@ -184,7 +184,7 @@ class Corpus:
         return cls(seq, base, base.none(), np.ones(len(base), bool), dictionary, shared)
 
     def blocks(self, numbers: Collection[int] | None) -> dict[int, bytes]:
-        """Blocks to store (`blocks`): those with these numbers, or all."""
+        """The blocks to store (`blocks`): those with these numbers, or all."""
         texts = (list(self._shared.actors.numbers), list(self._shared.episodes.numbers))
         block = np.where(self.alive, block_of(self.numbers), NOWHERE)
         present = set(np.unique(block[self.alive]).tolist())
@@ -223,7 +223,7 @@ class Corpus:
     def note_elements(self) -> list[int]:
         """The elements of notes that somebody wrote, without turns of episodes.
 
-        Notes without any meaningful word, such as a single letter, are left out as well.
+        Notes without a meaningful word, such as a single letter, are left out as well.
         """
         return self._with_flags(TITLED)
 
@@ -251,7 +251,7 @@ class Corpus:
     def changed(
         self, seq: int, rows: Iterable[PassageEntry], removals: Iterable[int], dictionary: PhraseSet
     ) -> Self:
-        """The corpus after some passages are new or changed, and others are gone."""
+        """The corpus after some passages were added or changed, and others removed."""
         fresh = PassageSegment.of(PassageColumns(self._shared, rows), dictionary)
         alive = self.alive.copy()
         alive[self.where([*fresh.numbers.tolist(), *removals])] = False
@@ -275,7 +275,7 @@ class Corpus:
         """The position of the current passage of each element; -1 if it has none."""
         if not len(self._sorted):
             return np.full(len(numbers), NOWHERE)
-        # Of an element with several, the one in force is the last.
+        # If an element has several passages, the last one is current.
         last = np.maximum(np.searchsorted(self._sorted, numbers, "right") - 1, 0)
         places = self._order[last]
         return np.where((self._sorted[last] == numbers) & self.alive[places], places, NOWHERE)
@@ -308,15 +308,15 @@ class Corpus:
         return counts
 
     def mentioning(self, hashes: Hashes) -> tuple[Positions, Positions]:
-        """Passages that mention one of these phrases: which phrase, and where the passage is."""
+        """Pairs of a phrase among these and a passage that mentions it, as two arrays."""
         return self._inverse("mentioned", hashes)
 
     def called(self, hashes: Hashes) -> tuple[Positions, Positions]:
-        """Passages of what one of these phrases is a name of."""
+        """Passages of concepts that have one of these phrases as a name."""
         return self._inverse("named", hashes)
 
     def beside(self, values: Floats) -> tuple[Floats, Floats]:
-        """Values of the previous and of the next passage of an episode, 0 where there is none."""
+        """The values of the previous and the next passage in an episode; 0 if there is none."""
         return (
             np.where(self.previous >= 0, values[..., self.previous], 0),
             np.where(self.next >= 0, values[..., self.next], 0),
@@ -337,9 +337,9 @@ class Corpus:
         return np.concatenate((self.base.arrays[key], self.tail.arrays[key]))
 
     def _neighbours(self) -> tuple[Positions, Positions]:
-        """The passages before and after each in its episode, by position, then by age.
+        """The passages before and after each one in its episode, by position, then by age.
 
-        Nothing if there are no episodes.
+        Empty if there are no episodes.
         """
         previous = np.full(len(self) if self.has_episodes else 0, NOWHERE)
         following = previous.copy()
@@ -360,8 +360,8 @@ class Corpus:
 def _cosines(segment: PassageSegment, vector: Floats) -> Floats:
     """Cosines block by block, so that the vectors are never all in floating point at once.
 
-    Blocks are small enough for the nearest cache, and for BLAS not to start threads, which cost
-    more than they gain. Some of its kernels raise the flag of an invalid value for finite numbers.
+    A block fits the nearest cache, and is too small for BLAS to start threads, which would cost
+    more than they gain. Some kernels of BLAS raise the flag of an invalid value for finite numbers.
     """
     vectors, count = segment.vectors, len(segment)
     height = max(1, BLOCK_ITEMS // max(len(vector), 1))

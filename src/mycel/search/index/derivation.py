@@ -1,4 +1,4 @@
-"""From a concept to the row that search stores of it, and the phrases that join it to others."""
+"""Derives the row that search stores for a concept, and the phrases that join it to others."""
 
 from __future__ import annotations
 
@@ -67,14 +67,14 @@ def derived(
 
 @cache
 def _time_words() -> Any:
-    """The words that speak of times. RE2 finds one of many words eight times faster than `re`."""
+    """The words that speak of times. RE2 searches for many words eight times faster than `re`."""
     import re2  # noqa: PLC0415 - reading a graph needs none of it, and starting should be quick.
 
     return re2.compile(_TIME_WORDS)
 
 
 def is_sound(row: PassageRow, model: StaticModel) -> bool:
-    """False if a stored row is damaged: an array with a part of an item, or no such word piece."""
+    """False if a stored row is damaged: an array ends within an item, or a piece is unknown."""
     if len(row.names) % 4 or len(row.phrases) % 4 or len(row.pieces) % 2:
         return False
     return bool(np.frombuffer(row.pieces, "<u2").max(initial=0) < len(model.pieces))

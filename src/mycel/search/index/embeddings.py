@@ -1,4 +1,4 @@
-"""The vectors of a graph: their state, the choice of the embedder, and making them anew."""
+"""The vectors of a graph: their state, the choice of the embedder, and a rebuild."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ class EmbeddingStatus(NamedTuple):
     """The vectors of a graph by the embedder in use."""
 
     embedder: str
-    """The name by which it was chosen."""
+    """The name by which the embedder was chosen."""
     model: str | None
-    """The identity of its vectors; None if it cannot be used."""
+    """The identity of the vectors of the embedder; None if it cannot be used."""
     dimensions: int | None
     embedded: int
-    """Concepts with a vector of their present text."""
+    """The number of concepts with a vector of their present text."""
     pending: int
     bytes: int
     """The size of the stored vectors."""
@@ -81,8 +81,8 @@ class Embeddings:
     def use(self, name: str, *, report: EmbeddingReport | None = None) -> EmbeddingStatus:
         """Choose an embedder for this graph in every process, and embed everything with it.
 
-        `name` is one of `embedding.choice`. It is tried first: one that does not work is not
-        chosen. Vectors of other models are removed at the end.
+        `name` is one of `embedding.choice`. The embedder is tried first, and is not chosen if it
+        does not work. Vectors of other models are removed at the end.
 
         Raises:
             InvalidValueType: there is no such embedder.
@@ -110,7 +110,7 @@ class Embeddings:
     def check_schema(self, before: Catalog, desired: Catalog) -> None:
         """Refuse new properties with `@embed` whose vectors the embedder in use does not make.
 
-        An embedder that does not answer is not asked further.
+        If the embedder does not answer, no further property is checked.
 
         Raises:
             ConstraintViolation: it makes vectors of another size.
@@ -134,7 +134,7 @@ class Embeddings:
                     )
 
     def misfits(self, schema: Catalog) -> list[str]:
-        """Sentences about properties with `@embed` that the embedder in use does not make."""
+        """Sentences about properties with `@embed` for which the embedder makes no vectors."""
         if not any(True for _ in _with_embed(schema)):
             return []
         with suppress(EmbedderFailed):
@@ -142,7 +142,7 @@ class Embeddings:
         return []
 
     def vector(self, ref: Ref, property: str) -> list[float] | None:  # noqa: A002 - the word for it
-        """The vector of a concept: of its record, or else made from the text of `@embed`.
+        """The vector of a concept: from its record, or else made from the text of `@embed`.
 
         None if it has neither.
 
@@ -162,7 +162,7 @@ class Embeddings:
             return self._index.columns().vector(reader, of, number)
 
     def complete(self, *, report: EmbeddingReport | None = None) -> None:
-        """Derive all that a search by meaning would derive first, after many writes.
+        """Derive the passages and vectors that the next search by meaning would derive first.
 
         Raises:
             EmbedderFailed: the embedder does not work.

@@ -1,10 +1,10 @@
-"""Known concepts that texts mention by name, from the corpus of search.
+"""Mentions: known concepts that texts name, from the corpus of search.
 
-A mention is derived and no knowledge: it follows every rename, new alias and new concept. A name
-that several concepts have mentions none of them. A symbol or file of several parts, such as
-`set_idx`, `ImportMode` or `build.ts`, is mentioned as it is written: "new route" and
-`new().route()` are not `new_route`. A single word such as `access` or `Result` means one only if
-the text marks it as code, in backquotes, alone or within a path. A folder and a section are
+Mentions are derived and not stored as links, so they follow every rename, new alias and new
+concept. A name that several concepts have is no mention of any of them. A symbol or file of several
+parts, such as `set_idx`, `ImportMode` or `build.ts`, is mentioned only in its exact spelling: "new
+route" and `new().route()` are not `new_route`. A single word such as `access` or `Result` means one
+only if the text marks it as code, in backquotes, alone or within a path. A folder and a section are
 mentioned by names of several words that say something; a section only in other documents. A node
 does not mention what it is a part of.
 """
@@ -41,13 +41,13 @@ _EVERYWHERE: Final = frozenset(
         *("set", "value", "key", "name", "type", "id", "data", "main", "test"),
     )
 )
-"""Words of code that name nothing in particular."""
+"""Words of code that are too common to name a symbol."""
 
 WAIT_S: Final = 5.0
-"""Deriving more than this takes is left to a thread; until then no mentions are known."""
+"""If deriving takes longer, a thread does it; until it is done, no mentions are known."""
 
 SCANNED_MAX: Final = 1_000
-"""The newest texts that are looked at for mentions without a link."""
+"""The number of newest texts that are checked for mentions without a link."""
 
 
 def mentioned(reader: Reader, index: SearchIndex, number: int, limit: int) -> list[int]:
@@ -82,7 +82,7 @@ def unlinked(reader: Reader, index: SearchIndex, limit: int) -> list[tuple[int, 
 
 
 def _plausible_mentions(reader: Reader, number: int, others: Sequence[int]) -> Iterator[int]:
-    """Those of some mentioned concepts that a reader of the text would call mentioned."""
+    """The mentions among these that a reader of the text would accept as mentions."""
     concept = reader.concept(number) if others else None
     if concept is None:
         return
@@ -96,7 +96,7 @@ def _plausible_mentions(reader: Reader, number: int, others: Sequence[int]) -> I
 
 
 def _is_meant(name: str, text: str, marked: Collection[str], other: Concept) -> bool:
-    """True if a node of a name and text, with words marked as code, mentions another one."""
+    """True if a node, given by name, text and words marked as code, mentions another one."""
     attributes = other.attributes
     if name.startswith(f"{other.name}/"):
         return False
@@ -115,7 +115,7 @@ def _is_meant(name: str, text: str, marked: Collection[str], other: Concept) -> 
 
 
 def _has_word(text: str, word: str) -> bool:
-    """True if a text has a word just as it is written, and not as a part of a longer one.
+    """True if a text has a word in exactly this spelling, and not as a part of a longer word.
 
     >>> _has_word("It calls new_route.", "new_route"), _has_word("renew_routes", "new_route")
     (True, False)
@@ -130,9 +130,9 @@ def _has_word(text: str, word: str) -> bool:
 
 
 def _marked_words(text: str) -> set[str]:
-    """The words of a text that are in backquotes, without those that every program has.
+    """The words of a text in backquotes, without those that every program has.
 
-    What has spaces is a command or a line of code, not a name.
+    A quotation with spaces is a command or a line of code, not a name.
     """
     spans = [span for span in _MARKED.findall(text) if not any(map(str.isspace, span))]
     words = {word for span in spans for word in _WORD.findall(span)}
@@ -165,7 +165,7 @@ def _corpus(reader: Reader, index: SearchIndex) -> Corpus | None:
 
 @contextmanager
 def _hurried(reader: Reader) -> Iterator[None]:
-    """Let the reader have a deadline, so that much work is left to a thread."""
+    """Give the reader a deadline, so that long work is left to a thread."""
     before = reader.deadline
     reader.deadline = min(before, monotonic() + WAIT_S)
     try:

@@ -1,9 +1,10 @@
 """Vectors of notes and of sections by the sentence model, beside those of all passages.
 
-They are kept in step with the corpus: what has changed loses its vector. A search makes a few
-missing ones itself. More are made by a thread while searches go by the static model, notes that
-somebody wrote before sections of documents, each portion stored as it comes. The vectors of
-sections are used when all are there: a section with one would come before a better one without.
+They follow the corpus: a changed passage loses its vector. A search makes a few missing vectors
+itself. If more are missing, a thread makes them while searches use the static model: first those of
+notes that somebody wrote, then those of sections, each portion stored at once. The vectors of
+sections are used only when all exist, because a section with a vector would rank before a better
+one without.
 
 In a graph with more than `PASSAGES_MAX` notes, making the vectors would take minutes, and the
 sentence model is not used.
@@ -33,29 +34,29 @@ from mycel.store.query.reader import Reader
 
 PASSAGES_MAX: Final = 5_000
 AT_ONCE_MAX: Final = 16
-"""The number of vectors that a search makes itself, and that are stored together."""
+"""The most vectors that a search makes itself, and the number that is stored at once."""
 AT_ONCE_S: Final = 2.0
-"""The time that must be left for the answer after making them."""
+"""The time that must be left for the answer after a search has made vectors."""
 
 Derive = Callable[[Reader, Collection[int]], Sequence[Derived]]
 """Derives the passages of concepts."""
 
 
 class NoteVectors:
-    """The vectors of the notes of one store. Several threads may ask at once."""
+    """The vectors of the notes of one store. Several threads may use it at once."""
 
     def __init__(self, store: Store, model: SentenceModel, mark: str, derive: Derive) -> None:
-        """Take the name under which vectors are stored, and what derives passages."""
+        """Take the name under which vectors are stored, and the function that derives passages."""
         self._store: Final = store
         self._model: Final = model
         self._mark: Final = mark
         self._derive: Final = derive
         self._lock: Final = Lock()
         self._portion: Final = Lock()
-        """Held while a portion is made; taken before `_lock`."""
+        """A lock that is held while a portion is made; taken before `_lock`."""
         self._seq: int | None = None
         self._vectors: dict[int, bytes] = {}
-        """By element: the vectors as of that entry of the journal."""
+        """The vectors by element, in the state after the journal entry `_seq`."""
         self._missing: list[int] = []
         """Elements without a vector, notes before sections."""
         self._sections: frozenset[int] = frozenset()
@@ -71,7 +72,7 @@ class NoteVectors:
         return len(self._missing)
 
     def meaning(self, reader: Reader, corpus: Corpus, question: str) -> tuple[Positions, Floats]:
-        """The passages whose vectors are used, as places in the corpus, and evidence on each.
+        """The places of the passages whose vectors are used, and the evidence on each.
 
         There are none if the model cannot be used (`failure`).
         """
@@ -107,14 +108,14 @@ class NoteVectors:
         return places[is_there], CALIBRATION.shares(cosines)
 
     def follow(self, reader: Reader, corpus: Corpus) -> None:
-        """Find out which vectors are missing in a state of the graph."""
+        """Bring the vectors and the list of missing ones to a state of the graph."""
         with self._lock:
             self._follow(reader, corpus)
 
     def complete(
         self, report: Callable[[int, int], object] | None = None, *, sections: bool
     ) -> None:
-        """Make all vectors of notes that are missing, and of `sections`; `save` stores them.
+        """Make all missing vectors of notes, and of sections if asked; `save` stores them.
 
         Searches go on meanwhile: the lock is free while the model reads.
         """
@@ -136,14 +137,14 @@ class NoteVectors:
                 self.failure = error
 
     def save(self) -> None:
-        """Store new vectors, if nobody minds; the next process makes them otherwise."""
+        """Try to store new vectors; if that fails, the next process makes them again."""
         with self._lock, suppress(DatabaseError, DatabaseBusy, DiskFull):
             if self._unsaved:
                 self._store.derive(tables.keep_vectors, self._mark, self._unsaved)
                 self._unsaved = []
 
     def stop(self) -> None:
-        """Let the thread end soon."""
+        """Ask the thread to end soon."""
         self._stopped.set()
 
     def close(self) -> None:
@@ -153,7 +154,7 @@ class NoteVectors:
             self._thread.join()
 
     def _follow(self, reader: Reader, corpus: Corpus) -> None:
-        """Drop the vectors of what has changed, and read those that are stored."""
+        """Drop the vectors of changed passages, and read stored vectors."""
         if self._seq == corpus.seq:
             return
         changed = set[int]() if self._seq is None else passages.changed_since(reader, self._seq)
@@ -196,7 +197,7 @@ class NoteVectors:
             self._thread.start()
 
     def _work(self) -> None:
-        """Make what is missing, portion by portion."""
+        """Make missing vectors, portion by portion."""
         while not self._stopped.is_set() and self.failure is None:
             try:
                 portion = self._make_portion(sections=True)
@@ -207,7 +208,9 @@ class NoteVectors:
                 return
             self.save()
             if not portion:
-                return  # Nothing is missing, or what is missing is gone: the next search tells.
+                # Nothing is missing, or the missing passages were removed; the next search finds
+                # out.
+                return
 
     def _make_portion(self, *, sections: bool) -> int:
         """Make the first of the missing vectors; returns how many were made.
@@ -225,10 +228,10 @@ class NoteVectors:
                     break
                 new_rows += self._embed_rows([row])
             with self._lock:
-                if self._seq == seq:  # What was made before a change may be of older texts.
+                if self._seq == seq:  # After a change, these vectors may be of older texts.
                     self._keep(new_rows)
             return len(new_rows)
 
     def _missing_elements(self, *, sections: bool) -> list[int]:
-        """The elements without a vector, with or without sections."""
+        """The elements without a vector; with `sections`, sections too."""
         return [number for number in self._missing if sections or number not in self._sections]

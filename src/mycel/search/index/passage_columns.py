@@ -1,8 +1,8 @@
-"""Passages on their way into memory, in columns: one buffer for each field of all of them.
+"""Passages in columns while a corpus is built: one buffer for each field of all passages.
 
-As rows, 100,000 passages are a million small objects, which take several times the memory and leave
-it in pieces that the process cannot return. In columns they take some 45 MB while a corpus is built
-of them, and what the corpus does not use goes at once.
+As rows, 100,000 passages are a million small objects. They need several times the memory, and
+fragment it so that the process cannot return it. In columns they need some 45 MB while a corpus is
+built, and the unused part is freed at once.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ NOWHERE: Final = -1
 """The number of an actor or episode that a passage does not have."""
 
 PassageEntry = tuple[PassageRow, bytes]
-"""A passage, and its vector: one signed byte a dimension."""
+"""A passage and its vector, one signed byte per dimension."""
 
 ITEMS: Final = {
     "numbers": "q",
@@ -35,7 +35,7 @@ ITEMS: Final = {
 """Fields with one item for each passage, and the code of their arrays."""
 
 _LISTS: Final = {"names": "<u4", "phrases": "<u4", "pieces": "<u2"}
-"""Fields with any number of items for each passage, and the type of these."""
+"""Fields with any number of items for each passage, and the type of the items."""
 
 
 class Interner:
@@ -60,7 +60,10 @@ class Shared(NamedTuple):
 
 
 class PassageColumns:
-    """Passages that can be added to. Arrays of them are views: nothing is added after the first."""
+    """Passages in columns.
+
+    Arrays are views of the columns: after the first one, none can be added.
+    """
 
     def __init__(self, shared: Shared, rows: Iterable[PassageEntry] = ()) -> None:
         self.shared: Final = shared
@@ -108,13 +111,13 @@ class PassageColumns:
         return np.frombuffer(self._items[key], ITEMS[key])
 
     def lists(self, key: str, start: int = 0, stop: int | None = None) -> tuple[NDArray[Any], ...]:
-        """The items of a field of all passages, or of some, in a row; and their number for each."""
+        """The concatenated items of a field, for all passages or some; and the number for each."""
         ends = self._ends[key][start : None if stop is None else stop + 1]
         counts = np.diff(ends) // np.dtype(_LISTS[key]).itemsize
         return self._cut(key, ends[0], ends[-1]), counts.astype(np.uint32)
 
     def pieces_of(self, numbers: Sequence[int]) -> dict[int, NDArray[np.uint16]]:
-        """The word pieces of those among some elements that are here."""
+        """The word pieces of those elements that are in the columns."""
         ends = self._ends["pieces"]
         return {
             self._items["numbers"][at]: self._cut("pieces", ends[at], ends[at + 1])

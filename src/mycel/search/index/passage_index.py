@@ -1,15 +1,15 @@
-"""The corpus of a store, kept in step with what is committed.
+"""The corpus of a store, which follows the commits.
 
-What changed since the corpus was made is one range of the journal. Those elements are derived anew
-before a question is answered, so an answer never rests on what is no longer so; storing what was
-derived comes later, when some has gathered, and only saves the next process the work.
+The changes since the corpus was made are one range of the journal. Their elements are derived again
+before a question is answered, so no answer uses outdated passages. Derived passages are stored
+later, when enough have gathered; this only saves work for the next process.
 
 Vectors of an embedder other than the shipped model may be slow to make. With `background`, a search
-makes only a few itself; for more a thread works through them in batches, stores each as it comes,
-and holds no reader meanwhile. `NotReadyError` says so until all are there.
+makes only a few itself. If more are missing, a thread makes them in batches, stores each batch, and
+holds no reader meanwhile. Until all exist, searches get a `NotReadyError`.
 
-A new name, and a phrase that is seen for the second time, may stand in texts that were derived
-before: the text index says in which, and their mentions are found again.
+A new name, or a phrase that is seen for the second time, may occur in texts that were derived
+before. The text index finds these texts, and their mentions are derived again.
 """
 
 from __future__ import annotations
@@ -59,10 +59,11 @@ VERSION: Final = 4
 """The version of the derivation of passages. Passages of another version are derived again."""
 
 SAVED_TOGETHER_MIN: Final = 256
-"""The number of derived passages that are stored at once."""
+"""At least this many derived passages are stored at once."""
 
 DERIVED_TOGETHER: Final = 2_000
-"""The number of passages in a portion; of many, each portion is stored as it is derived."""
+"""The number of passages in a portion. If there are several portions, each is stored once it is
+derived."""
 
 DERIVED_AT_ONCE_MAX: Final = 20_000
 """The most elements that a search with a deadline derives itself."""
@@ -71,14 +72,14 @@ EMBEDDED_AT_ONCE_MAX: Final = 64
 """The number of texts in one call of an embedder; with `background`, in one search."""
 
 REBUILT_SHARE: Final = 4
-"""If more than one passage in this many has changed, the corpus is built anew."""
+"""If more than one passage in this many has changed, the corpus is rebuilt."""
 
 HEALED_MAX: Final = 200
 """The number of older texts that are searched for a new name, the newest first."""
 
 
 class PassageIndex:
-    """The corpus of one store. Several threads may ask at once."""
+    """The corpus of one store. Several threads may use it at once."""
 
     def __init__(
         self, store: Store, embedder: Embedder | None = None, *, background: bool = False
@@ -96,17 +97,19 @@ class PassageIndex:
         self._unsaved: dict[int, PassageEntry] = {}
         self._saved: dict[int, PassageEntry] = {}
         self._columns: PassageColumns | None = None
-        """All passages of a corpus that was built of rows, until all readers see these stored."""
+        """All passages of a corpus that was built from rows, until every reader sees the stored
+        rows."""
         self._gone: set[int] = set()
         self._since: int | None = None
         self._touched: set[int] | None = None
-        """Blocks that changed since they were stored; None if all are to be stored."""
+        """The blocks that changed since they were stored; None if all blocks have to be stored."""
         self._tried: int | None = None
         self._report: Callable[[int, int], object] | None = None
         self._thread: Thread | None = None
         self._stopped = False
         self.notes: Final = self._note_vectors()
-        """The vectors of notes by the sentence model; None if it is not installed or not wanted."""
+        """The vectors of notes by the sentence model; None if the model is not installed or not
+        used."""
 
     def _note_vectors(self) -> NoteVectors | None:
         model = installed_model() if self._guarded is None else None
@@ -117,7 +120,7 @@ class PassageIndex:
 
     @property
     def model(self) -> StaticModel:
-        """The model whose word pieces texts are made of."""
+        """The model that divides texts into word pieces."""
         return shipped_model()
 
     @property
@@ -181,7 +184,7 @@ class PassageIndex:
     def corpus(self, reader: Reader) -> Corpus:
         """The corpus, at least as new as what a reader sees.
 
-        If much is to be derived and the reader has no time for it, a thread does it.
+        If there is much to derive and the reader has no time left, a thread does it.
 
         Raises:
             NotReadyError: a thread is deriving.
@@ -221,7 +224,7 @@ class PassageIndex:
             self._thread.join()
 
     def stop(self) -> None:
-        """Let a thread that derives end soon."""
+        """Ask a thread that derives to end soon."""
         self._stopped = True
         if self.notes is not None:
             self.notes.stop()
@@ -229,7 +232,7 @@ class PassageIndex:
             self._guarded.stop()
 
     def _is_busy(self, reader: Reader) -> bool:
-        """True if a thread is deriving; one is started if there is much to derive."""
+        """True if a thread is deriving; starts one if there is much to derive."""
         if self._thread is None or not self._thread.is_alive():
             most = EMBEDDED_AT_ONCE_MAX if self._in_background else DERIVED_AT_ONCE_MAX
             is_new = self._corpus is None or self._in_background
@@ -262,15 +265,15 @@ class PassageIndex:
             self.complete()
             self._failure = None
         except MycelError as error:
-            self._failure = error  # The next search tells it.
+            self._failure = error  # The next search reports the error.
 
     def complete(
         self, report: Callable[[int, int], object] | None = None, *, sections: bool = False
     ) -> None:
-        """Derive and store all that is not yet.
+        """Derive and store everything that is missing.
 
-        `report` is told how many vectors have been made, and of how many. The sentence model is
-        slow: without `sections` it reads only the notes that somebody wrote.
+        `report` gets the number of vectors made and their total. The sentence model is slow:
+        without `sections` it embeds only the notes that somebody wrote.
 
         Raises:
             EmbedderFailed: the embedder failed; what it made before is stored.
@@ -293,7 +296,7 @@ class PassageIndex:
     def _embed(
         self, embedder: GuardedEmbedder, report: Callable[[int, int], object] | None
     ) -> None:
-        """Make the vectors that are missing, batch by batch, each in a moment of its own."""
+        """Make missing vectors in batches; each batch has its own reader."""
         with self._store.reading() as reader:
             missing = passages.without_vector(reader, self.mark)
         for at in range(0, len(missing), EMBEDDED_AT_ONCE_MAX):
@@ -307,7 +310,8 @@ class PassageIndex:
                 for (row, _, _), vector in zip(passage_rows, vectors, strict=True)
             ]
             if not self._store.location.readonly:
-                with permitted(None):  # They follow from the texts, whoever searches first.
+                # Vectors depend on the texts alone, so any process may store them.
+                with permitted(None):
                     self._store.maintain(tables.keep_vectors, self.mark, rows)
             self._embedded |= {element: (seq, vector) for element, seq, vector in rows}
             if report is not None:
@@ -316,9 +320,10 @@ class PassageIndex:
             self.calibration(reader)
 
     def save(self) -> None:
-        """Store what was derived if enough has gathered; to be called when nothing is being read.
+        """Store derived passages if enough have gathered; call it without an open reader.
 
-        What was stored the last time stays at hand until now, for those who began reading before.
+        Passages of the last time stay in memory until now, for readers that began before they were
+        stored.
         """
         if self.notes is not None:
             self.notes.save()
@@ -328,7 +333,7 @@ class PassageIndex:
                 return
             was_built, self._columns = self._columns is not None, None
             enough = len(self._unsaved) + len(self._gone) >= SAVED_TOGETHER_MIN
-            # Blocks that are missing are stored once, if that is possible, for the next process.
+            # Missing blocks are stored once, if possible, for the next process.
             missing = self._touched is None and self._tried != self._corpus.seq
             if enough or (missing and len(self._corpus) >= SAVED_TOGETHER_MIN):
                 self._tried = self._corpus.seq
@@ -338,7 +343,7 @@ class PassageIndex:
 
     def pieces(self, reader: Reader, numbers: Sequence[int]) -> list[NDArray[np.uint16]]:
         """The word pieces of passages."""
-        columns = self._columns  # Other threads may take out of all three meanwhile.
+        columns = self._columns  # Other threads may remove items from all three meanwhile.
         pieces = {} if columns is None else columns.pieces_of(numbers)
         for number in numbers:
             if at_hand := self._unsaved.get(number) or self._saved.get(number):
@@ -368,7 +373,7 @@ class PassageIndex:
         return f"{VERSION}/{self.model.name}/{self.embedder.name}"
 
     def _load(self, reader: Reader, seq: int) -> Corpus:
-        """The corpus from what is stored, and what changed since."""
+        """The corpus from stored passages and later changes."""
         self._since = passages.mark(reader, self.mark)
         changed: set[int] = set()
         if self._since is not None:
@@ -381,7 +386,7 @@ class PassageIndex:
                     return self._follow(reader, corpus, seq, changed) if changed else corpus
         columns = PassageColumns(self._shared())
         for row, vector in passages.stored(reader, self.mark):
-            # A server may have got another model under the same name.
+            # A server may now use another model under the same name.
             is_fit = len(vector) == self.embedder.dimensions and is_sound(row, self.model)
             if is_fit and row.element not in changed:
                 columns.add(row, vector)
@@ -396,8 +401,7 @@ class PassageIndex:
     def _derive_into(self, columns: PassageColumns, reader: Reader, numbers: Positions) -> None:
         """Add the passages of many concepts.
 
-        Each portion is stored as it comes, so a process that ends meanwhile leaves its work to the
-        next one.
+        Each portion is stored once it is derived, so if the process ends, the next one continues.
         """
         for at in range(0, len(numbers), DERIVED_TOGETHER):
             entries, _ = self._derived(reader, numbers[at : at + DERIVED_TOGETHER].tolist())
@@ -409,7 +413,7 @@ class PassageIndex:
                 self._report(min(at + DERIVED_TOGETHER, len(numbers)), len(numbers))
 
     def _keep(self, entries: Sequence[PassageEntry]) -> bool:
-        """Store a portion; False if it is to be stored later."""
+        """Store a portion; returns False if that failed and it has to be stored later."""
         if self._store.location.readonly:
             return True
         with suppress(DatabaseError, DatabaseBusy, DiskFull):
@@ -454,7 +458,7 @@ class PassageIndex:
         return np.array(elements), vectors.reshape(len(elements), self.embedder.dimensions)
 
     def _is_much(self, changed: Collection[int], corpus: Corpus) -> bool:
-        """True if a corpus is better built anew than changed."""
+        """True if rebuilding the corpus is cheaper than changing it."""
         return len(changed) > max(SAVED_TOGETHER_MIN, len(corpus) // REBUILT_SHARE)
 
     def _built(self, seq: int, columns: PassageColumns) -> Corpus:
@@ -489,7 +493,7 @@ class PassageIndex:
     def _new_phrases(
         self, corpus: Corpus, entries: Iterable[PassageEntry], phrases: Sequence[dict[int, str]]
     ) -> dict[int, str]:
-        """Phrases that become known: new names, and phrases of which one passage knew before."""
+        """Phrases to add to the dictionary: new names, and phrases that had only one passage."""
         new: dict[int, str] = {}
         seen: set[int] = set()
         for (row, _), some in zip(entries, phrases, strict=True):
@@ -510,7 +514,7 @@ class PassageIndex:
     def _older(
         self, reader: Reader, corpus: Corpus, phrases: Iterable[str], without: Collection[int]
     ) -> list[PassageEntry]:
-        """Passages of before in which the text index has one of these phrases."""
+        """Older passages in which the text index finds one of these phrases."""
         numbers = {
             number
             for phrase in phrases
@@ -567,7 +571,7 @@ class PassageIndex:
         ]
         for start in range(0, len(missing), EMBEDDED_AT_ONCE_MAX):
             some = missing[start : start + EMBEDDED_AT_ONCE_MAX]
-            # Time must be left for an answer without these vectors.
+            # Leave time for an answer without these vectors.
             within_s = min(SEARCH_S, max((reader.deadline - monotonic()) / 2, 0.1))
             vectors = as_bytes(embedder.embed([derivations[at].text for at in some], within_s))
             by_element |= {
@@ -576,9 +580,9 @@ class PassageIndex:
         return [by_element[row.element] for row in rows]
 
     def _save(self, seq: int, corpus: Corpus | None) -> None:
-        """Store what was derived, if nobody minds; the next process derives it otherwise.
+        """Try to store derived passages; if that fails, the next process derives them again.
 
-        `corpus` is of the same entry of the journal; without it no blocks are left.
+        `corpus` belongs to the same journal entry; without it, the stored blocks are removed.
         """
         some: dict[int, bytes] = {}
         if corpus is not None:
@@ -596,7 +600,7 @@ class PassageIndex:
 
 
 def _without(numbers: array[int], known: Positions) -> Positions:
-    """Those of some elements that are not known, in order."""
+    """The unknown ones among these numbers, in order."""
     return np.setdiff1d(np.frombuffer(numbers, np.int64), known)
 
 

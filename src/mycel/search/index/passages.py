@@ -1,10 +1,10 @@
-"""From a concept to its passage: what is compared with a question by meaning, and its place.
+"""The passage of a concept: the text that is compared with questions by meaning, and its place.
 
 An Event of the core capsule that has participants or a context is a turn of an episode: its text is
-what was said, and it has an actor, a time and neighbours. Every other concept has a title, which is
-its names, and a text, which is all prose in its attributes. Values that say nothing in words
-(dates, URIs, numbers) stay out, and so does the end of a path that only repeats the name. A section
-of a document begins with the words of the path of its document, because its heading may be
+the words that were said, and it has an actor, a time and neighbours. Every other concept has a
+title, which is its names, and a text, which is all prose in its attributes. Values without words
+(dates, URIs, numbers) are left out, and so is the end of a path that only repeats the name. A
+section of a document begins with the words of the path of its document, because its heading may be
 "Example".
 """
 
@@ -19,7 +19,8 @@ from mycel.text.kinds import is_section
 from mycel.text.names import called, key, with_parts
 
 TEXT_CHARACTERS_MAX: Final = 4_000
-"""The rest of a longer text is left to the search by words: a mean over more says little."""
+"""Only this much of a text is embedded, as a mean over more says little. The search by words
+covers the rest."""
 
 EVENT: Final = "Event"
 _OF_TASKS: Final = "a task of upkeep"
@@ -34,26 +35,26 @@ _DATE: Final = re.compile(r"(\d{4})-(\d\d)(?:-(\d\d))?")
 
 
 class Passage(NamedTuple):
-    """The text of a concept, and where it belongs."""
+    """The text of a concept, with its names, actor, episode and time."""
 
     names: tuple[str, ...]
-    """Its names in texts; none for a turn of an episode."""
+    """The names by which texts mention the concept; none for a turn of an episode."""
     text: str
-    """Title and prose; of a turn, what was said."""
+    """Title and prose; for a turn, the words that were said."""
     actor: str | None = None
     episode: str | None = None
     position: float | None = None
     date: int = 0
     """Year, month and day as one number, such as 20240131."""
     subject: str = ""
-    """The words of the path of the document that it is a section of; they mention nothing."""
+    """For a section, the words of the path of its document; they count as no mentions."""
 
 
 def passage_of(type_name: str, name: str, attributes: Mapping[str, Any]) -> Passage:
     """The passage of a concept.
 
-    Tasks of upkeep repeat what they are about. Their passages mention nothing, so that nothing is
-    found by way of them.
+    Tasks of upkeep repeat the texts of their elements. Their passages mention nothing, so that no
+    search reaches other elements through them.
     """
     if type_name == SLEEP_TASK:
         return Passage((), _OF_TASKS)
@@ -82,7 +83,7 @@ def _document_words(section: str) -> str:
 
 
 def _without_brackets(title: str) -> str:
-    """A title without what is in brackets at its end.
+    """A title without the part in brackets at its end.
 
     >>> _without_brackets("Mercury (planet) "), _without_brackets("f(x) = (a) b")
     ('Mercury', 'f(x) = (a) b')
@@ -95,7 +96,7 @@ def _without_brackets(title: str) -> str:
 
 
 def prose(attributes: Mapping[str, Any]) -> str:
-    """All texts in attributes that say something in words."""
+    """All prose in the attributes."""
     return "\n".join(_prose(attributes, _IN_TITLES))
 
 

@@ -2,9 +2,9 @@
 
 A phrase is the pieces of its words without punctuation, so case, accents and marks do not count. A
 text mentions a phrase where its pieces follow each other in the text, from the beginning of a word
-to the end of one; of several that begin or overlap there, the longest counts. Because a text is
-kept as its pieces, any phrase can be looked for in it later: one that gets its name today is found
-in what was written last year.
+to the end of one. If several phrases overlap, the longest counts. Because a text is stored as
+pieces, any phrase can be looked for in it later: a name that is given today is found in texts of
+last year.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ PIECES_MAX: Final = 12
 """The most pieces of a phrase that is looked for."""
 
 SEPARATOR: Final = 0xFFFF
-"""A piece between two texts."""
+"""The piece that separates two texts."""
 
 _MULTIPLIER: Final = 0x9E3779B97F4A7C15
 _FACTOR: Final = np.uint64(_MULTIPLIER)
@@ -32,14 +32,14 @@ _MASK: Final = (1 << 64) - 1
 _SLOTS: Final = 1 << 20
 
 LITTLE_WORDS: Final = frozenset(
-    # Words are read more easily in a row than in a column.
+    # The list is easier to read in rows than with one word per line.
     """a an and are as at be been but by can could did do does for from had has have he her hers him
     his how i if in into is it its me my of on or our she so than that the their them then there
     these they this to was we were what when where which while who whom whose why will with would
     you your about after also any because both during each few more most no nor not only other over
     own same some such too under until up very s t just""".split()  # noqa: SIM905
 )
-"""Words of questions and sentences that say nothing about a subject."""
+"""Words of questions and sentences that do not name a subject."""
 
 _SENTENCES: Final = re.compile(r"(?<=[.!?])\s+|\n")
 _CAPITALISED: Final = re.compile(
@@ -68,7 +68,7 @@ def capitalised(text: str) -> set[str]:
 
 
 class PhraseVocabulary:
-    """Properties of the word pieces of a model."""
+    """The word pieces of a model, with their properties for phrases."""
 
     def __init__(self, model: StaticModel) -> None:
         pieces = model.pieces
@@ -82,7 +82,7 @@ class PhraseVocabulary:
         self.is_little: Final = np.array([piece in LITTLE_WORDS for piece in pieces])
 
     def hash(self, phrase: str) -> int:
-        """The hash of a phrase; 0 if nothing of it is known."""
+        """The hash of a phrase; 0 if none of its pieces is known."""
         value = 0
         for piece in self._model.token_ids(phrase):
             if piece not in self._marks:
@@ -90,13 +90,13 @@ class PhraseVocabulary:
         return (value * _MULTIPLIER & _MASK) >> 32
 
     def hashes(self, phrases: Iterable[str]) -> Hashes:
-        """The hashes of phrases, sorted, each once."""
+        """The sorted hashes of phrases, without duplicates."""
         return np.array(sorted({self.hash(phrase) for phrase in phrases} - {0}), np.uint32)
 
     def joined(
         self, pieces: NDArray[np.uint16], counts: NDArray[np.integer]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Pieces of texts in a row without marks, with separators, and the text of each piece."""
+        """The concatenated pieces of texts without punctuation, and the text of each piece."""
         row = np.insert(pieces, np.cumsum(counts, dtype=np.int64), SEPARATOR)
         owners = np.repeat(np.arange(len(counts)), counts + 1)
         is_word = ~self._is_skipped[row]
@@ -104,7 +104,7 @@ class PhraseVocabulary:
 
 
 class PhraseSet:
-    """Phrases that are looked for in texts."""
+    """The phrases to look for in texts."""
 
     def __init__(self, vocabulary: PhraseVocabulary, hashes: Hashes) -> None:
         self._vocabulary: Final = vocabulary

@@ -1,9 +1,8 @@
-"""The passages and vectors of a store, made when a search first needs them: they bring numpy.
+"""The passages and vectors of a store, made when a search first needs them: they load numpy.
 
-The embedder is the one that was given, or else the one that was chosen for the graph (`setting`),
-or else the model inside the package. A new choice takes effect at the next search. Vectors of a
-chosen embedder are made in the background; whoever gives an embedder to `mycel.open` waits for
-them.
+The embedder is the one given to `mycel.open`, or else the one chosen for the graph (`setting`), or
+else the model inside the package. A new choice takes effect at the next search. Vectors of a chosen
+embedder are made in the background; for a given embedder, a search waits for them.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ class SearchIndex:
 
     @property
     def is_given(self) -> bool:
-        """True if the embedder was given, and no choice changes it."""
+        """True if the embedder was given to `mycel.open`; then no choice changes it."""
         return self._given is not None
 
     @property
@@ -75,7 +74,7 @@ class SearchIndex:
         return self._made
 
     def instead(self) -> PassageIndex | None:
-        """Passages by the model inside the package; None if those are the ones of `get`."""
+        """The passages for the model inside the package; None if `get` returns these."""
         if self._given is None and chosen(self._store) == STATIC:
             return None
         with self._lock:
@@ -95,7 +94,7 @@ class SearchIndex:
             return self._columns
 
     def derive_pending(self) -> bool:
-        """Derive what a search by meaning would derive first, if there was one before.
+        """Derive passages ahead of a search by meaning, if there was such a search before.
 
         Returns False if there is nothing to derive.
 
@@ -110,24 +109,24 @@ class SearchIndex:
         return True
 
     def reset(self) -> None:
-        """Drop what is in memory; the next search reads or derives it."""
+        """Drop the passages in memory; the next search reads or derives them again."""
         self.close()
         self._made = self._instead = self._columns = None
 
     def close(self) -> None:
-        """Stop what runs in the background."""
+        """Stop the threads in the background."""
         for recall in (self._made, self._instead):
             if recall is not None:
                 recall.close()
 
     def save(self) -> None:
-        """Store what searches have derived, if enough has gathered (`PassageIndex.save`)."""
+        """Store derived passages, if enough have gathered (`PassageIndex.save`)."""
         for index in (self._made, self._instead):
             if index is not None:
                 index.save()
 
     def after_fork(self) -> None:
-        """In a forked child: use nothing of the parent's, whose threads may have held its locks."""
+        """In a forked child, use no object of the parent: its threads may have held locks."""
         self._lock = Lock()
         self._made = self._instead = self._columns = None
 
@@ -145,8 +144,8 @@ def _close_all() -> None:
         search_index.close()
 
 
-# A thread that comes back from a model while the interpreter ends is torn down inside the model's
-# own code, which aborts the process.
+# If a thread returns from a model while the interpreter ends, it is torn down inside the code of
+# the model, which aborts the process.
 atexit.register(_close_all)
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork_in_child)

@@ -2,8 +2,8 @@
 
 The branches of a graph share the choice.
 
-A file and not a table: a graph that comes from somebody else brings no address to send texts to and
-no model to load. Neither journal nor roots know of it.
+It is a file and not a table, so that a graph from somebody else cannot choose an address to send
+texts to, or a model to load. The choice is not in the journal or the roots.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""The vectors of `Vector` properties, kept in step with what is committed.
+"""The vectors of `Vector` properties, which follow the commits.
 
-A vector is in the record of a concept, or else, for a property with `@embed`, it is made from the
-text of another property. Both are kept as arrays in tables of their own (`index.property_vectors`):
-they are derived data, and no record or root depends on them. `prepare` makes those of concepts that
-were written since and stores each batch as it comes, so that work which is interrupted goes on
-where it stopped. A reader makes what is still missing, and keeps it in memory.
+A vector is in the record of a concept. For a property with `@embed`, it is made from the text of
+another property. Both are stored as arrays in tables of their own (`index.property_vectors`). They
+are derived data: no record or root depends on them. `prepare` makes the vectors of newly written
+concepts and stores each batch, so that interrupted work continues where it stopped. A reader makes
+vectors that are still missing, and keeps them in memory.
 """
 
 from __future__ import annotations
@@ -51,11 +51,12 @@ class VectorProperty(NamedTuple):
     model: str | None
     """The only model that may embed it, if the schema names one."""
     is_declared: bool = True
-    """False if no schema declares the type: then every array of so many numbers is a vector."""
+    """False if no schema declares the type; every array with the right number of items is then a
+    vector."""
 
 
 class VectorColumns:
-    """The vectors of all `Vector` properties of one store. Several threads may ask at once."""
+    """The vectors of all `Vector` properties of one store. Several threads may use it at once."""
 
     def __init__(self, store: Store, passages: Callable[[], PassageIndex]) -> None:
         self._store: Final = store
@@ -91,7 +92,7 @@ class VectorColumns:
             self._store.derive(keep, column, vectors)
 
     def matrix(self, reader: Reader, of: VectorProperty) -> VectorMatrix:
-        """All vectors of a property, as a reader sees them; those that are missing are made.
+        """All vectors of a property in the state of a reader; missing vectors are made.
 
         Raises:
             ConstraintViolation, EmbedderFailed, ExecutionTimeout: as `prepare`.
@@ -226,7 +227,7 @@ class VectorColumns:
 
 
 def is_vector(value: object) -> bool:
-    """True for an array of numbers, each in the range of f32."""
+    """True for an array of numbers that are all in the range of f32."""
     return (
         isinstance(value, list)
         and bool(value)
@@ -237,7 +238,7 @@ def is_vector(value: object) -> bool:
 def vector_property(
     reader: Reader, type_name: str, name: str, dimension: int | None = None
 ) -> VectorProperty:
-    """A `Vector` property by the names of its type, in KIP, and its own.
+    """The `Vector` property with this type, as KIP names it, and this name.
 
     With `dimension`, an attribute of a type that no schema declares may be one.
 

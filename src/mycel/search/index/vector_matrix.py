@@ -1,11 +1,11 @@
-"""Vectors in memory, and those among them that are nearest to another one by cosine.
+"""Vectors in memory, and the search for the nearest by cosine.
 
-Up to `EXACT_MAX` vectors, and beyond that up to `NUMBERS_MAX` numbers, are kept whole, and each is
-compared. Of more, one bit a dimension is kept: the side of the mean on which the vector lies. A
-question is compared with the codes by a table of its own numbers for each byte of a code, and the
-best codes (`RESCORED_MIN` or more) are compared again by their whole vectors, which the caller
-reads. Of the ten nearest among 100,000 directions that are as random as can be, this finds 98 to 99
-in 100; among vectors of texts, which lie together, all.
+Up to `EXACT_MAX` vectors, or up to `NUMBERS_MAX` numbers, are kept whole, and each is compared.
+Beyond that, a vector is kept as a code with one bit per dimension: the side of the mean on which it
+lies. A question is compared with the codes by a table of its own numbers for each byte of a code,
+and the best codes (`RESCORED_MIN` or more) are compared again by their whole vectors, which the
+caller reads. Of the ten nearest among 100,000 directions that are as random as can be, this finds
+98 to 99 in 100; among vectors of texts, which lie together, all.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class VectorMatrix:
     numbers: Numbers
     """The numbers of the concepts."""
     vectors: Floats | None
-    """Their vectors with length one; None if only codes are kept."""
+    """The vectors with length one; None if only codes are kept."""
     codes: Codes | None
 
     def nearest(
@@ -51,7 +51,8 @@ class VectorMatrix:
     ) -> list[tuple[int, float]]:
         """The concepts nearest to a vector, with cosines, nearest first.
 
-        `allowed` says of each concept if it may be found, `read` returns vectors of concepts.
+        `allowed` has a flag for each concept that may be returned; `read` returns vectors of
+        concepts.
         """
         places = np.arange(len(self.numbers)) if allowed is None else np.flatnonzero(allowed)
         to = unit(to.astype(np.float32))
@@ -86,14 +87,14 @@ class VectorMatrix:
 
 @dataclass(frozen=True, slots=True)
 class Codes:
-    """Vectors with one bit for each dimension."""
+    """Vectors as codes, with one bit for each dimension."""
 
     dimension: int
     centre: Floats
     spread: Floats
     """The mean distance from the centre in each dimension."""
     bits: NDArray[np.uint8]
-    """A row for each eight dimensions, a column for each vector."""
+    """The codes: a row for each eight dimensions, a column for each vector."""
 
     def likeness(self, to: Floats) -> Floats:
         """An estimate of the cosine of each vector with another, up to a constant."""
@@ -161,7 +162,7 @@ def _unit_matrix(vectors: Collection[bytes], dimension: int) -> Floats:
 
 
 def _largest(values: Floats, most: int, numbers: Numbers) -> NDArray[np.intp]:
-    """The places of the largest values, in no order; among equal ones the smallest numbers."""
+    """The places of the largest values, unordered; among equal values, the smallest numbers."""
     if len(values) <= most:
         return np.arange(len(values))
     places = np.argpartition(-values, most)
