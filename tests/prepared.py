@@ -57,13 +57,16 @@ class Prepared:
     def opened(self) -> Iterator[mycel.Graph]:
         """A copy of the graph, for as long as this lasts."""
         if SERVER:
-            with SERVER[0].copy_of(self._workspace) as url, mycel.open(url) as db:
+            with (
+                SERVER[0].copy_of(self._workspace) as url,
+                mycel.open(url, actor=self._actor) as db,
+            ):
                 yield db
             return
         with TemporaryDirectory() as folder:
             path = Path(folder) / "graph.db"
             self.put(path)
-            with mycel.open(path, durability="off") as db:
+            with mycel.open(path, durability="off", actor=self._actor) as db:
                 yield db
 
 

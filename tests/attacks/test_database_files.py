@@ -2,7 +2,6 @@
 
 import shutil
 import subprocess
-import sys
 from contextlib import closing
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from mycel.store.file import layout
 from mycel.store.index import passages, property_vectors
 from mycel.store.log import marks, merges
 from mycel.store.schema_objects import foreign_objects
+from tests.adapters.warm import warm_command
 from tests.cases import each_case
 
 ENDLESS = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT {} FROM n"
@@ -98,7 +98,7 @@ def test_every_command_refuses_such_a_file(hostile: dict[str, Path], tmp_path: P
     with each_case() as case:
         for command in commands:
             with case(command[0]):
-                words = [sys.executable, "-m", "mycel", *command, "--db", path]
+                words = [*warm_command("mycel"), *command, "--db", path]
                 done = subprocess.run(words, capture_output=True, text=True, check=False)
                 assert done.returncode == 1
                 assert "the view concept" in done.stdout + done.stderr

@@ -14,6 +14,7 @@ import mycel
 from mycel.model.elements import Concept, Element
 from mycel.search.modes import MODES, SearchMode
 from mycel.text.kinds import is_code
+from tests.prepared import NEW
 
 WORDS = (
     "harbour", "ship", "crane", "cargo", "captain", "storm", "lantern", "anchor", "rope", "tide",
@@ -30,7 +31,7 @@ def graph() -> Iterator[mycel.Graph]:
     """Notes of three types by two actors, code and sections that a bootstrap read, and links."""
     rng = random.Random(3)
     ids: list[str] = []
-    with mycel.open() as db:
+    with NEW.opened() as db:
         for number in range(SIZE):
             actor = rng.choice(ACTORS)
             with db.transaction(actor=actor) as tx:

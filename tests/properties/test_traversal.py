@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import mycel
 from mycel.graph.adjacency import Adjacency
 from mycel.graph.traversal import Bounds, Traversal, traverse
+from tests.prepared import NEW
 from tests.reference import ReferenceNexus
 
 NODES = 9
@@ -220,7 +221,7 @@ def test_the_language_says_what_the_reference_says(
     )
     reference = ReferenceNexus()
     reference.execute(capsule)
-    with mycel.open() as db:
+    with NEW.opened() as db:
         db.execute(capsule)
         ours, theirs = db.execute(command).to_dict(), reference.answer(command)
     assert len(ours.get("warnings", ())) == len(theirs.get("warnings", ()))

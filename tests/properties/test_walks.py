@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 import mycel
 from mycel.errors import ExecutionTimeout
-from tests.prepared import Prepared
+from tests.prepared import NEW, Prepared
 from tests.reference import ReferenceNexus
 
 STOPS = [f"s{at}" for at in range(6)]
@@ -176,7 +176,7 @@ def test_the_last_link_is_that_of_a_shortest_walk_of_an_allowed_length() -> None
 def test_long_walks_from_everywhere_read_each_link_some_times_only() -> None:
     """Walks of at least forty links meet the same elements at every length, from every start."""
     size = 60
-    with mycel.open() as db:
+    with NEW.opened() as db:
         with db.transaction() as tx:
             tx.define_type("Stop")
             tx.define_predicate("leads")

@@ -13,7 +13,8 @@ import pytest
 import mycel
 from mycel.cli.console import search_index
 from mycel.embedding import sentence_model
-from tests.adapters.cli.conftest import COMMAND, Run, Terminal, needs_posix
+from tests.adapters.cli.conftest import Run, Terminal, needs_posix
+from tests.adapters.warm import warm_command
 
 HERE = Path(__file__).resolve().parents[3]
 
@@ -146,7 +147,7 @@ def test_folders_that_are_left_out_are_counted_and_named(run: Run, project: Path
 @needs_posix
 def test_watching_as_json_ends_at_ctrl_c_with_json_and_nothing_else(project: Path) -> None:
     process = subprocess.Popen(
-        [*COMMAND, "bootstrap", str(project), "--watch", "--json"],
+        [*warm_command("mycel"), "bootstrap", str(project), "--watch", "--json"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -166,11 +167,13 @@ def test_a_run_that_is_interrupted_leaves_a_graph_that_the_next_one_completes(
     run: Run, project: Path
 ) -> None:
     assert run("bootstrap", project).status == 0
-    for number in range(100):
+    for number in range(40):
         text = "\n".join(f"def f{at}():\n    return f{at + 1}()\n" for at in range(25))
         (project / f"f{number}.py").write_text(text)
     process = subprocess.Popen(
-        [*COMMAND, "bootstrap", str(project)], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        [*warm_command("mycel"), "bootstrap", str(project)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
     )
     opened = Path(f"{project.parent}/graph.db-wal")
     while not opened.exists() and process.poll() is None:
@@ -178,8 +181,8 @@ def test_a_run_that_is_interrupted_leaves_a_graph_that_the_next_one_completes(
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=60)
     told = run("bootstrap", project, "--json").object
-    assert told["files"] == 102
-    assert run("bootstrap", project, "--json").object["unchanged"] == 102
+    assert told["files"] == 42
+    assert run("bootstrap", project, "--json").object["unchanged"] == 42
     assert run("verify").status == 0
 
 

@@ -77,7 +77,7 @@ def entry_in(path: Path) -> dict[str, Any]:
 
 @pytest.mark.parametrize("client", programs.CLIENTS)
 def test_a_client_is_told_in_its_own_file_and_form(run: Run, project: Path, client: str) -> None:
-    done = run("init", "--client", client)
+    done = run("init", "--bare", "--client", client)
     assert done.status == 0
     path = path_of(client, project)
     assert str(path) in done.stdout
@@ -99,10 +99,10 @@ def test_a_client_is_told_in_its_own_file_and_form(run: Run, project: Path, clie
 
 @pytest.mark.parametrize("client", programs.CLIENTS)
 def test_telling_twice_changes_nothing(run: Run, project: Path, client: str) -> None:
-    run("init", "--client", client)
+    run("init", "--bare", "--client", client)
     path = path_of(client, project)
     before = path.read_bytes(), path.stat().st_mtime_ns
-    done = run("init", "--client", client, "--json")
+    done = run("init", "--bare", "--client", client, "--json")
     assert done.objects[-1]["changed"] is False
     assert (path.read_bytes(), path.stat().st_mtime_ns) == before
     assert [each.name for each in path.parent.iterdir() if "backup" in each.name] == []
@@ -110,7 +110,7 @@ def test_telling_twice_changes_nothing(run: Run, project: Path, client: str) -> 
 
 @pytest.mark.parametrize("client", programs.CLIENTS)
 def test_printing_writes_nothing_at_all(run: Run, project: Path, client: str) -> None:
-    done = run("init", "--client", client, "--print")
+    done = run("init", "--bare", "--client", client, "--print")
     assert done.status == 0
     assert "mycel" in done.stdout
     assert list(project.iterdir()) == []
@@ -118,11 +118,11 @@ def test_printing_writes_nothing_at_all(run: Run, project: Path, client: str) ->
 
 
 def test_what_is_printed_can_be_written(run: Run, project: Path) -> None:
-    wire = run("init", "--client", "codex", "--print", "--json").object
+    wire = run("init", "--bare", "--client", "codex", "--print", "--json").object
     assert wire["path"] == str(path_of("codex", project))
     (entry,) = tomllib.loads(wire["content"])["mcp_servers"].values()
     assert [entry["command"], *entry["args"]] == wire["command"]
-    typed = run("init", "--client", "codex", "--print").stdout
+    typed = run("init", "--bare", "--client", "codex", "--print").stdout
     assert f"codex mcp add {wire['name']} -- {sys.executable}" in typed
 
 
@@ -140,7 +140,7 @@ def test_other_entries_and_the_indentation_stay(run: Run, project: Path) -> None
     text = json.dumps(before, indent="\t", ensure_ascii=False)
     path.write_text(text, "utf-8")
     path.chmod(0o600)
-    done = run("init", "--client", "cursor")
+    done = run("init", "--bare", "--client", "cursor")
     after = path.read_text("utf-8")
     assert json.loads(after)["mcpServers"]["other"] == {"command": "ö"}
     assert json.loads(after)["more"] == before["more"]
@@ -155,7 +155,7 @@ def test_what_the_user_added_to_our_entry_stays(run: Run, project: Path) -> None
     path = path_of("claude-code", project)
     old = {"type": "http", "url": "http://old/mcp", "env": {"MYCEL_ACTOR": "me"}}
     path.write_text(json.dumps({"mcpServers": {"mycel": old}}))
-    done = run("init", "--client", "claude-code", "--replace")
+    done = run("init", "--bare", "--client", "claude-code", "--replace")
     assert "was for http://old/mcp before" in done.stdout
     entry = entry_in(path)
     assert entry["env"] == {"MYCEL_ACTOR": "me"}
@@ -167,7 +167,7 @@ def test_comments_in_toml_stay(run: Run, project: Path) -> None:
     path.parent.mkdir(parents=True)
     text = '# Mine.\nmodel = "x"  # the best\n\n[mcp_servers.other]\ncommand = "other"\n'
     path.write_text(text)
-    assert run("init", "--client", "codex").status == 0
+    assert run("init", "--bare", "--client", "codex").status == 0
     after = path.read_text()
     assert after.startswith(text)
     assert entries_in(path).keys() == {"other", "mycel-project"}
@@ -185,7 +185,7 @@ def test_comments_in_json_stay_where_a_client_allows_them(run: Run, project: Pat
     ]
     for text in texts:
         path.write_text(text)
-        assert run("init", "--client", "vscode").status == 0
+        assert run("init", "--bare", "--client", "vscode").status == 0
         after = path.read_text()
         before, whole = (json.loads(jsonc.plain(each)) for each in (text, after))
         ours = whole["servers"].pop("mycel")
@@ -194,7 +194,7 @@ def test_comments_in_json_stay_where_a_client_allows_them(run: Run, project: Pat
         assert whole == before
         for comment in re.findall(r"// [A-Zlo].*|/\*.*\*/", text):
             assert comment in after
-        assert run("init", "--client", "vscode", "--json").objects[-1]["changed"] is False
+        assert run("init", "--bare", "--client", "vscode", "--json").objects[-1]["changed"] is False
         assert path.read_text() == after
     assert '"command": "old"' not in after
     assert "// ours\n" in after
@@ -202,11 +202,11 @@ def test_comments_in_json_stay_where_a_client_allows_them(run: Run, project: Pat
 
 def test_codex_has_a_file_for_a_project_that_wants_one(run: Run, project: Path) -> None:
     own, shared = project / ".codex" / "config.toml", path_of("codex", project)
-    run("init", "--client", "codex")
+    run("init", "--bare", "--client", "codex")
     assert list(entries_in(shared)) == ["mycel-project"]
     own.parent.mkdir()
     own.write_text("# Of this project.\n")
-    done = run("init", "--client", "codex")
+    done = run("init", "--bare", "--client", "codex")
     assert "if it trusts the project" in done.stdout
     assert own.read_text().startswith("# Of this project.\n")
     assert entry_in(own) == {"command": "mycel", "args": ["mcp"]}
@@ -234,7 +234,7 @@ def test_a_file_that_is_not_understood_is_left_alone(
     path = path_of(client, project)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text)
-    done = run("init", "--client", client)
+    done = run("init", "--bare", "--client", client)
     assert done.status == 2
     assert why in done.stderr
     assert f"mycel init --client {client} --print" in done.stderr
@@ -253,11 +253,11 @@ def test_projects_that_share_a_file_have_an_entry_each(
     other.mkdir(parents=True)
     for folder in (project, other):
         monkeypatch.chdir(folder)
-        assert run("init", "--client", client).status == 0
+        assert run("init", "--bare", "--client", client).status == 0
     roots = {entry["args"][-1] for entry in entries_in(path_of(client, project)).values()}
     assert roots == {str(project), str(other)}
     monkeypatch.chdir(project)
-    assert run("init", "--client", client, "--json").objects[-1]["changed"] is False
+    assert run("init", "--bare", "--client", client, "--json").objects[-1]["changed"] is False
 
 
 @pytest.mark.parametrize("client", programs.CLIENTS)
@@ -265,14 +265,17 @@ def test_an_entry_that_leads_elsewhere_is_not_taken_over(
     run: Run, project: Path, client: str
 ) -> None:
     path = path_of(client, project)
-    run("init", "--workspace", "first", "--client", client, "--name", "graph")
+    run("init", "--bare", "--workspace", "first", "--client", client, "--name", "graph")
     before = path.read_bytes()
-    done = run("init", "--workspace", "second", "--client", client, "--name", "graph")
+    done = run("init", "--bare", "--workspace", "second", "--client", client, "--name", "graph")
     assert done.status == 2
     assert "'graph' is for --workspace first" in done.stderr
     assert "--name" in done.stderr
     assert path.read_bytes() == before
-    assert run("init", "--workspace", "second", "--client", client, "--name", "two").status == 0
+    assert (
+        run("init", "--bare", "--workspace", "second", "--client", client, "--name", "two").status
+        == 0
+    )
     assert entries_in(path).keys() == {"graph", "two"}
 
 
@@ -291,9 +294,9 @@ def test_what_leads_elsewhere_is_said_and_replaced_on_request(
     path = path_of("cursor", project)
     path.parent.mkdir()
     path.write_text(json.dumps({"mcpServers": {"mycel": entry}}))
-    assert f"is for {where}" in run("init", "--client", "cursor").stderr
+    assert f"is for {where}" in run("init", "--bare", "--client", "cursor").stderr
     assert entry_in(path) == entry
-    done = run("init", "--client", "cursor", "--replace")
+    done = run("init", "--bare", "--client", "cursor", "--replace")
     assert f"was for {where} before" in done.stdout
     assert entry_in(path)["args"] == ["mcp", "--root", FOLDER]
 
@@ -302,15 +305,15 @@ def test_a_portable_entry_means_the_graph_of_the_folder(run: Run, project: Path)
     path = path_of("claude-code", project)
     entry = {"command": "mycel", "args": ["mcp", "--readonly"]}
     path.write_text(json.dumps({"mcpServers": {"mycel": entry}}))
-    done = run("init", "--client", "claude-code", "--json")
+    done = run("init", "--bare", "--client", "claude-code", "--json")
     assert done.objects[-1]["changed"] is False
     # An entry that names no graph is completed with another one.
-    assert run("init", "--client", "claude-code", "--workspace", "other").status == 0
+    assert run("init", "--bare", "--client", "claude-code", "--workspace", "other").status == 0
     assert entry_in(path)["args"] == ["mcp", "--workspace", "other", "--readonly"]
 
 
 def test_whole_paths_are_written_on_request(run: Run, project: Path) -> None:
-    run("init", "--client", "cursor", "--absolute")
+    run("init", "--bare", "--client", "cursor", "--absolute")
     entry = entry_in(path_of("cursor", project))
     assert entry["command"] == sys.executable
     assert entry["args"][-2:] == ["--root", str(project)]
@@ -320,7 +323,7 @@ def test_without_the_program_on_the_path_the_entry_still_starts_it(
     run: Run, project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(project))
-    done = run("init", "--client", "claude-code")
+    done = run("init", "--bare", "--client", "claude-code")
     assert entry_in(path_of("claude-code", project))["command"] == sys.executable
     assert "cannot be shared" in done.stderr
 
@@ -333,7 +336,7 @@ def test_one_entry_of_a_user_serves_every_project(run: Run, project: Path, tmp_p
         ("vscode", home / ".config" / "Code" / "User" / "mcp.json", "servers"),
         ("codex", home / ".codex" / "config.toml", "mcp_servers"),
     ):
-        done = run("init", "--client", client, "--user")
+        done = run("init", "--bare", "--client", client, "--user")
         assert done.status == 0
         text = path.read_text("utf-8")
         whole = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
@@ -341,13 +344,13 @@ def test_one_entry_of_a_user_serves_every_project(run: Run, project: Path, tmp_p
         assert entry["command"] == sys.executable
         assert entry["args"] == ["-m", "mycel", "mcp", *FOLDERS.get(client, [])]
         assert str(project) not in text
-        again = run("init", "--client", client, "--user", "--json")
+        again = run("init", "--bare", "--client", client, "--user", "--json")
         assert again.objects[-1]["changed"] is False
         assert any(str(path) in each["detail"] for each in run("doctor", "--json").objects)
     # Each project has its own graph, so none is created here.
     assert not (home / ".knowledge_engine").exists()
     for words in (("--absolute",), ("--workspace", "x"), ("--client", "claude-desktop")):
-        assert run("init", "--client", "codex", "--user", *words).status == 2
+        assert run("init", "--bare", "--client", "codex", "--user", *words).status == 2
 
 
 def test_a_table_of_ours_in_toml_is_changed_and_nothing_around_it(run: Run, project: Path) -> None:
@@ -356,13 +359,13 @@ def test_a_table_of_ours_in_toml_is_changed_and_nothing_around_it(run: Run, proj
     before, after = '# Mine.\nmodel = "x"\n\n', '\n[mcp_servers.other]  # theirs\ncommand = "o"\n'
     old = '[mcp_servers.graph]\ncommand = "x" # old\n# Slow.\nstartup_timeout_sec = 20\n'
     path.write_text(before + old + after)
-    assert "is for x" in run("init", "--client", "codex", "--name", "graph").stderr
-    assert run("init", "--client", "codex", "--name", "graph", "--replace").status == 0
+    assert "is for x" in run("init", "--bare", "--client", "codex", "--name", "graph").stderr
+    assert run("init", "--bare", "--client", "codex", "--name", "graph", "--replace").status == 0
     text = path.read_text()
     assert text.startswith(before + "[mcp_servers.graph]\n")
     assert text.endswith("# Slow.\nstartup_timeout_sec = 20\n" + after)
     assert entries_in(path)["graph"]["args"][-1] == str(project)
-    assert run("init", "--client", "codex", "--compat", "memory").status == 0
+    assert run("init", "--bare", "--client", "codex", "--compat", "memory").status == 0
     assert entries_in(path)["graph"]["args"][-2:] == ["--compat", "memory"]
     assert entries_in(path)["graph"]["startup_timeout_sec"] == 20
 
@@ -383,7 +386,7 @@ def test_a_table_that_is_written_in_another_way_is_left_alone(
     path = path_of("codex", project)
     path.parent.mkdir(parents=True)
     path.write_text(text)
-    done = run("init", "--client", "codex", "--name", "graph", "--replace")
+    done = run("init", "--bare", "--client", "codex", "--name", "graph", "--replace")
     assert done.status == 2
     assert "cannot be written" in done.stderr
     assert path.read_text() == text
@@ -393,30 +396,30 @@ def test_nothing_happens_where_one_of_several_clients_has_to_be_refused(
     run: Run, project: Path
 ) -> None:
     path_of("claude-code", project).write_text("{broken")
-    done = run("init", "--client", "cursor", "--client", "claude-code")
+    done = run("init", "--bare", "--client", "cursor", "--client", "claude-code")
     assert done.status == 2
     assert [each.name for each in project.iterdir()] == [".mcp.json"]
     assert not Path.home().exists()
 
 
 def test_an_entry_keeps_the_name_that_it_was_given(run: Run, project: Path) -> None:
-    run("init", "--client", "claude-desktop", "--name", "notes")
-    assert run("init", "--client", "claude-desktop", "--compat", "memory").status == 0
+    run("init", "--bare", "--client", "claude-desktop", "--name", "notes")
+    assert run("init", "--bare", "--client", "claude-desktop", "--compat", "memory").status == 0
     ((name, entry),) = entries_in(path_of("claude-desktop", project)).items()
     assert name == "notes"
     assert entry["args"][-2:] == ["--compat", "memory"]
 
 
 def test_options_that_an_entry_has_had_stay(run: Run, project: Path) -> None:
-    run("init", "--client", "cursor", "--compat", "memory")
+    run("init", "--bare", "--client", "cursor", "--compat", "memory")
     path = path_of("cursor", project)
     whole = json.loads(path.read_text())
     whole["mcpServers"]["mycel"]["args"] += ["--readonly", "--actor=ada"]
     path.write_text(json.dumps(whole))
-    assert run("init", "--client", "cursor").status == 0
+    assert run("init", "--bare", "--client", "cursor").status == 0
     arguments = entry_in(path)["args"]
     assert arguments[-5:] == ["--compat", "memory", "--readonly", "--actor", "ada"]
-    run("init", "--client", "cursor", "--compat", "none")
+    run("init", "--bare", "--client", "cursor", "--compat", "none")
     assert entry_in(path)["args"] == [
         word for word in arguments if word not in ("--compat", "memory")
     ]
@@ -424,9 +427,9 @@ def test_options_that_an_entry_has_had_stay(run: Run, project: Path) -> None:
 
 @pytest.mark.parametrize("client", programs.CLIENTS)
 def test_the_mode_of_an_entry_stays_in_every_client(run: Run, project: Path, client: str) -> None:
-    run("init", "--client", client, "--compat", "memory")
-    assert run("init", "--client", client, "--json").objects[-1]["changed"] is False
-    printed = run("init", "--client", client, "--print", "--json").object
+    run("init", "--bare", "--client", client, "--compat", "memory")
+    assert run("init", "--bare", "--client", client, "--json").objects[-1]["changed"] is False
+    printed = run("init", "--bare", "--client", client, "--print", "--json").object
     assert printed["command"][-2:] == ["--compat", "memory"]
 
 
@@ -434,7 +437,7 @@ def test_the_mode_of_an_entry_stays_in_every_client(run: Run, project: Path, cli
 def test_a_name_that_some_client_would_refuse_is_refused(
     run: Run, project: Path, name: str
 ) -> None:
-    done = run("init", "--client", "codex", "--name", name)
+    done = run("init", "--bare", "--client", "codex", "--name", name)
     assert done.status == 2
     assert "up to 40 letters" in done.stderr
     assert not path_of("codex", project).exists()
@@ -461,9 +464,9 @@ def test_names_of_graphs_are_short_and_plain(workspace: str | None, path: str, n
 def test_the_first_copy_of_a_file_is_never_overwritten(run: Run, project: Path) -> None:
     path = path_of("claude-code", project)
     path.write_text('{"mine": 1}')
-    run("init", "--client", "claude-code")
+    run("init", "--bare", "--client", "claude-code")
     second = path.read_bytes()
-    done = run("init", "--client", "claude-code", "--compat", "memory")
+    done = run("init", "--bare", "--client", "claude-code", "--compat", "memory")
     assert ".mcp.json.mycel-backup-2" in done.stdout
     assert (project / ".mcp.json.mycel-backup").read_text() == '{"mine": 1}'
     assert (project / ".mcp.json.mycel-backup-2").read_bytes() == second
@@ -473,7 +476,7 @@ def test_what_is_kept_already_is_not_kept_again(run: Run, project: Path) -> None
     path = path_of("claude-code", project)
     for _ in range(3):
         path.write_text('{"mine": 1}')
-        run("init", "--client", "claude-code")
+        run("init", "--bare", "--client", "claude-code")
     assert sorted(each.name for each in project.iterdir()) == [
         ".mcp.json",
         ".mcp.json.mycel-backup",
@@ -487,7 +490,7 @@ def test_a_link_in_the_place_of_a_copy_is_left_alone(
     elsewhere = tmp_path / "elsewhere"
     (project / ".mcp.json.mycel-backup").symlink_to(elsewhere)
     path_of("claude-code", project).write_text("{}")
-    assert run("init", "--client", "claude-code").status == 0
+    assert run("init", "--bare", "--client", "claude-code").status == 0
     assert not elsewhere.exists()
     assert (project / ".mcp.json.mycel-backup-2").read_text() == "{}"
 
@@ -499,7 +502,7 @@ def test_a_symbolic_link_is_not_followed(run: Run, project: Path, tmp_path: Path
     path_of("claude-code", project).symlink_to(elsewhere)
     (project / ".cursor").symlink_to(tmp_path, target_is_directory=True)
     for client in ("claude-code", "cursor"):
-        done = run("init", "--client", client)
+        done = run("init", "--bare", "--client", client)
         assert done.status == 2
         assert "symbolic link" in done.stderr
     assert elsewhere.read_text() == "{}"
@@ -510,7 +513,7 @@ def test_a_symbolic_link_is_not_followed(run: Run, project: Path, tmp_path: Path
 @pytest.mark.skipif(os.name == "posix" and os.geteuid() == 0, reason="root may write anywhere")
 def test_a_folder_that_may_not_be_written_is_said(run: Run, project: Path) -> None:
     (project / ".cursor").mkdir(mode=0o500)
-    done = run("init", "--client", "cursor")
+    done = run("init", "--bare", "--client", "cursor")
     assert done.status == 1
     assert "cannot be written" in done.stderr
 
@@ -519,7 +522,7 @@ def test_a_folder_that_may_not_be_written_is_said(run: Run, project: Path) -> No
     "option", [("--print",), ("--compat", "memory"), ("--name", "x"), ("--replace",)]
 )
 def test_options_about_clients_need_one(run: Run, option: tuple[str, ...]) -> None:
-    done = run("init", *option)
+    done = run("init", "--bare", *option)
     assert done.status == 2
     assert "needs a --client" in done.stderr
 
@@ -543,7 +546,7 @@ def finding(run: Run, check: str) -> tuple[str, str]:
 
 def test_the_doctor_says_which_clients_know_of_us(run: Run, project: Path) -> None:
     assert finding(run, "clients")[0] == "ok"
-    run("init", "--client", "codex", "--client", "vscode")
+    run("init", "--bare", "--client", "codex", "--client", "vscode")
     for title, program in (("Codex", sys.executable), ("VS Code", "mycel")):
         status, detail = finding(run, title)
         assert status == "ok"
@@ -551,8 +554,8 @@ def test_the_doctor_says_which_clients_know_of_us(run: Run, project: Path) -> No
 
 
 def test_the_doctor_looks_at_every_entry(run: Run, project: Path) -> None:
-    run("init", "--workspace", "one", "--client", "claude-desktop")
-    run("init", "--workspace", "two", "--client", "claude-desktop", "--name", "second")
+    run("init", "--bare", "--workspace", "one", "--client", "claude-desktop")
+    run("init", "--bare", "--workspace", "two", "--client", "claude-desktop", "--name", "second")
     (Path.home() / ".knowledge_engine" / "knowledge_two.db").unlink()
     findings = [
         (each["status"], each["detail"])

@@ -1,5 +1,6 @@
 """What people see of nodes that a bootstrap has written."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -10,19 +11,26 @@ from tests.adapters.cli.conftest import Run
 from tests.cases import cases
 
 
-@pytest.fixture
-def sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A graph of a small project, named by MYCEL_DB."""
-    folder = tmp_path / "shop"
+@pytest.fixture(scope="module")
+def _bootstrapped(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small project, and beside it the graph that came of it."""
+    folder = tmp_path_factory.mktemp("nodes") / "shop"
     folder.mkdir()
     (folder / "cart.py").write_text("class Cart: ...\n")
-    monkeypatch.setenv("MYCEL_DB", str(tmp_path / "shop.db"))
-    with mycel.open(tmp_path / "shop.db") as db:
+    with mycel.open(folder.with_suffix(".db"), durability="off") as db:
         bootstrap(mycel.Knowledge(db, workspace="shop", root=folder))
         with db.transaction() as tx:
             tx.define_type("Host")
             tx.put_concept("Host", "Cart host", {"bootstrap": "by PXE"})
     return folder
+
+
+@pytest.fixture
+def sources(_bootstrapped: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A graph of a small project, named by MYCEL_DB."""
+    monkeypatch.setenv("MYCEL_DB", str(tmp_path / "shop.db"))
+    shutil.copy(_bootstrapped.with_suffix(".db"), tmp_path)
+    return shutil.copytree(_bootstrapped, tmp_path / "shop")
 
 
 @pytest.mark.usefixtures("sources")

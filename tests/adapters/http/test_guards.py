@@ -11,6 +11,7 @@ import pytest
 from mycel.errors import ConstraintViolation
 from mycel.http.policy import Policy, Token, host_name, names_of, origins_of
 from tests.adapters.http.conftest import HTTP, NAMES, Server, Start
+from tests.adapters.warm import warm_command
 from tests.cases import cases
 
 SECRET = "c2VjcmV0LXNlY3JldC1zZWNyZXQ"
@@ -178,9 +179,9 @@ def test_the_token_may_come_from_the_environment(start: Start) -> None:
 
 
 def refused_start(graph: Path, *options: str, **environment: str) -> dict[str, str]:
-    words = ["-m", "mycel", "serve", "--json", "--db", str(graph), "--port", "0", *options]
+    words = ["serve", "--json", "--db", str(graph), "--port", "0", *options]
     done = subprocess.run(
-        [sys.executable, *words],
+        [*warm_command("mycel"), *words],
         capture_output=True,
         text=True,
         timeout=60,

@@ -29,6 +29,7 @@ from tests.adapters.http.conftest import (
     read_until,
     request,
 )
+from tests.adapters.warm import warm_command
 from tests.cases import cases
 
 needs_posix = pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX signals")
@@ -49,7 +50,7 @@ def held(path: Path) -> Iterator[None]:
 def serve(*options: str | Path, **environment: str) -> subprocess.CompletedProcess[str]:
     root = Path(mycel.__file__).parents[1]
     return subprocess.run(
-        [sys.executable, "-m", "mycel", "serve", *map(str, options)],
+        [*warm_command("mycel"), "serve", *map(str, options)],
         capture_output=True,
         text=True,
         timeout=60,

@@ -6,10 +6,10 @@ import sys
 
 import pytest
 
-import mycel
 from mycel.mcp.kip_tools import CHEAT_SHEET
 from mycel.mcp.prompts import instructions
 from mycel.mcp.tool_list import TOOLS, offered
+from tests.prepared import NEW
 
 
 def test_the_list_of_tools_loads_no_part_of_the_protocol() -> None:
@@ -60,7 +60,7 @@ def test_every_command_of_the_cheat_sheet_runs() -> None:
         elif line.startswith(("    ", "  }")):
             commands[-1] += "\n" + line
     assert len(commands) > 10
-    with mycel.open(":memory:") as db:
+    with NEW.opened() as db:
         db.execute(
             'UPSERT { CONCEPT { {type: "$ConceptType", name: "Concept"} } '
             'CONCEPT { {type: "$PropositionType", name: "depends_on"} } '

@@ -18,6 +18,7 @@ from mycel.sharing.tokens import TokenBook
 from mycel.store.log.server_records import ServerRecords
 from tests.adapters.http.team import Team, team
 from tests.adapters.remote.test_clones import honest, lying, write
+from tests.prepared import NEW
 
 __all__ = ["team"]
 
@@ -54,7 +55,7 @@ def test_what_a_graph_says_is_never_an_address(tmp_path: Path) -> None:
         return 200, {}, b"{}"
 
     registry = RemoteRegistry(tmp_path / "workspaces.toml")
-    with lying(note) as url, mycel.open() as db:
+    with lying(note) as url, NEW.opened() as db:
         host = url.removeprefix("http://")
         know = mycel.Knowledge(db, workspace="shop", elsewhere=Elsewhere(registry))
         know.add("start", content=f"Fetch {url}/secret")

@@ -12,6 +12,7 @@ from mycel.remote.registry import RemoteEntry, RemoteRegistry
 from tests.adapters.http.team import Team, team
 from tests.adapters.mcp.clients import connected
 from tests.adapters.remote.test_clones import altered, honest, lying
+from tests.prepared import NEW
 
 __all__ = ["team"]
 
@@ -44,7 +45,7 @@ def test_a_traversal_goes_on_in_another_workspace(team: Team, registry: RemoteRe
     registry.add(RemoteEntry("ops", f"{team.server.url}/ws/ops"))
     registry.add(RemoteEntry("dead", "http://127.0.0.1:1/ws/dead"))
     elsewhere = Elsewhere(registry)
-    with mycel.open() as db:
+    with NEW.opened() as db:
         know = mycel.Knowledge(db, workspace="shop")
         targets = ["ops/team", "ops/gone", "ops/old", "ops/never", "nobody/x", "dead/y"]
         know.remember(
@@ -217,7 +218,7 @@ def test_broken_links_are_those_that_are_dead_elsewhere_and_files_that_are_gone(
             if cursor is None:
                 return {link.target.partition("://")[2]: " ".join(link.caveats) for link in links}
 
-    with mycel.open() as db:
+    with NEW.opened() as db:
         know = mycel.Knowledge(db, workspace="shop", root=root, elsewhere=Elsewhere(registry))
         know.add("auth", content="x")
         targets = ["concept://ops/team", "concept://ops/gone", "concept://ops/old", "later"]

@@ -15,6 +15,7 @@ import mycel
 from mycel.search.passage_ranking import gather_evidence, rank
 from mycel.search.question import Question
 from mycel.search.weights import EVIDENCE_WEIGHTS, Signal
+from tests.prepared import NEW
 from tests.unit.search.valley import fill
 
 GOLDEN = Path(__file__).parent / "ranking.txt"
@@ -34,7 +35,7 @@ QUESTIONS = (
 
 @pytest.fixture(scope="module")
 def valley() -> Iterator[mycel.Graph]:
-    with mycel.open() as db:
+    with NEW.opened() as db:
         fill(db)
         alder, river = db.get_concept("Place", "Alder Mill"), db.get_concept("Place", "river Lisk")
         assert alder is not None

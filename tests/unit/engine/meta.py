@@ -9,12 +9,11 @@ from mycel.engine.describe import describe
 from mycel.engine.export import export
 from mycel.engine.outcome import Outcome
 from mycel.engine.search import search
-from mycel.engine.seed import seed_graph
 from mycel.engine.upsert import upsert
 from mycel.engine.values import Values
 from mycel.kip import ast, parse
 from mycel.search.search import fold_text
-from mycel.store.database import Store
+from tests.prepared import Prepared
 
 GARDEN = """
 UPSERT {
@@ -52,15 +51,6 @@ UPSERT {
 """
 
 
-def garden() -> mycel.Graph:
-    """A nexus in memory that knows a little about plants."""
-    store = Store(":memory:")
-    seed_graph(store)
-    db = mycel.Graph(store, actor="tester")
-    run(db, GARDEN)
-    return db
-
-
 def run(db: mycel.Graph, text: str, **parameters: Any) -> Outcome:
     """Run a command of the kind that is tested here."""
     command, values, store = parse(text), Values(parameters), db._store
@@ -86,3 +76,7 @@ def run(db: mycel.Graph, text: str, **parameters: Any) -> Outcome:
                 return describe(reader, command, values)
         case _:
             raise AssertionError(command)
+
+
+PLANTED = Prepared(lambda db: run(db, GARDEN), actor="tester")
+"""A graph that knows a little about plants."""

@@ -11,6 +11,7 @@ from mycel.engine.definition_guard import WARNINGS_MAX, DefinitionGuard
 from mycel.engine.seed import apply
 from mycel.errors import ConstraintViolation, InvalidValueType, TypeMismatch
 from mycel.store.database import Store
+from tests.prepared import NEW
 
 Open = Callable[..., mycel.Graph]
 
@@ -395,7 +396,7 @@ def test_a_definition_that_was_removed_again_is_not_told(db: mycel.Graph) -> Non
 def test_slips_reach_the_caller_of_a_command_and_of_a_dry_run() -> None:
     command = """UPSERT { CONCEPT { {type: "$PropositionType", name: "near"} SET ATTRIBUTES
         { description: "Close", subject_types: ["*"], object_types: ["*"], symmetric: true } } }"""
-    with mycel.open() as db:
+    with NEW.opened() as db:
         (rehearsed,) = db.request({"command": command, "dry_run": True})["warnings"]
         (written,) = db.execute(command).warnings
     assert rehearsed == written

@@ -1,6 +1,7 @@
 """DESCRIBE: definitions as they were written, and what is seen in the graph itself."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -13,12 +14,13 @@ from mycel.errors import (
     NotFound,
     UnknownReference,
 )
-from tests.unit.engine.meta import garden, run
+from mycel.store.database import Store
+from tests.unit.engine.meta import PLANTED, run
 
 
 @pytest.fixture
 def db() -> Iterator[mycel.Graph]:
-    with garden() as db:
+    with PLANTED.opened() as db:
         yield db
 
 
@@ -105,12 +107,13 @@ def test_a_type_is_its_definition_with_live_facts_beside_it(db: mycel.Graph) -> 
     assert "instance_count_is_minimum" not in told
 
 
-def test_key_instances_come_first_and_those_that_are_gone_are_left_out(db: mycel.Graph) -> None:
-    with db.transaction() as tx:
-        tx.put_concept(
-            "$ConceptType", "Plant", {"key_instances": ["Mandrake", "薰衣草 Sage", 7, "Rosemary"]}
-        )
-    told = run(db, 'DESCRIBE CONCEPT TYPE "Plant"').result
+def test_key_instances_come_first_and_those_that_are_gone_are_left_out(tmp_path: Path) -> None:
+    PLANTED.put(tmp_path / "graph.db")
+    instances = ["Mandrake", "薰衣草 Sage", 7, "Rosemary"]  # A guard would refuse the number.
+    with mycel.Graph(Store(tmp_path / "graph.db", durability="off")) as db:
+        with db.transaction() as tx:
+            tx.put_concept("$ConceptType", "Plant", {"key_instances": instances})
+        told = run(db, 'DESCRIBE CONCEPT TYPE "Plant"').result
     assert told["sample_instances"] == ["薰衣草 Sage", "Rosemary", "Lavender"]
 
 

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 import mycel
+from tests.prepared import NEW
 
 DEFINE = """UPSERT {
   CONCEPT { {type: "$ConceptType", name: "Boat"} SET ATTRIBUTES { description: "It floats." } }
@@ -17,7 +18,7 @@ DROP = 'DELETE CONCEPT ?b DETACH WHERE { ?b {type: "Boat", name: "Tern"} }'
 
 @pytest.fixture
 def db() -> Iterator[mycel.Graph]:
-    with mycel.open() as db:
+    with NEW.opened() as db:
         yield db
 
 

@@ -17,6 +17,7 @@ import mycel
 from mycel.engine.plan_cache import COMMANDS_CACHED_MAX
 from mycel.errors import ImmutableTarget, TypeMismatch
 from mycel.store.backend import failures
+from tests.prepared import NEW
 from tests.unit.engine.town import towns
 from tests.unit.store.given import assert_sound
 
@@ -263,7 +264,7 @@ QUOTED = (
 
 
 def test_a_parameter_that_stands_only_inside_a_string_is_a_warning() -> None:
-    with mycel.open(":memory:") as db:
+    with NEW.opened() as db:
         for command in QUOTED:
             warnings = db.execute(command, {"who": "ada"}).warnings
             assert [each for each in warnings if ":who is not used" in each], command
@@ -273,6 +274,6 @@ def test_a_parameter_that_stands_only_inside_a_string_is_a_warning() -> None:
 
 def test_other_parameters_are_no_warning() -> None:
     test = '?d.name != ":who" && ?d.name != :who'
-    with mycel.open(":memory:") as db:
+    with NEW.opened() as db:
         command = f'FIND(?d.name) WHERE {{ ?d {{type: "Domain"}} FILTER({test}) }}'
         assert not db.execute(command, {"who": "ada", "unused": 1}).warnings

@@ -9,7 +9,6 @@ import pytest
 
 import mycel
 from mycel.engine import export
-from mycel.engine.seed import seed_graph
 from mycel.engine.upsert import upsert
 from mycel.engine.values import Values
 from mycel.errors import (
@@ -25,7 +24,8 @@ from mycel.model.limits import CAPSULE_BYTES_MAX
 from mycel.store.database import Store
 from mycel.store.file.rows import fetch_all
 from tests.cases import cases
-from tests.unit.engine.meta import garden, run
+from tests.prepared import NEW
+from tests.unit.engine.meta import PLANTED, run
 
 DEFINITIONS = """EXPORT ?d WHERE {
     ?d {type: "$ConceptType"} UNION { ?d {type: "$PropositionType"} } }"""
@@ -36,16 +36,14 @@ EVERYTHING = """EXPORT ?x WHERE {
 
 @pytest.fixture
 def db() -> Iterator[mycel.Graph]:
-    with garden() as db:
+    with PLANTED.opened() as db:
         yield db
 
 
 @contextmanager
 def elsewhere() -> Iterator[mycel.Graph]:
     """A graph that has the types of the garden and nothing of its content."""
-    store = Store(":memory:")
-    seed_graph(store)
-    with mycel.Graph(store) as other, garden() as source:
+    with NEW.opened() as other, PLANTED.opened() as source:
         apply(other, run(source, DEFINITIONS).result["capsule"])
         yield other
 
@@ -229,7 +227,7 @@ def test_a_capsule_carries_weights(db: mycel.Graph, weight: float) -> None:
         tx.put_proposition(one, "grows_beside", other, weight=weight)
     told = run(db, f"{PLANTS} WITH DEFINITIONS")
     assert not told.warnings
-    with mycel.open(":memory:") as there:
+    with NEW.opened() as there:
         there.apply_capsule(told.result["capsule"])
         command = 'FIND(?l.weight) WHERE { ?l ({name: "Rosemary"}, "grows_beside", ?o) }'
         assert there.execute(command).value == db.execute(command).value
@@ -422,7 +420,7 @@ def test_definitions_come_once_and_on_the_page_that_first_needs_them(db: mycel.G
     assert sorted(name for page in pages for name in page["definitions"]) == sorted(
         whole["definitions"]
     )
-    with mycel.open() as other:
+    with NEW.opened() as other:
         for page in pages:
             apply(other, page["capsule"])
         assert run(other, PLANTS).result["propositions"] == run(db, PLANTS).result["propositions"]

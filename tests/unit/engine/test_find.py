@@ -22,6 +22,7 @@ from mycel.errors import InvalidSyntax, MycelError, ResourceExhausted
 from mycel.kip import ast, format  # noqa: A004  The verb of the stage.
 from mycel.store.query import statements
 from tests.cases import cases
+from tests.prepared import NEW
 from tests.properties.kip_commands import CORE, VOCABULARY, Command, changes, finds, graphs
 from tests.unit.engine.town import towns
 
@@ -557,7 +558,7 @@ def test_ties_come_in_one_order_with_and_without_pages() -> None:
     )
     where = '?a {type: "Tie"} FILTER(?a.attributes.k > 80)'
     find = f"FIND(?a.name) WHERE {{ {where} }} ORDER BY ?a.metadata.absent"
-    with mycel.open(":memory:") as db:
+    with NEW.opened() as db:
         db.schema.apply("node Tie { k: I32 @index }")
         db.execute(f"UPSERT {{ {blocks} }}")
         whole = db.execute(find).value

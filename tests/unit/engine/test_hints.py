@@ -13,6 +13,7 @@ import pytest
 import mycel
 from mycel.errors import InvalidSyntax, MycelError
 from tests.cases import cases, each_case
+from tests.prepared import NEW
 
 GENERAL = InvalidSyntax("").hint
 DRUG = '?d {type: "Drug"}'
@@ -142,7 +143,7 @@ HINTS: dict[str, str] = {
 
 @pytest.fixture(scope="module")
 def db() -> Iterator[mycel.Graph]:
-    with mycel.open(":memory:") as graph:
+    with NEW.opened() as graph:
         graph.execute(
             """UPSERT {
               CONCEPT { {type: "$ConceptType", name: "Drug"} }

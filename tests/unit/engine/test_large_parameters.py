@@ -17,6 +17,7 @@ from mycel.errors import ExecutionTimeout, ResourceExhausted
 from mycel.ir import query as ir
 from mycel.model import allowance
 from mycel.plan import bind
+from tests.prepared import NEW
 
 USES = 500
 MANY = list(range(2_000))
@@ -46,7 +47,7 @@ class Looks:
 
 @pytest.fixture
 def db() -> Iterator[mycel.Graph]:
-    with mycel.open(":memory:") as graph:
+    with NEW.opened() as graph:
         yield graph
 
 

@@ -10,6 +10,7 @@ import pytest
 import mycel
 from mycel.engine.schema_guard import APPLYING
 from tests.cases import cases
+from tests.prepared import NEW
 
 NOON = "2024-01-31T12:00:00Z"
 TIMES = {
@@ -29,7 +30,7 @@ edge In: Event -> Room { since: DateTime? }
 
 @pytest.fixture(params=["", " @index"], ids=["scanned", "indexed"])
 def db(request: pytest.FixtureRequest) -> Iterator[mycel.Graph]:
-    with mycel.open(":memory:") as db:
+    with NEW.opened() as db:
         db.schema.apply(SCHEMA % request.param)
         rows: list[dict[str, Any]] = [
             {"type": "Event", "data": {"title": title, "at": at, "times": [at], "note": at}}
@@ -212,7 +213,7 @@ def test_a_past_state_is_asked_with_the_schema_of_then(db: mycel.Graph) -> None:
 
 
 def test_a_key_of_a_time_is_the_time_as_people_write_it() -> None:
-    with mycel.open(":memory:") as db:
+    with NEW.opened() as db:
         db.schema.apply("node Tick { at: DateTime @key  n: I32? }")
         db.execute(f'UPSERT {{ CONCEPT ?t {{ {{type: "Tick", name: "{NOON}"}} }} }}')
         db.load(
@@ -228,7 +229,7 @@ def test_a_key_of_a_time_is_the_time_as_people_write_it() -> None:
 
 
 def test_times_of_another_spelling_get_theirs_when_their_row_changes() -> None:
-    with mycel.open(":memory:") as db:
+    with NEW.opened() as db:
         db.schema.apply("node Tick { at: DateTime @key  seen: DateTime @index  n: I32? }")
         with db.transaction() as tx:
             tx.memo[APPLYING] = True  # As if it had been written when there was another spelling.

@@ -13,6 +13,7 @@ from mycel.errors import ConstraintViolation, InvalidSyntax, InvalidValueType, M
 from mycel.search.evidence import highest
 from mycel.search.index import vector_matrix
 from mycel.search.index.vector_matrix import Floats, VectorMatrix, built
+from tests.prepared import NEW
 
 SCHEMA = """
 node Page { title: String @key  text: String?  at: Vector(4)?
@@ -69,7 +70,7 @@ def test_answers_equal_a_comparison_with_every_vector_and_follow_each_write(tmp_
 
 
 def test_a_text_is_compared_with_texts_as_they_are_now() -> None:
-    with mycel.open() as db:
+    with NEW.opened() as db:
         db.schema.apply(SCHEMA)
         for name, text in (("ferry", "Boats leave every hour."), ("cook", "He bakes bread.")):
             db.write(lambda tx, n=name, t=text: tx.put_concept("Page", n, {"text": t}))
@@ -83,7 +84,7 @@ def test_a_text_is_compared_with_texts_as_they_are_now() -> None:
 
 
 def test_vectors_and_properties_that_do_not_fit_are_refused_with_what_to_do() -> None:
-    with mycel.open() as db:
+    with NEW.opened() as db:
         db.schema.apply(SCHEMA)
         db.load([{"type": "Page", "data": {"title": "a", "text": "t", "at": [1, 0, 0, 0]}}])
         wrong: list[tuple[Any, str, type[MycelError], str]] = [

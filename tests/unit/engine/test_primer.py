@@ -13,12 +13,12 @@ from mycel.engine.primer import IDENTITY_BYTES_MAX, NO_DOMAIN, PRIMER_BYTES_MAX
 from mycel.kip import parse
 from mycel.store.database import Store
 from mycel.store.query import summary
-from tests.unit.engine.meta import garden, run
+from tests.unit.engine.meta import PLANTED, run
 
 
 @pytest.fixture
 def db() -> Iterator[mycel.Graph]:
-    with garden() as db:
+    with PLANTED.opened() as db:
         yield db
 
 

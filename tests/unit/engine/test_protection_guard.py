@@ -14,17 +14,17 @@ from mycel.engine.protection_guard import (
     check_merge,
     check_removal,
 )
-from mycel.engine.seed import seed_graph
 from mycel.errors import ConstraintViolation, ImmutableTarget
 from mycel.store.database import Store
+from tests.prepared import NEW
 
 Work = Callable[[mycel.Transaction], object]
 
 
 @pytest.fixture
 def db(tmp_path: Path) -> Iterator[mycel.Graph]:
+    NEW.put(tmp_path / "graph.db")
     store = Store(tmp_path / "graph.db", durability="off", guards=[ProtectionGuard()])
-    seed_graph(store)
     with mycel.Graph(store, actor="tester") as db:
         yield db
 

@@ -12,6 +12,7 @@ from mycel.errors import (
     InvalidValueType,
     MycelError,
 )
+from tests.prepared import Prepared
 
 SCHEMA = """
 interface Named { name: String }
@@ -37,10 +38,12 @@ edge Treats: Person -> Person @kip("treats")
 ADA, BOB, EVE = "ada@x", "bob@x", "eve@x"
 
 
+BEGUN = Prepared(lambda db: db.schema.apply(SCHEMA))
+
+
 @pytest.fixture
 def db() -> Iterator[mycel.Graph]:
-    with mycel.open(durability="off") as db:
-        assert db.schema.apply(SCHEMA).applied
+    with BEGUN.opened() as db:
         yield db
 
 

@@ -17,6 +17,7 @@ from mycel.errors import (
 )
 from mycel.kip.ast import ArrayTemplate, Literal, ObjectTemplate, Placeholder
 from mycel.syntax.source import Span
+from tests.prepared import NEW
 
 
 def test_a_placeholder_is_its_parameter_wherever_it_stands() -> None:
@@ -160,7 +161,7 @@ def test_times_are_taken_as_iso_text() -> None:
         "naive": "2026-01-31T12:30:00Z",
         "day": "2026-01-31",
     }
-    with mycel.open(":memory:") as db:
+    with NEW.opened() as db:
         db.execute(
             'UPSERT { CONCEPT { {type: "Domain", name: "d"} SET ATTRIBUTES :given } }', given=given
         )

@@ -11,6 +11,7 @@ import mycel
 from mycel.engine.schema_guard import LOADING
 from mycel.engine.violation_list import LISTED_MAX, SHOWN_MAX, apart, entry, together
 from mycel.errors import ConstraintViolation, MycelError
+from tests.prepared import NEW
 
 SCHEMA = """
 node Person {
@@ -28,7 +29,7 @@ edge Knows: Person -> Person @card(0..1) { since: Date? }
 
 @pytest.fixture
 def db() -> Iterator[mycel.Graph]:
-    with mycel.open(":memory:") as db:
+    with NEW.opened() as db:
         db.schema.apply(SCHEMA)
         yield db
 

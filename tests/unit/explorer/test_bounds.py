@@ -14,6 +14,7 @@ from mycel.explorer import feed, limits, past
 from mycel.explorer.explorer import Explorer
 from mycel.explorer.limits import DIFFS_AT_ONCE
 from mycel.model.allowance import using
+from tests.prepared import NEW
 
 
 class Counting:
@@ -33,7 +34,7 @@ class Counting:
 
 
 def test_a_page_of_versions_reads_and_counts_that_page_only() -> None:
-    with mycel.open() as db:
+    with NEW.opened() as db:
         knowledge = mycel.Knowledge(db, workspace="shop")
         knowledge.add("login", content="0" * 10_000)
         for at in range(1, 8):
@@ -71,7 +72,7 @@ def test_few_comparisons_run_at_the_same_time(monkeypatch: pytest.MonkeyPatch) -
         return {}
 
     monkeypatch.setattr(past, "diff", compare)
-    with mycel.open() as db, ThreadPoolExecutor(4) as pool:
+    with NEW.opened() as db, ThreadPoolExecutor(4) as pool:
         explorer = Explorer(db, mycel.Knowledge(db, workspace="shop"))
         asked = [pool.submit(explorer.view, "diff", {"from": "0"}) for _ in range(4)]
         assert [each.result() for each in asked] == [{}] * 4
@@ -79,7 +80,7 @@ def test_few_comparisons_run_at_the_same_time(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_events_are_of_limited_size_however_long_names_are(monkeypatch: pytest.MonkeyPatch) -> None:
-    with mycel.open() as db:
+    with NEW.opened() as db:
         db.write(lambda tx: tx.define_type("Leaf"))
         begin = feed.position(db)
         for at in range(3):

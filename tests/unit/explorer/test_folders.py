@@ -7,13 +7,14 @@ import mycel
 from mycel.explorer.explorer import Explorer
 from mycel.explorer.folders import DEPTH_MAX, FolderTree, folder_of
 from mycel.explorer.overview import group_names
+from tests.prepared import NEW
 
 
 def test_names_of_thousands_of_segments_make_few_folders() -> None:
     names = [f"concept://shop/{at}{'/a' * 1_900}/leaf" for at in range(160)]
     tree = FolderTree(dict.fromkeys(map(folder_of, names), 1))
     assert len(tree.below) <= DEPTH_MAX * len(names)
-    with mycel.open() as db:
+    with NEW.opened() as db:
         knowledge = mycel.Knowledge(db, workspace="shop")
         knowledge.remember([{"uri": each} for each in names])
         explorer = Explorer(db, knowledge, readonly=True)
@@ -26,7 +27,7 @@ def test_names_of_thousands_of_segments_make_few_folders() -> None:
 
 
 def test_nodes_of_a_folder_are_tied_to_the_folders_beside_them() -> None:
-    with mycel.open() as db:
+    with NEW.opened() as db:
         knowledge = mycel.Knowledge(db, workspace="shop")
         for source, target in (("top", "sub/a"), ("top", "sub/b"), ("sub/a", "top"), ("top", "x")):
             knowledge.link(source, "needs", target)
@@ -100,7 +101,7 @@ def test_folders_with_a_single_child_are_one_and_small_parts_are_the_rest() -> N
 
 
 def test_groups_of_one_name_are_told_apart_and_tests_are_marked() -> None:
-    with mycel.open() as db:
+    with NEW.opened() as db:
         knowledge = mycel.Knowledge(db, workspace="app")
         for folder in ("a/api", "b/api", "tests/unit"):
             knowledge.remember([{"uri": f"{folder}/n{i:03}"} for i in range(200)])

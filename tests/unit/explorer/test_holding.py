@@ -8,6 +8,7 @@ import pytest
 import mycel
 from mycel.errors import ConstraintViolation, MycelError, SelfEdgeError
 from mycel.explorer.explorer import Explorer
+from tests.prepared import NEW
 
 A, B, C, D = (f"concept://w/{name}" for name in "abcd")
 
@@ -15,7 +16,7 @@ A, B, C, D = (f"concept://w/{name}" for name in "abcd")
 @pytest.fixture
 def explorer() -> Iterator[Explorer]:
     """The node b holds until 2020, the link from a to c from 2030 on."""
-    with mycel.open() as db:
+    with NEW.opened() as db:
         knowledge = mycel.Knowledge(db, workspace="w")
         knowledge.remember(
             [

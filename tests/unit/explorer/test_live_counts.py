@@ -7,6 +7,7 @@ import mycel
 from mycel.explorer.census import Census
 from mycel.explorer.explorer import Explorer
 from mycel.explorer.live_counts import LiveCounts
+from tests.prepared import NEW
 
 
 def told(census: Census, reader: Any) -> dict[str, Any]:
@@ -35,7 +36,7 @@ def told(census: Census, reader: Any) -> dict[str, Any]:
 
 def test_counts_follow_every_kind_of_change() -> None:
     seed = random.Random(7)
-    with mycel.open() as db:
+    with NEW.opened() as db:
         knowledge = mycel.Knowledge(db, workspace="shop")
         live = LiveCounts(db)
         names = [f"{folder}/{n}" for folder in ("a", "a/b", "c") for n in range(6)]
@@ -75,7 +76,7 @@ def test_counts_follow_every_kind_of_change() -> None:
 
 
 def test_names_are_found_as_they_are_now() -> None:
-    with mycel.open() as db:
+    with NEW.opened() as db:
         knowledge = mycel.Knowledge(db, workspace="shop")
         explorer = Explorer(db, knowledge)
 

@@ -3,7 +3,6 @@
 import itertools
 import json
 import subprocess
-import sys
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -13,6 +12,7 @@ import pytest
 import mycel
 from mycel.errors import MycelError
 from mycel.explorer.explorer import Explorer
+from tests.adapters.warm import warm_command
 
 NODES = 40
 WAYS = ("out", "in", "both")
@@ -52,7 +52,7 @@ def uri(place: int) -> str:
 def test_what_is_reached_is_what_the_command_traverse_gives(explorer: Explorer, path: Path) -> None:
     for cost, way, most in ((0.3, "out", 100), (1, "both", 100), (2.5, "in", 7), (0, "both", 3)):
         options = ["--max-cost", str(cost), "--direction", way, "--max-nodes", str(most)]
-        command = [sys.executable, "-m", "mycel", "traverse", uri(0), "--db", path, "--json"]
+        command = [*warm_command("mycel"), "traverse", uri(0), "--db", path, "--json"]
         told = subprocess.run([*command, *options], check=True, capture_output=True, text=True)
         rows = [json.loads(line) for line in told.stdout.splitlines()]
         expected = [(row["node"]["id"], row["cost"]) for row in rows if "node" in row]

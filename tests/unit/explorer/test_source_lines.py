@@ -7,6 +7,7 @@ from mycel.explorer.explorer import Explorer
 from mycel.knowledge.bootstrap import bootstrap
 from mycel.knowledge.references import find_references
 from mycel.mcp.source_lines import span_of, text_of
+from tests.prepared import NEW
 
 SOURCE = (
     'MARKS = "\u2028 \u2029 \x85 \x1c"\r\n\f\r\n\v\r\ndef price(item):\r\n    return item.price\r\n'
@@ -16,7 +17,7 @@ SOURCE = (
 
 def test_stored_line_numbers_mean_the_same_lines_through_every_door(tmp_path: Path) -> None:
     (tmp_path / "cart.py").write_bytes(SOURCE.encode())
-    with mycel.open() as db:
+    with NEW.opened() as db:
         knowledge = mycel.Knowledge(db, workspace="w", root=tmp_path)
         bootstrap(knowledge)
         uri = "concept://w/cart.py/price"

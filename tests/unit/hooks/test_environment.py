@@ -16,9 +16,9 @@ from mycel.hooks import light
 from mycel.hooks.journal import HookJournal
 from mycel.hooks.warm_server import WarmServer, end_kept
 from mycel.knowledge.knowledge import Knowledge
+from tests.adapters.warm import warm_command
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs Unix sockets")
-COMMAND = [sys.executable, "-m", "mycel", "hook"]
 PROMPT = "Do people log in with passwords or passkeys?"
 EVENT = json.dumps({"session_id": "s1", "prompt": PROMPT}).encode()
 
@@ -28,7 +28,7 @@ def prompt(*words: str, **variables: str) -> bytes:
     with pytest.MonkeyPatch.context() as patch:
         for name, value in variables.items():
             patch.setenv(name, value)
-        command = [*COMMAND, "prompt", *words]
+        command = [*warm_command("mycel"), "hook", "prompt", *words]
         done = subprocess.run(command, input=EVENT, capture_output=True, check=True)
     assert done.stderr == b""
     return done.stdout
@@ -56,7 +56,7 @@ def test_a_kept_process_answers_whatever_the_shell_that_started_it_wants(
     monkeypatch.setenv("MYCEL_HOOKS", "off")
     HookJournal(path).switch("prompt", "on")
     assert HookJournal(path).switches()["capture"] == "on"
-    keep = [*COMMAND, "keep", "--db", str(path)]
+    keep = [*warm_command("mycel"), "hook", "keep", "--db", str(path)]
     with subprocess.Popen(keep, stdout=subprocess.PIPE) as kept:
         try:
             assert kept.stdout is not None
@@ -73,7 +73,7 @@ def test_a_kept_process_ends_with_the_installation_and_a_server_does_not(
     other = tmp_path / "other.db"
     mycel.open(other).close()
     server = WarmServer(knowledge, path, None)
-    keep = [*COMMAND, "keep", "--db", str(other)]
+    keep = [*warm_command("mycel"), "hook", "keep", "--db", str(other)]
     with subprocess.Popen(keep, stdout=subprocess.PIPE) as kept:
         try:
             assert kept.stdout is not None

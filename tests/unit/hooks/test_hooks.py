@@ -26,6 +26,7 @@ from mycel.knowledge.knowledge import Knowledge
 from mycel.knowledge.memory.file_import import import_memory
 from mycel.model.client_names import importing, working_for
 from mycel.store.file.workspace_databases import HOME_FOLDER
+from tests.adapters.warm import warm_command
 
 ROOT = Path(__file__).parents[3]
 TOKEN = "ghp_" + "a1B2c3D4" * 5
@@ -89,7 +90,7 @@ def test_the_example_of_the_readme_shows_its_note(path: Path, tmp_path: Path) ->
     )
     shown = ""
     for words in (note, trial):
-        command = [sys.executable, "-m", *words, "--db", str(path)]
+        command = [*warm_command(words[0]), *words[1:], "--db", str(path)]
         done = subprocess.run(command, cwd=tmp_path, capture_output=True, check=True)
         shown = done.stdout.decode()
     assert "Passkeys only: People log in with a passkey" in shown

@@ -19,6 +19,7 @@ from mycel.errors import (
 )
 from mycel.schema.definitions import merge_policies
 from mycel.schema.stored_declaration import declaration
+from tests.prepared import NEW
 from tests.unit.store.given import problems
 
 PEOPLE = """
@@ -34,7 +35,7 @@ edge MemberOf: Person -> Team { role: String? }
 
 @pytest.fixture
 def db() -> Iterator[mycel.Graph]:
-    with mycel.open(":memory:") as nexus:
+    with NEW.opened() as nexus:
         yield nexus
         assert problems(nexus.verify(replay=True)) == []
 
@@ -643,7 +644,7 @@ def test_retention_and_functional_go_through_apply_infer_and_merge(tmp_path: Pat
 
 
 def test_inferred_schemas_keep_the_rules_of_definitions() -> None:
-    with mycel.open(":memory:") as db:
+    with NEW.opened() as db:
         with db.transaction() as tx:
             tx.define_type("Job", {"retention": {"after": "8w", "then": "ask"}})
             tx.define_predicate("follows", {"functional": True})

@@ -10,6 +10,7 @@ import pytest
 import mycel
 from mycel.errors import ConstraintViolation
 from mycel.migration import data_violations
+from tests.prepared import NEW
 
 LOOSE = """
 node A { x: I32?  ok: Bool?  code: String? }
@@ -19,7 +20,7 @@ edge Next: A -> A
 
 @pytest.fixture
 def db() -> Iterator[mycel.Graph]:
-    with mycel.open(":memory:") as nexus:
+    with NEW.opened() as nexus:
         nexus.schema.apply(LOOSE)
         yield nexus
 
@@ -37,7 +38,7 @@ def refused(db: mycel.Graph, schema: str) -> dict[str, Any]:
 
 def said_at_the_write(schema: str, rows: list[dict[str, Any]]) -> str:
     """What a load of the rows is told once the schema is in force."""
-    with mycel.open(":memory:") as other:
+    with NEW.opened() as other:
         other.schema.apply(schema)
         with pytest.raises(ConstraintViolation) as caught:
             other.load(iter(rows))

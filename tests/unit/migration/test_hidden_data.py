@@ -9,6 +9,7 @@ import pytest
 
 import mycel
 from mycel.errors import NotFound, SchemaError
+from tests.prepared import NEW
 
 PEOPLE = """
 interface Rated { stars: I32? }
@@ -21,7 +22,7 @@ ALONE = "node Person { email: String @key }"
 
 @pytest.fixture
 def db() -> Iterator[mycel.Graph]:
-    with mycel.open(":memory:") as db:
+    with NEW.opened() as db:
         db.schema.apply(PEOPLE)
         with db.transaction() as tx:
             team = tx.put_concept("Team", "Engines")

@@ -9,11 +9,12 @@ import pytest
 
 import mycel
 from mycel.errors import NotFound
+from tests.prepared import NEW
 
 
 @pytest.fixture
 def db() -> Iterator[mycel.Graph]:
-    with mycel.open(":memory:") as nexus:
+    with NEW.opened() as nexus:
         nexus.write(lambda tx: tx.define_type("Seen"))
         yield nexus
 

@@ -13,16 +13,17 @@ from mycel.migration.consent import Consent
 from mycel.schema import load
 from mycel.schema.catalog import Catalog
 from mycel.schema.planner import Plan, plan
+from tests.prepared import NEW
 
 
 @pytest.fixture
 def db() -> Iterator[mycel.Graph]:
-    with mycel.open(":memory:") as db:
+    with NEW.opened() as db:
         yield db
 
 
 def test_messages_of_other_writes_are_no_versions() -> None:
-    with mycel.open(":memory:") as db:
+    with NEW.opened() as db:
         db.schema.apply("node Person { age: I32? }")
         (first,) = db.schema.history()
         for at, said in enumerate(("rubbish", first.ir_hash, f"sha256:{64 * '0'}")):

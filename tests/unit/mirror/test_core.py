@@ -15,6 +15,7 @@ from mycel.errors import ConstraintViolation
 from mycel.mirror import core, documents
 from mycel.mirror.paths import path_of
 from mycel.mirror.projection import Projection
+from tests.prepared import NEW
 from tests.unit.mirror.conftest import Shop
 
 HINT = "run `pytest tests/unit/mirror/test_core.py --update-golden` and read the diff"
@@ -26,7 +27,7 @@ def _documents(db: mycel.Graph, *, is_whole: bool = False) -> dict[str, bytes]:
 
 
 def test_the_table_has_the_documents_of_a_new_graph(update_golden: bool) -> None:
-    with mycel.open() as db:
+    with NEW.opened() as db:
         documents = _documents(db, is_whole=True)
     found = {path: sha256(text).hexdigest() for path, text in documents.items()}
     if update_golden:

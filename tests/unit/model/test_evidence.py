@@ -9,6 +9,7 @@ import pytest
 import mycel
 from mycel.errors import ConstraintViolation
 from mycel.model.evidence import SOURCES_MAX, belief, with_source
+from tests.prepared import NEW
 from tests.reference.evidence import status
 
 
@@ -55,7 +56,7 @@ def test_a_link_has_a_bounded_number_of_sources() -> None:
 
 
 def test_a_contested_fact_is_marked_wherever_it_is_shown() -> None:
-    with mycel.open(":memory:") as db:
+    with NEW.opened() as db:
         knowledge = mycel.Knowledge(db, workspace="shop")
         for name in ("billing", "ledger"):
             knowledge.add(f"concept://{name}", content=f"The {name} of the shop.")

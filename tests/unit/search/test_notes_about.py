@@ -8,6 +8,7 @@ import pytest
 
 import mycel
 from mycel.search import passage_ranking
+from tests.prepared import NEW
 
 READ = {"_bootstrap": {"wrote": "by a bootstrap"}}
 QUESTION = "why do we merge carts when somebody logs in"
@@ -16,7 +17,7 @@ QUESTION = "why do we merge carts when somebody logs in"
 @pytest.fixture
 def shop() -> Iterator[mycel.Graph]:
     """Two notes with one text, one of which is about the file of a symbol that fits."""
-    with mycel.open() as db:
+    with NEW.opened() as db:
         with db.transaction() as tx:
             for name in ("Symbol", "Resource", "Decision"):
                 tx.define_type(name)

@@ -17,12 +17,13 @@ from mycel.search.search import find
 from mycel.search.sections import with_seat
 from mycel.store.index import text
 from mycel.store.query import candidates, lookup
-from tests.unit.engine.meta import garden, run
+from tests.prepared import NEW
+from tests.unit.engine.meta import PLANTED, run
 
 
 @pytest.fixture
 def db() -> Iterator[mycel.Graph]:
-    with garden() as db:
+    with PLANTED.opened() as db:
         yield db
 
 
@@ -555,7 +556,7 @@ def test_definitions_and_core_concepts_are_found_only_when_nothing_else_fits(
 
 
 def test_links_among_core_concepts_are_found_only_when_nothing_else_fits() -> None:
-    with mycel.open() as db:
+    with NEW.opened() as db:
         assert len(links(db, 'SEARCH PROPOSITION "belongs to domain"')) == 10
         with db.transaction() as tx:
             tea = tx.put_concept("Insight", "Tea calms")
@@ -566,7 +567,7 @@ def test_links_among_core_concepts_are_found_only_when_nothing_else_fits() -> No
 
 
 def test_a_new_graph_has_nothing_but_furniture() -> None:
-    with mycel.open() as db, db.reading() as reader:
+    with NEW.opened() as db, db.reading() as reader:
         every_concept = {
             number for (number,) in reader.connection.execute("SELECT id FROM concept")
         }
@@ -609,7 +610,7 @@ def test_a_section_that_fits_is_among_the_first_three_notes() -> None:
         "The crane of the harbour rusts in winter.",
         "Winter is when the harbour crane rests.",
     )
-    with mycel.open() as db:
+    with NEW.opened() as db:
         with db.transaction() as tx:
             for name in ("Risk", "Section"):
                 tx.define_type(name)
@@ -639,7 +640,7 @@ def test_a_section_that_fits_is_among_the_first_three_notes() -> None:
 
 
 def test_the_seat_of_a_section_goes_by_the_lead_of_the_best_note() -> None:
-    with mycel.open() as db:
+    with NEW.opened() as db:
         with db.transaction() as tx:
             for name in ("Risk", "Section"):
                 tx.define_type(name)
@@ -663,7 +664,7 @@ def test_the_seat_of_a_section_goes_by_the_lead_of_the_best_note() -> None:
 
 
 def test_a_tag_answers_by_its_name_and_not_before_what_has_a_text() -> None:
-    with mycel.open() as db:
+    with NEW.opened() as db:
         with db.transaction() as tx:
             for name in ("Tag", "Section"):
                 tx.define_type(name)
@@ -683,7 +684,7 @@ def test_a_tag_answers_by_its_name_and_not_before_what_has_a_text() -> None:
 def test_changelogs_and_comments_of_modules_count_less_than_other_documents() -> None:
     section = {"content": "The gate opens at dawn for fishing boats.", "_bootstrap": {}}
     places = ("docs/gate.md/hours", "CHANGELOG.md/1-2", "src/gate.rs/module-doc")
-    with mycel.open() as db:
+    with NEW.opened() as db:
         with db.transaction() as tx:
             tx.define_type("Section")
             for place in reversed(places):
@@ -697,7 +698,7 @@ def test_changelogs_and_comments_of_modules_count_less_than_other_documents() ->
 
 
 def test_a_single_letter_has_no_meaning() -> None:
-    with mycel.open() as db:
+    with NEW.opened() as db:
         with db.transaction() as tx:
             tx.define_type("Letter")
             for name in ("c", "b", "C 7"):

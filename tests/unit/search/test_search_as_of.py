@@ -11,6 +11,7 @@ import mycel
 from mycel.errors import ConstraintViolation, InvalidSyntax
 from mycel.store.query import changed_texts
 from mycel.store.write.transaction import Transaction
+from tests.prepared import NEW
 
 
 def names(db: mycel.Graph, question: str, **options: Any) -> list[str]:
@@ -46,7 +47,7 @@ def test_a_past_state_answers_as_the_graph_did_at_that_moment() -> None:
         if rng.random() < 0.4:
             tx.put_proposition(made, "near", first, {"note": rng.choice(WORDS)})
 
-    with mycel.open() as db:
+    with NEW.opened() as db:
         with db.transaction() as tx:
             tx.define_type("Note")
             tx.define_predicate("near")
@@ -70,7 +71,7 @@ def test_a_past_state_answers_as_the_graph_did_at_that_moment() -> None:
 
 
 def test_elements_are_shown_as_they_were_and_filters_go_by_what_they_were() -> None:
-    with mycel.open() as db:
+    with NEW.opened() as db:
         with db.transaction(actor="ines") as tx:
             tx.define_type("Note")
             tx.define_predicate("follows")
@@ -106,7 +107,7 @@ def test_elements_are_shown_as_they_were_and_filters_go_by_what_they_were() -> N
 
 def test_a_rare_word_is_found_however_many_have_changed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(changed_texts, "READ_MAX", 10)
-    with mycel.open() as db:
+    with NEW.opened() as db:
         with db.transaction() as tx:
             tx.define_type("Note")
             for number in range(100):
@@ -119,7 +120,7 @@ def test_a_rare_word_is_found_however_many_have_changed(monkeypatch: pytest.Monk
 
 
 def test_moments_that_are_not_there_are_refused() -> None:
-    with mycel.open() as db:
+    with NEW.opened() as db:
         for moment, error in ((10**9, ConstraintViolation), ("no-such-tag", InvalidSyntax)):
             with pytest.raises(error):
                 db.search("x", as_of=moment)

@@ -10,6 +10,7 @@ import pytest
 import mycel
 from mycel.errors import ConstraintViolation, InvalidSyntax, InvalidValueType, NotFound
 from mycel.search.modes import SearchMode
+from tests.prepared import NEW
 
 MODES: tuple[SearchMode, ...] = get_args(SearchMode)
 
@@ -17,7 +18,7 @@ MODES: tuple[SearchMode, ...] = get_args(SearchMode)
 @pytest.fixture
 def db() -> Iterator[mycel.Graph]:
     """Forty notes about the harbour in one folder, and three in another."""
-    with mycel.open() as db:
+    with NEW.opened() as db:
         with db.transaction(actor="ines") as tx:
             tx.define_type("Note")
             tx.define_predicate("follows")
@@ -217,7 +218,7 @@ def test_a_command_has_all_filters(db: mycel.Graph) -> None:
 def test_a_note_is_found_by_its_meaning_though_much_code_has_the_words() -> None:
     question = "can a customer be charged twice when the payment is retried?"
     risk = "concept://app/risks/double-billing"
-    with mycel.open() as db:
+    with NEW.opened() as db:
         with db.transaction() as tx:
             for name in ("Symbol", "Risk"):
                 tx.define_type(name)

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import mycel
+from tests.prepared import NEW
 
 TYPES = """UPSERT {
     CONCEPT { {type: "$ConceptType", name: "River"} SET ATTRIBUTES { description: "It flows" } }
@@ -25,7 +26,7 @@ LIST = 'FIND(?r.name) WHERE { ?r {type: "River"} } ORDER BY ?r.name'
 
 @pytest.fixture
 def db() -> Iterator[mycel.Graph]:
-    with mycel.open() as db:
+    with NEW.opened() as db:
         yield db
 
 
@@ -99,7 +100,7 @@ def test_words_lead_to_an_id_and_an_id_to_the_element(db: mycel.Graph) -> None:
 def test_what_is_exported_here_is_known_there(db: mycel.Graph) -> None:
     learn(db)
     types = 'EXPORT ?t WHERE { ?t {name: "River"} UNION { ?t {name: "flows_into"} } }'
-    with mycel.open() as other:
+    with NEW.opened() as other:
         for command in (types, 'EXPORT ?r WHERE { ?r {type: "River"} }'):
             ask(other, ask(db, command)["capsule"])
         query = 'FIND(?a.name, ?l.attributes.at) WHERE { ?l (?a, "flows_into", {name: "Rhine"}) }'

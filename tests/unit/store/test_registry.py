@@ -11,6 +11,7 @@ import pytest
 import mycel
 from mycel.errors import TypeMismatch
 from mycel.store.log.registry import NameTable, Registry
+from tests.prepared import NEW
 from tests.unit.store.given import DeliberateError
 
 
@@ -52,7 +53,7 @@ def define_and_fail(tx: mycel.Transaction) -> None:
 
 
 def test_a_name_that_was_rolled_back_does_not_keep_its_number() -> None:
-    with mycel.open(":memory:") as db:
+    with NEW.opened() as db:
         with pytest.raises(DeliberateError):
             db.write(define_and_fail)
         db.write(lambda tx: tx.define_type("Kept"))

@@ -18,6 +18,7 @@ import mycel
 from mycel.errors import DatabaseError, InvalidValueType, MycelError, TypeMismatch
 from mycel.store.query.bulk import instances
 from mycel.transfer import export
+from tests.prepared import NEW
 from tests.unit.transfer.conftest import SCHEMA, attributes, knows, links, person, refused
 
 ROWS: list[dict[str, Any]] = [
@@ -177,7 +178,7 @@ def test_weights_and_metadata_are_columns_only_where_a_row_has_some(db: mycel.Gr
 
 
 def test_metadata_of_the_actors_alone_makes_no_column() -> None:
-    with mycel.open() as db:
+    with NEW.opened() as db:
         db.schema.apply(SCHEMA)
         db.load([person("ada")])
         assert "metadata" not in db.to_arrow("Person").column_names
@@ -236,7 +237,7 @@ def test_a_name_that_ends_with_gz_is_compressed(db: mycel.Graph, tmp_path: Path)
 
 
 def test_what_a_new_graph_begins_with_is_left_out_unless_it_was_changed() -> None:
-    with mycel.open() as db:
+    with NEW.opened() as db:
         assert lines(db) == []
         db.schema.apply(SCHEMA)
         db.load([person("ada")])
@@ -414,7 +415,7 @@ def test_types_that_were_renamed_since_have_their_old_names_in_the_past() -> Non
 
 
 def test_what_a_graph_began_with_is_left_out_of_its_past_too() -> None:
-    with mycel.open() as db:
+    with NEW.opened() as db:
         start = db.snapshot().seq
         db.execute(
             'UPSERT { CONCEPT { {type: "Domain", name: "Unsorted"} SET ATTRIBUTES {x: 1} } }'

@@ -16,6 +16,7 @@ from mycel.errors import (
     NotFound,
 )
 from mycel.transfer import load, row_spool
+from tests.prepared import NEW
 from tests.unit.transfer.conftest import (
     SCHEMA,
     Write,
@@ -233,7 +234,7 @@ def test_overwrite_with_an_empty_table_empties_the_type(db: mycel.Graph, write: 
 
 
 def test_the_actors_are_never_removed() -> None:
-    with mycel.open() as db:
+    with NEW.opened() as db:
         db.schema.apply(SCHEMA)
         db.load([person("ada"), person("bob")])
         db.load([person("ada")], mode="overwrite")
@@ -241,7 +242,7 @@ def test_the_actors_are_never_removed() -> None:
 
 
 def test_an_edge_may_lead_to_an_actor() -> None:
-    with mycel.open() as db:
+    with NEW.opened() as db:
         db.schema.apply("node Person { id_number: I64 @key }\nedge Knows: Person -> Person")
         db.load(
             [
@@ -253,7 +254,7 @@ def test_an_edge_may_lead_to_an_actor() -> None:
 
 
 def test_what_is_protected_stays_protected() -> None:
-    with mycel.open() as db:
+    with NEW.opened() as db:
         row = {"type": "Domain", "name": "CoreSchema", "data": {"description": "mine"}}
         error = refused(db, [row], mode="merge")
         assert isinstance(error, ImmutableTarget)

@@ -13,6 +13,7 @@ from mycel.knowledge.bootstrap import Bootstrap, BootstrapProgress, Summary, boo
 from mycel.knowledge.bootstrap import graph_writer as bootstrap_writing
 from mycel.knowledge.code import file_analysis, name_resolution
 from mycel.knowledge.code.project_edges import NAMES_NOTE
+from tests.prepared import NEW
 from tests.unit.knowledge.bootstrap.conftest import CART, Write, git, state
 
 
@@ -721,7 +722,7 @@ def test_the_graph_itself_is_no_file_of_the_project(project: Path) -> None:
 
 
 def test_a_graph_in_memory_can_be_bootstrapped(project: Path, write: Write) -> None:
-    with mycel.open(":memory:") as db:
+    with NEW.opened() as db:
         shop = mycel.Knowledge(db, workspace="shop", root=project)
         assert bootstrap(shop).added == 6
         write("src/shop/cart.py", "\n" + CART)

@@ -10,6 +10,7 @@ from mycel.knowledge.bootstrap.renamed_files import (
     find_renamed_files,
     find_renamed_folders,
 )
+from tests.prepared import NEW
 from tests.unit.knowledge.bootstrap.conftest import Write, state
 
 GUIDE = (
@@ -74,7 +75,7 @@ def test_after_renames_the_graph_is_that_of_a_first_run(
         summary = bootstrap(shop, authors=False)
         assert summary.renamed > 0
     assert shop.db.verify(replay=True).ok
-    with mycel.open() as db:
+    with NEW.opened() as db:
         fresh = mycel.Knowledge(db, workspace=shop.workspace, root=project)
         bootstrap(fresh, authors=False)
         for rows, fresh_rows in zip(state(shop), state(fresh), strict=True):

@@ -15,6 +15,7 @@ from mycel.knowledge.memory.entities import Entity, EntityRelation
 from mycel.knowledge.memory.file_import import import_memory
 from mycel.knowledge.memory.memory_server import EntityGraph
 from mycel.store.write.transaction import Transaction
+from tests.prepared import NEW
 
 ADA = {"type": "entity", "name": "Ada", "entityType": "person", "observations": ["likes tea"]}
 BOB = {"type": "entity", "name": "Bob", "entityType": "person", "observations": []}
@@ -23,7 +24,7 @@ KNOWS = {"type": "relation", "from": "Ada", "to": "Bob", "relationType": "knows 
 
 @pytest.fixture
 def db() -> Iterator[mycel.Graph]:
-    with mycel.open() as db:
+    with NEW.opened() as db:
         yield db
 
 

@@ -9,6 +9,7 @@ from mycel.errors import ConstraintViolation, NotFound
 from mycel.knowledge.knowledge import Knowledge
 from mycel.knowledge.memory.entities import Entity, EntityRelation
 from mycel.knowledge.memory.memory_server import EntityGraph
+from tests.prepared import NEW
 
 ADA = Entity("Ada", "person", ("likes tea", "wrote the first program"))
 BABBAGE = Entity("Babbage", "person", ("designed an engine",))
@@ -17,7 +18,7 @@ ENGINE = Entity("Analytical_Engine", "machine")
 
 @pytest.fixture
 def db() -> Iterator[mycel.Graph]:
-    with mycel.open() as db:
+    with NEW.opened() as db:
         yield db
 
 
@@ -250,7 +251,7 @@ def test_what_others_wrote_into_an_entity_does_no_harm(
 
 
 def test_an_observation_that_others_wrote_without_a_list_is_kept() -> None:
-    with mycel.open() as db:
+    with NEW.opened() as db:
         with db.transaction() as tx:
             tx.define_type("Entity")  # By somebody who knows nothing of the memory server.
             tx.put_concept("Entity", "Odd", {"observations": "likes tea"})

@@ -25,6 +25,7 @@ from mycel.errors import ConstraintViolation, EmbedderFailed, InvalidValueType
 from mycel.search.index import passage_index
 from mycel.search.index.setting import SUFFIX
 from mycel.store.index.passages import keep_vectors
+from tests.prepared import NEW
 from tests.unit.embedding.server import Server, serving
 from tests.unit.search.valley import fill, names
 
@@ -265,7 +266,7 @@ def test_weights_that_are_damaged_leave_an_answer_by_keywords(
         if each is not None:
             damaged.write_bytes(each)
         static.shipped_model.cache_clear()
-        with mycel.open() as db:
+        with NEW.opened() as db:
             fill(db)
             result = db.execute('SEARCH CONCEPT "glacier"')
             assert [hit["name"] for hit in result.value] == ["Mount Corvin"]

@@ -9,11 +9,12 @@ import pytest
 import mycel
 from mycel.knowledge.knowledge import Knowledge
 from mycel.search.index import mentions, passage_index
+from tests.prepared import NEW
 
 
 @pytest.fixture
 def db() -> Iterator[mycel.Graph]:
-    with mycel.open() as db:
+    with NEW.opened() as db:
         db.write(lambda tx: tx.define_type("Concept"))
         yield db
 

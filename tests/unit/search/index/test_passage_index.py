@@ -18,6 +18,7 @@ import mycel
 from mycel.knowledge.node_values import Node
 from mycel.search.index import passage_index
 from mycel.store.index import passages
+from tests.prepared import NEW
 from tests.unit.search.valley import PLACES, fill, names, place_type
 
 QUESTIONS = (
@@ -62,7 +63,7 @@ def test_searching_leaves_roots_history_and_verification_as_they_were(path: Path
 
 
 def test_a_question_in_other_words_finds_what_is_meant() -> None:
-    with mycel.open() as db:
+    with NEW.opened() as db:
         fill(db)
         for question, meant in (
             ("automobile trouble", "turn-3"),
@@ -74,7 +75,7 @@ def test_a_question_in_other_words_finds_what_is_meant() -> None:
 
 
 def test_a_question_of_made_up_words_finds_nothing() -> None:
-    with mycel.open() as db:
+    with NEW.opened() as db:
         fill(db)
         for question in (
             "xqzv blorp fnord gribble?",
@@ -88,7 +89,7 @@ def test_a_question_of_made_up_words_finds_nothing() -> None:
 
 
 def test_texts_in_scripts_that_the_model_does_not_know_are_found_by_their_words() -> None:
-    with mycel.open() as db:
+    with NEW.opened() as db:
         fill(db)
         with db.transaction() as tx:
             tx.put_concept("Place", "箱", {"about": "奶奶在教堂后面养了蜂箱。"})
@@ -162,7 +163,7 @@ def test_a_derivation_that_is_cut_short_goes_on_where_it_stopped(
     with mycel.open(path) as db:
         found = answers(db)
     assert sum(asked[3:]) == len(PLACES) + 6 - 8
-    with mycel.open() as db:
+    with NEW.opened() as db:
         fill(db)
         assert answers(db) == found
 
@@ -254,7 +255,7 @@ def test_an_event_that_is_no_turn_of_an_episode_is_ranked_like_other_notes() -> 
 
 
 def test_an_update_is_found_by_its_new_meaning_and_no_longer_by_the_old() -> None:
-    with mycel.open() as db:
+    with NEW.opened() as db:
         fill(db)
         assert names(db, "honey producers", mode="semantic")[0] == "Piet Maas"
         maas = db.get_concept("Place", "Piet Maas")
@@ -370,7 +371,7 @@ def _execute(query: str, connection: apsw.Connection, _: object) -> None:
 
 
 def test_a_concept_that_appears_later_is_linked_from_texts_that_mention_it() -> None:
-    with mycel.open() as db:
+    with NEW.opened() as db:
         place_type(db)
         db.write(
             lambda tx: tx.put_concept(
@@ -387,7 +388,7 @@ def test_a_concept_that_appears_later_is_linked_from_texts_that_mention_it() -> 
 
 
 def test_a_hit_that_a_link_speaks_for_says_where_it_is_linked_from() -> None:
-    with mycel.open() as db:
+    with NEW.opened() as db:
         fill(db)
         db.write(lambda tx: tx.define_predicate("lies_at"))
         mill, river = (db.get_concept("Place", name) for name in ("Alder Mill", "river Lisk"))
@@ -449,7 +450,7 @@ def test_many_pending_elements_are_derived_by_a_thread_while_keywords_answer(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(passage_index, "DERIVED_AT_ONCE_MAX", 3)
-    with mycel.open() as db:
+    with NEW.opened() as db:
         fill(db)
         answer = db.execute('SEARCH CONCEPT "glacier"')
         assert [hit["name"] for hit in answer.value] == ["Mount Corvin"]
@@ -465,7 +466,7 @@ def test_many_pending_elements_are_derived_by_a_thread_while_keywords_answer(
 
 
 def test_questions_that_say_nothing_or_too_much_are_answered() -> None:
-    with mycel.open() as db:
+    with NEW.opened() as db:
         fill(db)
         for question in (
             "the of and",
