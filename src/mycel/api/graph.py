@@ -102,8 +102,7 @@ class Graph(GraphView):
     """
 
     _reopen: Callable[[Path | str, bool], Graph] | None = None
-    """A function that opens the file of a branch with the options of this graph; set by
-    `open_graph`."""
+    """A function that opens the file of a branch with the options of this graph."""
 
     def __init__(
         self,
@@ -236,11 +235,9 @@ class Graph(GraphView):
     ) -> Result:
         """Run one KIP command; `:name` in it is the parameter of that name.
 
-        Parameters are values and never become text of the command, so they cannot change its
-        meaning. With `readonly`, a command that writes is refused; with `dry_run`, it is checked
-        and nothing is written. The `message` is kept in the journal and says why a command writes.
-        A parameter of KIP that has the name of an argument, such as `message`, has to be in the
-        dictionary.
+        Parameters are values and never become text of the command. With `readonly`, a command that
+        writes is refused; with `dry_run`, it is checked and nothing is written. The `message` is
+        kept in the journal. A parameter of KIP with one of these names has to be in the dictionary.
 
         Raises:
             MycelError: with a code, what happened and what to do next. Nothing was written then.
@@ -438,8 +435,7 @@ class Graph(GraphView):
 
         Elements that are due are archived, deleted or purged as their retention says. Certain
         duplicates are merged. Other duplicates, and contradictions, become SleepTasks. Other
-        writers get their turn in between. After `minutes` the cycle stops and reports what is left
-        for the next one.
+        writers get their turn in between. After `minutes` the cycle stops and reports the rest.
 
         Raises:
             DatabaseBusy: another cycle is running.
@@ -534,8 +530,7 @@ class Graph(GraphView):
         dictionaries, or a table of pyarrow or pandas. Each row of JSON Lines names its type. For
         other sources `type` names it, or else the name of the file. `mode` says what happens to
         rows that exist: "append" refuses them, "merge" updates them, "overwrite" replaces them and
-        removes elements that are not among the rows. A warning reports vectors that the embedder
-        cannot make.
+        removes all other elements. A warning reports vectors that the embedder cannot make.
 
         Raises:
             MycelError: it names the file, the line, the type, the property and the value.
@@ -650,9 +645,7 @@ class Graph(GraphView):
         return back_up(self._store, Path(os.fsdecode(target)), force=force, full=full)
 
     def check_in_place(self) -> None:
-        """Check that the file of the graph is still found at its path.
-
-        Every write makes the same check.
+        """Check that the file of the graph is still found at its path, as every write does.
 
         Raises:
             DatabaseError: the file is gone, or another one is in its place.
@@ -715,9 +708,8 @@ class Graph(GraphView):
         RuntimeWarning. `element` is concepts or links only; `type` is a type of concepts, or a
         predicate of links, or several of them. `kind` is "notes" (what somebody wrote), "code"
         (what a bootstrap read) or "any": then notes come first, each kind best first, unless the
-        question asks for code. Other filters are `path`, `workspace`, `actor`, `since`, `until`,
-        `metadata`, `near` and `as_of`, a moment of the past, which is searched by names and words
-        (docs/search.md).
+        question asks for code. Other filters: `path`, `workspace`, `actor`, `since`, `until`,
+        `metadata`, `near` and `as_of`, a moment that is searched by names and words.
 
         Raises:
             TypeMismatch: the type or predicate is not defined.
@@ -739,10 +731,7 @@ class Graph(GraphView):
         return [(hit.element, hit.score) for hit in hits]
 
     def mentions_in(self, reader: Reader, number: int, limit: int) -> list[int]:
-        """Concepts that the text of a concept names.
-
-        Mentions are derived from texts; they are no links.
-        """
+        """Concepts that the text of a concept names; mentions are derived, and are no links."""
         from mycel.search.index.mentions import mentioned  # noqa: PLC0415 - it brings numpy
 
         return mentioned(reader, self._search_index, number, limit)
