@@ -1,4 +1,4 @@
-"""Backups: verified copies of a graph, and restoring one."""
+"""Makes backups, which are verified copies of a graph, and restores them."""
 
 from __future__ import annotations
 
@@ -31,26 +31,26 @@ from mycel.store.query.commits import commit_at
 from mycel.store.query.lineage import Parting, parting
 
 MARK_BYTES_MAX: Final = 1 << 16
-"""The size of the note beside a backup that was verified, at most."""
+"""The most bytes of the mark beside a verified backup."""
 
 _MAKING: Final = ".making"
 _MARK: Final = "@verified.json"
-"""The end of the name of a file that says that a backup was verified."""
+"""The suffix of the file that marks a backup as verified."""
 
 
 class Backup(NamedTuple):
     """A checked copy of one branch of a graph."""
 
     path: Path | str
-    """The file, or the URL of a graph that was restored."""
+    """The path of the file, or the URL of a restored graph."""
     commit: str
-    """The last commit in it."""
+    """The last commit in the backup."""
     entries: int
-    """The length of its journal."""
+    """The length of the journal in the backup."""
     size: int
-    """Bytes of the file."""
+    """The size of the file in bytes."""
     is_new: bool
-    """False if the file held this commit already, and was only checked."""
+    """False if the file already had this commit and was only checked."""
 
     def to_dict(self) -> dict[str, Any]:
         return self._asdict() | {"path": str(self.path)}
@@ -59,9 +59,9 @@ class Backup(NamedTuple):
 def back_up(store: Store, target: Path, *, force: bool = False, full: bool = False) -> list[Backup]:
     """Copy the branch that is open to a file, or all branches into a folder.
 
-    Others may write meanwhile; to a graph of 8 MiB or more they wait while the system copies it.
-    Every copy is verified before it takes the place of an older one: by what differs from that, or
-    all of it if `full`.
+    Others may write meanwhile; for a graph of 8 MiB or more, they wait while the system copies it.
+    Every copy is verified before it replaces an older one: only its differences from the older
+    copy, or with `full` all of it.
 
     Raises:
         ConstraintViolation: an existing file is no earlier state of the graph, and `force` is
@@ -95,7 +95,7 @@ def back_up(store: Store, target: Path, *, force: bool = False, full: bool = Fal
 def restore(
     source: str | os.PathLike[str], target: str | os.PathLike[str], *, force: bool = False
 ) -> Backup:
-    """Make the graph at `target` what a backup holds. With `force` an existing one is set aside.
+    """Make the graph at `target` from a backup. With `force`, an existing graph is set aside.
 
     Raises:
         NotADatabase, DatabaseCorrupt: the backup is no graph, or does not verify.
@@ -162,13 +162,13 @@ def _copy_from_server(store: Store, target: Path, *, force: bool) -> Backup:
 
 
 def _parting(target: Path, store: Store) -> Parting:
-    """The last commit that a file and a graph share, and what each has beyond it."""
+    """The last commit that a file and a graph share, and the number of commits of each after it."""
     with closing(opened(target)) as older, older.reading() as was, store.reading() as is_now:
         return parting(was, is_now)
 
 
 def _check_earlier(target: Path, apart: Parting, *, force: bool) -> None:
-    """Check that a file is an earlier state of a graph.
+    """Check that a file has an earlier state of a graph.
 
     Raises:
         ConstraintViolation: it is not, and `force` is False.
@@ -214,7 +214,7 @@ def _back_up(store: Store, target: Path, *, force: bool, full: bool) -> Backup:
 def _copy(
     store: Store, target: Path, older: Path | None = None, *, is_restored: bool = False
 ) -> Backup:
-    """Copy a graph. The copy takes its place when it is verified, if need be against an older."""
+    """Copy a graph. The copy gets its name once it is verified, against `older` if possible."""
     backups: list[Backup] = []
 
     def check(copy: Path) -> None:
@@ -239,20 +239,20 @@ def _describe_backup(store: Store, path: Path, *, is_new: bool) -> Backup:
 
 
 def _is_sound(store: Store, older: Path) -> bool:
-    """Verify the changes since an older copy that was verified; True if they are correct."""
+    """Verify the changes since an older, verified copy. Returns True if they are correct."""
     with closing(opened(older)) as verified:
         report = verify_changes(store, verified)
     return report is not None and report.ok
 
 
 def _note_verified(path: Path) -> None:
-    """Write a mark beside a backup: this file was verified in its present state."""
+    """Write the mark beside a backup which says that its present state was verified."""
     with suppress(OSError):
         _mark_of(path).write_bytes(orjson.dumps(_stamp(path)) + b"\n")
 
 
 def _is_verified(path: Path) -> bool:
-    """True if nobody has written to a backup since it was verified."""
+    """True if nobody has written to a backup after it was verified."""
     try:
         return bool(orjson.loads(read_bounded(_mark_of(path), MARK_BYTES_MAX)) == _stamp(path))
     except (OSError, ValueError):

@@ -1,4 +1,4 @@
-"""Branches: copies of a graph in files beside it, each with a history of its own from then on."""
+"""Branches: copies of a graph beside it. From its creation on, each has a history of its own."""
 
 from __future__ import annotations
 
@@ -44,17 +44,17 @@ class Branch(NamedTuple):
 
     name: str
     path: Path | str
-    """Its file, or its URL."""
+    """The path of the branch, or its URL."""
     commit: str
     time_us: int
     parting: Parting
-    """The last commit that it shares with main, and how many each of the two has beyond it."""
+    """The last commit shared with main, and the number of commits of each after it."""
     is_merged: bool
-    """True if main has every commit of it, or has merged them."""
+    """True if main has every commit of the branch, or has merged them."""
 
     @property
     def time(self) -> datetime:
-        """The time of its last commit."""
+        """The time of the last commit."""
         return times.to_datetime(self.time_us)
 
     def to_dict(self) -> dict[str, Any]:
@@ -92,7 +92,7 @@ class Branches:
         return self._places.names()
 
     def get(self, name: str) -> Branch:
-        """One branch.
+        """The branch with this name.
 
         Raises:
             InvalidIdentifier, NotFound: there is no such branch.
@@ -101,10 +101,10 @@ class Branches:
             return self._branch(name, main)
 
     def create(self, name: str) -> Branch:
-        """Copy the graph that is open, as it is at this moment, to a new branch.
+        """Copy the open branch, as it is at this moment, to a new branch.
 
-        Others may write meanwhile; to a graph of 8 MiB or more they wait. The branch is complete
-        before it can be found under its name.
+        Others may write meanwhile; for a graph of 8 MiB or more, they wait. The branch gets its
+        name when it is complete.
 
         Raises:
             InvalidIdentifier, DuplicateExists: it cannot have this name, or another one has it.
@@ -132,7 +132,7 @@ class Branches:
         self._places.check_room()
 
     def delete(self, name: str, *, unmerged: bool = False) -> Branch:
-        """Delete a branch, for good. Returns the branch as it was.
+        """Delete a branch for good. Returns the deleted branch.
 
         Raises:
             InvalidIdentifier, NotFound: there is no such branch.
@@ -160,10 +160,10 @@ class Branches:
         return branch
 
     def copy(self, target: str | os.PathLike[str]) -> GraphCopy:
-        """Copy the branch that is open, with its whole journal, to another path or URL.
+        """Copy the open branch, with its whole journal, to another path or URL.
 
-        Roots, commits and proofs are the same: a graph in a file becomes one in PostgreSQL, and
-        comes back. The copy is verified. Others may write meanwhile.
+        Roots, commits and proofs stay the same. So a graph in a file becomes one in PostgreSQL, or
+        the other way round. The copy is verified. Others may write meanwhile.
 
         Raises:
             DuplicateExists: there is a graph at the target.
@@ -188,15 +188,15 @@ class Branches:
             entries = parting(one, two).entries
             return prove_consistency(one, entries), prove_consistency(two, entries)
 
-    # Where commands go.
+    # The branch that commands use.
 
     @property
     def current(self) -> str:
-        """The branch that the commands of `mycel` use unless they name another one."""
+        """The branch that the commands of `mycel` use by default."""
         return self._places.current
 
     def switch(self, name: str) -> None:
-        """Choose the branch that the commands of `mycel` use. Open graphs stay on their branch.
+        """Choose the branch that commands of `mycel` use by default. Open graphs keep their branch.
 
         Raises:
             InvalidIdentifier, NotFound: there is no such branch.
@@ -218,7 +218,7 @@ class Branches:
 
     @contextmanager
     def reading(self, name: str) -> Iterator[Reader]:
-        """A reader of the last commit of a branch, which sees one moment.
+        """A reader of one snapshot of a branch: its last commit.
 
         Raises:
             InvalidIdentifier, NotFound: there is no such branch.
@@ -240,13 +240,13 @@ class Branches:
 
 
 def _forget_unfinished(connection: Connection) -> None:
-    """Remove from a new branch what goes on where it was begun."""
+    """Remove open merges and proposals from a new branch: they stay where they were begun."""
     forget_open_merges(connection)
     submissions.forget_all(connection)
 
 
 def branch_place(path: str | os.PathLike[str], name: str) -> Path | str:
-    """The place of a branch of the graph at a path or URL, which may be that of another branch.
+    """The place of a branch. The given path or URL may be that of any branch of the graph.
 
     Raises:
         InvalidIdentifier, NotFound: there is no such branch.
@@ -263,8 +263,8 @@ def branch_place(path: str | os.PathLike[str], name: str) -> Path | str:
 
 
 def opened(place: Path | str) -> Store:
-    """The graph at a place."""
-    # For writing where that is allowed: then closing it leaves no files beside it.
+    """The graph at a path or URL."""
+    # If possible, it is opened for writing: then closing it leaves no files beside it.
     return Store(place, create=False, readonly=not may_write(place))
 
 

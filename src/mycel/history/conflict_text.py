@@ -1,7 +1,7 @@
-"""A merge and its conflicts as text, for people and models: base, ours and theirs side by side.
+"""Shows a merge and its conflicts as text, for people and models: base, ours, theirs side by side.
 
-The text of a conflict is made from its JSON (`Conflict.to_dict`), which is also what the store
-keeps while a merge is open.
+The text of a conflict is made from its JSON (`Conflict.to_dict`). The store keeps the same JSON
+while a merge is open.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
 SIDES: Final = ("base", "ours", "theirs")
 ABSENT: Final = "(none)"
 _CONTEXT_LINES: Final = 2
-"""Lines that nobody changed, shown before and after those that are contested."""
+"""The number of unchanged lines that are shown before and after contested lines."""
 
 
 class SideRow(NamedTuple):
-    """One part of a conflict in its three versions."""
+    """One part of a conflict, in its three versions."""
 
     name: str
     versions: tuple[str, ...]
-    """Of base, ours and theirs."""
+    """The versions in base, ours and theirs."""
     contested: bool = True
-    """False for lines that are shown only around contested ones."""
+    """False for a line that is shown only as context."""
 
 
 def summary(merge: Merge) -> str:
@@ -78,7 +78,7 @@ def side_rows(conflict: Mapping[str, Any]) -> list[SideRow]:
 
 
 def element_lines(conflict: Mapping[str, Any]) -> list[str]:
-    """The elements that a broken constraint or a definition is about, one line each."""
+    """The elements that a conflict about a constraint or definition is about, one line each."""
     return [f"{row.get('label', '')}: {row.get('message', '')}" for row in conflict.get("rows", ())]
 
 
@@ -89,12 +89,12 @@ def is_text(conflict: Mapping[str, Any]) -> bool:
 
 
 def text_of(value: Any) -> str:
-    """A value as text: texts as they are, all others as JSON."""
+    """A value as text: a text unchanged, any other value as JSON."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def plain_lines(conflict: Mapping[str, Any], *, characters_max: int) -> list[str]:
-    """A conflict in lines without colour: its versions below each other, long ones cut."""
+    """A conflict in lines without colour, its versions one below the other; long ones are cut."""
     lines = [title(conflict), f"  {conflict.get('reason', '')}"]
     lines += [f"  - {_cut(line, characters_max)}" for line in element_lines(conflict)]
     rows = [row for row in side_rows(conflict) if row.contested]
@@ -121,7 +121,7 @@ def plain_lines(conflict: Mapping[str, Any], *, characters_max: int) -> list[str
 
 
 def resolution_text(resolution: Mapping[str, Any]) -> str:
-    """A decision in words."""
+    """A decision as a sentence."""
     choice = str(resolution["choice"])
     if choice not in ("value", "lines"):
         return choice

@@ -1,4 +1,4 @@
-"""A graph in another place: from a file to PostgreSQL, and back, with equal roots."""
+"""Copies a graph to another place, from a file to PostgreSQL and back, with equal roots."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ class GraphCopy(NamedTuple):
     """A verified copy of one branch of a graph."""
 
     place: str
-    """Its path or URL."""
+    """The path or URL of the copy."""
     commit: str
-    """The last commit in it."""
+    """The last commit in the copy."""
     entries: int
-    """The length of its journal."""
+    """The length of the journal in the copy."""
     root: str
-    """The root of its journal, the same as that of the graph at this commit."""
+    """The root of the journal, which equals that of the graph at this commit."""
 
     def to_dict(self) -> dict[str, Any]:
         return self._asdict()
 
 
 def copy_graph(store: Store, target: str | os.PathLike[str]) -> GraphCopy:
-    """Copy the branch that is open to a place where there is no graph, and verify the copy.
+    """Copy the open branch to a place where there is no graph, and verify the copy.
 
-    Others may write meanwhile. The whole journal goes along, so roots, commits and proofs are the
-    same; open merges too. What search derives is derived again.
+    Others may write meanwhile. The whole journal is copied, so roots, commits and proofs are the
+    same. Open merges are copied too. Data that search derives is derived again.
 
     Raises:
         DuplicateExists: there is a graph at the target.

@@ -1,4 +1,4 @@
-"""`db.history`: the log, versions of elements, differences, tags, and ways back."""
+"""`db.history`: the log, versions of elements, differences, tags, rollback and revert."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ T = TypeVar("T")
 
 
 class History:
-    """The history of one graph, and ways back: `db.history`. Nothing in it is ever rewritten."""
+    """The history of one graph, with rollback and revert: `db.history`. It is never rewritten."""
 
     def __init__(self, store: Store, defaults: WriteDefaults, branches: Branches) -> None:
         self._store: Final = store
@@ -61,12 +61,12 @@ class History:
         until: Moment | None = None,
         text: str | None = None,
     ) -> Iterator[LogEntry]:
-        """Transactions, newest first, from those that ended before the entry `before`.
+        """Transactions that ended before the entry `before`, newest first.
 
-        Each condition narrows the list: `path` to those that changed elements under a URI, or links
-        that begin there, `type` to those that changed a type or predicate, `text` to those with a
-        text in their message, `since` and `until` to a span between two moments, both of them part
-        of it. They are read a page at a time, so that a long log is not kept in memory.
+        Each condition narrows the list. `path`: elements under a URI, or links that begin there,
+        were changed. `type`: elements of a type, or links of a predicate, were changed. `text`: the
+        message has the text. `since` and `until`: the first and the last moment. Transactions are
+        read a page at a time, so that a long log is not kept in memory.
 
         Raises:
             TypeMismatch: no such type or predicate was ever defined.
@@ -95,7 +95,7 @@ class History:
             limit = None if limit is None else limit - size
 
     def versions(self, ref: Ref) -> list[Version]:
-        """Every version of an element, oldest first, removals and purges included.
+        """Every version of an element, oldest first, with removals and purges.
 
         Raises:
             NotFound: there never was such an element.
@@ -106,10 +106,11 @@ class History:
     def diff(self, a: Moment, b: Moment | None = None, *, paths: Sequence[object] = ()) -> Diff:
         """The elements that differ between two states, each with its values before and after.
 
-        A state is that of a commit, a tag, a time or a position of the journal; without `b`, the
-        present. It may be one of another branch: `"draft"` is its last commit, `"draft:v1"` an
-        earlier one. `paths` are URIs, whose elements and those below them count, or ids of
-        elements; a link belongs to its subject. The cost follows the number of changes in between.
+        A state is given by a commit, a tag, a time or a position of the journal; without `b`, it is
+        the present. It may belong to another branch: `"draft"` is the last commit of that branch,
+        `"draft:v1"` an earlier one. `paths` are ids of elements, or URIs, which include all
+        elements below them; a link belongs to its subject. The cost depends on the number of
+        changes in between.
 
         Raises:
             ConstraintViolation, NotFound: there is no such state, or it was scrubbed.
@@ -129,10 +130,10 @@ class History:
         )
 
     def _state_named(self, moment: Moment | None) -> _Named:
-        """The branch of a moment, and the moment in it.
+        """The branch and the moment that a caller names.
 
-        A text may be the name of a branch, or `branch:moment`. What the open graph knows as a tag
-        or a commit comes first.
+        A text may be the name of a branch, or `branch:moment`. If the open graph knows the text as
+        a tag or a commit, that comes first.
         """
         here = _Named(self._branches.open, moment)
         if not isinstance(moment, str) or self._store.is_in_memory:
@@ -152,10 +153,10 @@ class History:
         by: str | None = None,
         message: str = "",
     ) -> Rollback:
-        """Make everything, or what is under some paths, what it was in a state.
+        """Bring all elements, or those under some paths, back to an earlier state.
 
-        It is one new transaction: history is never rewritten, and a rollback can be rolled back.
-        With `dry_run` nothing is written, and the result shows what would change.
+        This is one new transaction: history is not rewritten, and a rollback can be rolled back
+        too. With `dry_run`, nothing is written, and the result shows the changes.
 
         Raises:
             ConstraintViolation: rules of the graph, or links from outside of the paths, do not
@@ -175,7 +176,7 @@ class History:
     def revert(
         self, commit: Moment, *, dry_run: bool = False, by: str | None = None, message: str = ""
     ) -> Rollback:
-        """Take back what one commit changed, and keep what changed since.
+        """Undo the changes of one commit, and keep all later changes.
 
         Raises:
             ConstraintViolation: a value that it changed has changed again since, or rules of the
@@ -189,7 +190,7 @@ class History:
         )
 
         def work(tx: Transaction) -> Diff:
-            before = state_at(tx.reader, entry.first_seq - 1)  # It may be scrubbed.
+            before = state_at(tx.reader, entry.first_seq - 1)  # That state may be scrubbed.
             return rollback.revert(tx, before, entry.seq)
 
         return self._lead_back(work, by, full_message, dry_run=dry_run)
@@ -197,7 +198,7 @@ class History:
     def _lead_back(
         self, work: Callable[[Transaction], Diff], by: str | None, message: str, *, dry_run: bool
     ) -> Rollback:
-        """Run a way back; a dry run is checked whole, and rolled back."""
+        """Run a rollback or revert. A dry run passes all checks, and is rolled back."""
         if dry_run:
             author = self._defaults.actor_or(by)
             with rehearsal(self._store.transaction(actor=author, message=message)) as tx:
@@ -207,7 +208,7 @@ class History:
 
         def run(tx: Transaction) -> tuple[Diff, int | None]:
             changes = work(tx)
-            return changes, None if tx.is_empty else tx.position + 1  # With the row that closes it.
+            return changes, None if tx.is_empty else tx.position + 1  # The closing row follows.
 
         changes, position = self._write(run, by, message)
         if position is None:
@@ -220,8 +221,8 @@ class History:
     ) -> str:
         """Name the commit of a moment, by default the last one. Returns the id of the commit.
 
-        A tag is an entry of the journal: every copy of the graph has it, and moving it to another
-        commit is an entry again. Wherever a moment is asked for, a tag names one.
+        A tag is an entry of the journal, so every copy of the graph has it; moving it is another
+        entry. A tag can be used wherever a moment is expected.
 
         Raises:
             InvalidIdentifier: a tag begins with a letter and has letters, digits and . _ - / only.
@@ -229,14 +230,14 @@ class History:
         """
 
         def work(tx: Transaction) -> str:
-            # With the lock of the writer: nobody commits in between.
+            # The lock of the writer is held, so nobody commits in between.
             state = LIVE if moment is None else state_at(tx.reader, moment)
             return set_tag(tx, name, state)
 
         return self._write(work, by, self._defaults.message_or(message) or f"tag {name}")
 
     def untag(self, name: str, *, by: str | None = None, message: str = "") -> None:
-        """Take a tag back. The commit stays, and so does the record that it had this name.
+        """Remove a tag. The commit stays, and the journal still shows that it had this name.
 
         Raises:
             NotFound: there is no such tag.
@@ -251,7 +252,7 @@ class History:
 
 
 class _Named(NamedTuple):
-    """A state of a branch, as a caller names it; without a moment, its last commit."""
+    """A state of a branch as a caller names it; None as the moment is the last commit."""
 
     branch: str
     moment: Moment | None
@@ -262,5 +263,5 @@ def _state_in(reader: Reader, moment_name: _Named) -> State:
 
 
 def _path_list(paths: Sequence[object]) -> Sequence[object]:
-    """Paths as a list; one text is one path."""
+    """Paths as a list. A single text is one path."""
     return (paths,) if isinstance(paths, str) else tuple(paths)

@@ -1,4 +1,4 @@
-"""`db.merges`: open merges, their conflicts, decisions, and automatic choices of merges."""
+"""`db.merges`: open merges with their conflicts and decisions, and choices of committed merges."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Merges:
-    """The merges into one branch: `db.merges`. It iterates over those that are open."""
+    """The merges into one branch: `db.merges`. Iterating gives the open merges."""
 
     def __init__(self, store: Store, defaults: WriteDefaults, branches: Branches) -> None:
         self._store: Final = store
@@ -48,12 +48,12 @@ class Merges:
         by: str | None = None,
         message: str = "",
     ) -> Merge:
-        """Merge edits that somebody has made to an earlier state of this branch.
+        """Merge edits that were made to an earlier state of this branch.
 
-        `base` is the state that was edited. An edit names an element by its natural key there, and
-        says what became of it; docs/history.md has its form. `source` names
-        the origin of the edits. With `schema`, the schema is that text afterwards, in the same
-        transaction. Everything else is as for `merge`.
+        `base` is the state that was edited. An edit names an element by its natural key in that
+        state, and gives its new content; docs/history.md describes the form. `source` names the
+        origin of the edits. `schema` is a new text of the schema, applied in the same transaction.
+        Everything else is as for `db.merge`.
 
         Raises:
             ConstraintViolation, NotFound: there is no such state, or an end of a link.
@@ -97,7 +97,7 @@ class Merges:
         return self._merging.merge(request, dry_run=dry_run, by=request.by)
 
     def __iter__(self) -> Iterator[Merge]:
-        """The merges into this branch that are open, oldest first."""
+        """The open merges into this branch, oldest first."""
         return iter(self._merging.open_merges())
 
     def __len__(self) -> int:
@@ -105,7 +105,7 @@ class Merges:
         return len(self._merging.open_merges())
 
     def conflicts(self, element: Ref | None = None) -> list[Conflict]:
-        """The conflicts of all open merges, or of one element; those that are decided, too."""
+        """The conflicts of all open merges, or of one element; decided conflicts are included."""
         conflicts = [conflict for merge in self for conflict in merge.conflicts]
         if element is None:
             return conflicts
@@ -125,10 +125,10 @@ class Merges:
         """Decide about a conflict of an open merge, or overrule an automatic choice.
 
         `choice` is "ours", "theirs", "base", or "value" with a `value`; for a text of several lines
-        also "lines" with the text for its contested part, or a list of texts for its parts. The
-        conflict is one of `conflicts()`, its id, or "*" for all that are left. Many are decided at
-        once by a mapping from ids to choices, or by a list of
-        `{"conflict": id, "choice": …, "value": …}`.
+        also "lines" with the text for its contested part, or a list of texts for its parts.
+        `conflict` is one of `conflicts()`, an id, or "*" for all undecided conflicts. A mapping
+        from ids to choices, or a list of `{"conflict": id, "choice": …, "value": …}`, decides about
+        many at once.
 
         Raises:
             NotFound: there is no such conflict, or no open merge.
@@ -155,7 +155,7 @@ class Merges:
         )
 
     def abort(self, merge: str | None = None) -> Merge:
-        """Give an open merge up. It has written nothing.
+        """Give up an open merge. It has written nothing.
 
         Raises:
             NotFound: there is none.
@@ -163,7 +163,7 @@ class Merges:
         return self._merging.abort(merge)
 
     def choices(self, commit: Moment | None = None) -> list[Choice]:
-        """The automatic choices of the merge that made a commit; without one, of all merges.
+        """The automatic choices of the merge that made a commit; without a commit, of all merges.
 
         Raises:
             ConstraintViolation, NotFound: there is no such commit.
@@ -174,7 +174,7 @@ class Merges:
             return choices(reader, None if commit is None else entry_at(reader, commit))
 
     def undo_choice(self, choice: Choice | str, *, by: str | None = None, message: str = "") -> str:
-        """Give an attribute the value that a merge has not chosen. Returns the id of the commit.
+        """Give an attribute the value that a merge did not choose. Returns the id of the commit.
 
         Raises:
             NotFound: there is no such choice, or the element is gone.
@@ -184,7 +184,7 @@ class Merges:
 
         def work(tx: Transaction) -> int:
             undo(tx, chosen(tx.reader, choice if isinstance(choice, str) else choice.id))
-            return tx.position + 1  # With the row that closes it.
+            return tx.position + 1  # The row that closes the transaction follows the last entry.
 
         full_message = self._defaults.message_or(message) or "undo a choice of a merge"
         seq = self._store.run(work, actor=self._defaults.actor_or(by), message=full_message)

@@ -1,8 +1,8 @@
 """Proposals: changes that wait until somebody who may write accepts or rejects them.
 
-A proposal is a change set and no branch: its edits, and the commit that was edited. What it would
-change, and what is in its way, is computed whenever somebody looks. It is kept in the file of the
-graph, beside the knowledge.
+A proposal is no branch, but a list of edits and the commit that was edited. Its changes and its
+conflicts are computed for each look at it. Proposals are kept in the file of the graph, beside the
+knowledge.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ LISTED_MAX: Final = 1_000
 
 
 class Proposal(NamedTuple):
-    """A change that somebody proposes."""
+    """A proposed change."""
 
     id: str
     status: ProposalStatus
@@ -53,9 +53,9 @@ class Proposal(NamedTuple):
     """The commit that was edited."""
     edits: tuple[dict[str, Any], ...]
     comments: tuple[dict[str, Any], ...] = ()
-    """Each with its actor, time and text."""
+    """Comments. Each has its actor, time and text."""
     ended: dict[str, Any] | None = None
-    """Its end: by whom, when and why; and the entry of its commit."""
+    """The end of the proposal: the actor, the time and the reason; and the entry of its commit."""
 
     def to_dict(self, *, edits: bool = True) -> dict[str, Any]:
         payload: dict[str, Any] = {
@@ -73,7 +73,7 @@ class Proposal(NamedTuple):
 
 
 class ProposalPreview(NamedTuple):
-    """The changes that a proposal would make now, and the conflicts in its way."""
+    """The changes that a proposal would make now, and its conflicts."""
 
     counts: dict[str, int]
     changes: Diff
@@ -90,7 +90,7 @@ class ProposalPreview(NamedTuple):
 
 
 class Proposals:
-    """The proposals for one branch: `db.proposals`. It iterates over the open ones."""
+    """The proposals for one branch: `db.proposals`. Iterating gives the open ones."""
 
     def __init__(
         self,
@@ -101,7 +101,7 @@ class Proposals:
     ) -> None:
         """Take the graph; for a copy of a part, `full_store` has the proposals.
 
-        Of these a caller sees its own.
+        From a copy, a caller sees only its own proposals.
         """
         self._is_part: Final = full_store is not None
         self._place: Final = full_store or store
@@ -118,7 +118,7 @@ class Proposals:
         return len(self.list())
 
     def list(self, status: str = "open", *, limit: int = LISTED_MAX) -> list[Proposal]:
-        """Proposals of a status ("all" for every one), newest first.
+        """Proposals with a status ("all" for any status), newest first.
 
         Raises:
             ConstraintViolation: there is no such status.
@@ -133,7 +133,7 @@ class Proposals:
         return [self._proposal(row) for row in rows if self._sees(row)]
 
     def get(self, id_: str) -> Proposal:
-        """One proposal, by its id or the beginning of it.
+        """The proposal with an id, which may be given by its first characters.
 
         Raises:
             NotFound: there is none.
@@ -141,10 +141,10 @@ class Proposals:
         return self._proposal(self._row(id_))
 
     def preview(self, proposal: Proposal | str) -> ProposalPreview:
-        """The changes that a proposal would make now, and the conflicts in its way."""
+        """The changes that a proposal would make now, and its conflicts."""
         request = self._request(self._row(_id(proposal)))
         submitting = self._submitting
-        if self._is_part:  # Its base is a commit of the whole graph.
+        if self._is_part:  # The base is a commit of the whole graph.
             request = request._replace(theirs=submitting.base_commit(None))
         result, changes = submitting.preview(request)
         return ProposalPreview(result.counts, changes, result.conflicts, result.warnings)
@@ -191,7 +191,7 @@ class Proposals:
         )
 
     def reject(self, proposal: Proposal | str, reason: str, *, by: str | None = None) -> Proposal:
-        """Reject a proposal, with the reason.
+        """Reject a proposal, with a reason.
 
         Raises:
             NotFound, ConstraintViolation: it is not there or not open, or the reason is empty.
@@ -201,7 +201,7 @@ class Proposals:
         return self._end(_id(proposal), "rejected", by, reason)
 
     def withdraw(self, proposal: Proposal | str, *, by: str | None = None) -> Proposal:
-        """Take a proposal back; this is for its author.
+        """Withdraw a proposal. Only its author may do so.
 
         Raises:
             AccessDenied: somebody else made it.
@@ -216,7 +216,7 @@ class Proposals:
         return self._end(row.id, "withdrawn", by, "")
 
     def comment(self, proposal: Proposal | str, text: str, *, by: str | None = None) -> Proposal:
-        """Say something about a proposal.
+        """Add a comment to a proposal.
 
         Raises:
             ConstraintViolation: the text is empty, or there are too many.
@@ -256,7 +256,7 @@ class Proposals:
             )
 
     def _sees(self, row: StoredProposal) -> bool:
-        """True if the caller may see a proposal: all of them, or its own."""
+        """True if the caller may see a proposal: any proposal, or only its own."""
         return not self._is_part or row.actor == owner_of(self._defaults.actor_or(None))
 
     def _proposal(self, row: StoredProposal) -> Proposal:
@@ -302,7 +302,7 @@ class Proposals:
 
 
 def _outside(ended: dict[str, Any] | None) -> dict[str, Any] | None:
-    """The end of a proposal without `seq`, a position in the journal of the whole graph."""
+    """The end of a proposal without `seq`, a position in the whole graph's journal."""
     return ended and {key: value for key, value in ended.items() if key != "seq"}
 
 

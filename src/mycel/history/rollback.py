@@ -1,7 +1,7 @@
-"""Ways back: a new transaction that makes elements what they were.
+"""Rolls back and reverts: a new transaction gives elements an earlier content.
 
-`roll_back` leads to an earlier state, whatever came after it. `revert` takes back one commit and
-keeps what came after it, as long as nothing has changed the same values since.
+`roll_back` leads to an earlier state, and drops all later changes. `revert` undoes one commit and
+keeps later changes, unless they changed the same values.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from mycel.store.write.transaction import Transaction
 
 
 class Rollback(NamedTuple):
-    """The result of a rollback: the commit that it made, and what changed by it."""
+    """The result of a rollback: its commit, and the changes."""
 
     commit: str | None
-    """None if nothing had to change, or if it was a dry run."""
+    """The commit; None if nothing had to change, or in a dry run."""
     diff: Diff
 
     def to_dict(self) -> dict[str, Any]:
@@ -42,8 +42,8 @@ class Rollback(NamedTuple):
 def roll_back(tx: Transaction, state: State, paths: Sequence[object]) -> Diff:
     """Make the elements under some paths, or all, what they were in a state.
 
-    A definition that declares the same as it did then is left alone: it can only differ in the
-    memory of dropped properties, which only applying a schema writes.
+    A definition that declares the same as in that state is left alone. It can only differ in its
+    list of dropped properties, which only the application of a schema writes.
 
     Raises:
         ConstraintViolation: it would break something; the data lists what.
@@ -57,7 +57,7 @@ def roll_back(tx: Transaction, state: State, paths: Sequence[object]) -> Diff:
 
 
 def _is_declared_alike(change: ElementChange) -> bool:
-    """True for a definition that a schema declares in the same way before and after."""
+    """True if a schema declares a definition in the same way before and after."""
     before, after = change.before, change.after
     if before is None or after is None or before.type not in META_TYPES:
         return False
@@ -75,9 +75,9 @@ def _is_declared_alike(change: ElementChange) -> bool:
 
 
 def revert(tx: Transaction, before: State, after: int) -> Diff:
-    """Take back what changed from one state to that after an entry, and keep what changed since.
+    """Undo the changes from one state to that after an entry, and keep later changes.
 
-    Elements that it purged stay away; the difference counts them.
+    Elements that were purged in between do not come back; the difference counts them.
 
     Raises:
         ConstraintViolation: a value has changed since, it would break something else, or the commit
@@ -106,7 +106,7 @@ def revert(tx: Transaction, before: State, after: int) -> Diff:
             obstacles.append(Obstacle(change.label, str(error), MycelError.code))
             changed_since.update(version.number for version in change.versions)
             continue
-        if now is not None or then is not None:  # Otherwise it is gone already.
+        if now is not None or then is not None:  # Otherwise it is removed already.
             goals.append(Goal(change.label, now, then))
     later = later_transactions(tx.reader, changed_since, after, LISTED_MAX)
     reach(tx, goals, back.twins, obstacles, later)
@@ -114,11 +114,11 @@ def revert(tx: Transaction, before: State, after: int) -> Diff:
 
 
 class _ChangedSinceError(Exception):
-    """A later commit has changed what is to be taken back."""
+    """The error if a later commit has changed the values to be undone."""
 
 
 def _taken_back(change: ElementChange, now: Element | None) -> Element | None:
-    """An element as it is now, without the change; the change says the way back."""
+    """The present element with a change taken back; `change` leads back to the old version."""
     if now is None:
         if change.kind in ("changed", "moved"):
             raise _ChangedSinceError("It was removed since.")
@@ -141,7 +141,7 @@ def _taken_back(change: ElementChange, now: Element | None) -> Element | None:
 
 
 def _with(now: Element, then: Element, values: Sequence[ValueChange]) -> Element:
-    """An element with some values of its earlier version."""
+    """An element in which some values are those of its earlier version."""
     content = {"attributes": now.attributes, "metadata": now.metadata}
     for value in values:
         if value.field in ("attributes", "metadata"):

@@ -1,7 +1,7 @@
 """Saved views of a graph: `db.saved_views`, for the explorer.
 
-They are kept in the file of the graph, beside the knowledge: everybody who opens the file finds
-them, a backup has them, and a new branch begins with those of the branch it was made from.
+Saved views are kept in the file of the graph, beside the knowledge. Everybody who opens the file
+finds them, a backup has them, and a new branch begins with the views of its old branch.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class SavedViews:
             return iter(views_by_name(reader))
 
     def get(self, id_: str) -> tuple[SavedView, dict[str, Any]]:
-        """One view, and its content.
+        """A view and its content.
 
         Raises:
             NotFound: there is none with this id.
@@ -52,7 +52,7 @@ class SavedViews:
         return views
 
     def save(self, name: str, body: dict[str, Any], *, id_: str | None = None) -> SavedView:
-        """Save a view under a name, in place of the one with the id if one is given.
+        """Save a view under a name. With an id, it replaces the view with this id.
 
         Raises:
             ConstraintViolation: the name is empty or too long.
@@ -66,12 +66,12 @@ class SavedViews:
         return _stored(head, refusal)
 
     def rename(self, id_: str, name: str) -> SavedView:
-        """Give a view another name, and leave its content as it is; raises what `save` raises."""
+        """Give a view another name. It raises the same errors as `save`."""
         head = self._head(id_, name)
         return _stored(head, self._store.maintain(saved_views.rename, head))
 
     def delete(self, id_: str) -> SavedView:
-        """Delete a view. Returns it as it was.
+        """Delete a view. Returns the deleted view.
 
         Raises:
             NotFound: there is none with this id.
@@ -86,7 +86,7 @@ class SavedViews:
 
 
 def _stored(view: SavedView, refusal: str) -> SavedView:
-    """A view that was stored; raises the error for the reason why it was not."""
+    """The stored view; raises the error for the reason if it was not stored."""
     match refusal:
         case "gone":
             raise _no_view(view.id)
@@ -108,7 +108,7 @@ def _no_view(id_: str) -> NotFound:
 
 
 def check_name(name: str) -> str:
-    """The name of a view without spaces around it.
+    """A valid name of a view, without spaces around it.
 
     Raises:
         ConstraintViolation: it is empty, too long, or has characters that cannot be seen.

@@ -1,10 +1,10 @@
-"""Making elements what they should be: the steps of a rollback or a merge, as one transaction.
+"""Brings elements to wanted states: the steps of a rollback or a merge, in one transaction.
 
-A goal is an element as it is, and as it should be. The order of the steps makes every name free
+A goal has an element as it is, and as it should be. In this order of steps, every name is free
 before another element takes it:
 
 1. create definitions,
-2. remove links, but those that links refer to which stay and move away: these go after step 5,
+2. remove links; but if a link that stays refers to one and will move away, remove it after step 5,
 3. give temporary names to concepts whose names others need,
 4. create concepts, and give all concepts their names,
 5. create links, and give all links their ends,
@@ -38,18 +38,18 @@ from mycel.store.write.bulk import BATCH_ROWS, ConceptRow
 from mycel.store.write.transaction import Transaction
 
 LISTED_MAX: Final = 20
-"""The number of obstacles in the message of an error; its data has all of them."""
+"""The most obstacles in the message of an error; its data has all of them."""
 
 
 COMMITS_SHOWN: Final = 5
 
 
 GONE: Final = 0
-"""The number of an element that is not there, or not yet."""
+"""The number that stands for an element which does not exist, or not yet."""
 
 
 class Goal(NamedTuple):
-    """An element as it is now and as it should become; None where it does not exist."""
+    """An element as it is now, and as it should become; None where it does not exist."""
 
     label: str
     now: Element | None
@@ -57,12 +57,12 @@ class Goal(NamedTuple):
 
     @property
     def element(self) -> Element:
-        """The element as it should become; one that should be removed, as it is now."""
+        """The element as it should become; for a removal, as it is now."""
         return either(self.then, self.now)
 
 
 class Obstacle(NamedTuple):
-    """A step that is impossible, and the reason."""
+    """A step that failed, and the reason."""
 
     element: str
     message: str
@@ -70,11 +70,11 @@ class Obstacle(NamedTuple):
 
 
 class ReachedState(NamedTuple):
-    """The outcome of the steps towards some goals."""
+    """The result of the steps towards some goals."""
 
     obstacles: list[Obstacle]
     numbers: Mapping[int, int]
-    """The present number of each element that had another one in its goal; 0 if it is gone."""
+    """The present number of each element with another number in its goal; 0 if it is removed."""
 
 
 def attempt(
@@ -85,11 +85,11 @@ def attempt(
     reason: str,
     has_moved: bool = False,
 ) -> ReachedState:
-    """Make elements what they should be, as far as possible; nothing is raised.
+    """Bring elements to their goals, as far as possible. It raises no error.
 
-    `twins` has the present number of each element that has another one in its goal. `reason` is
-    written with each removal. With `has_moved`, elements may have new versions since the goals were
-    made.
+    `twins` has the present number of each element with another number in its goal. Each removal
+    gets the `reason`. With `has_moved`, elements may have new versions since the goals were
+    computed.
     """
     steps = _Steps(tx, goals, twins, reason)
     steps.has_moved = has_moved
@@ -104,9 +104,9 @@ def reach(
     obstacles: Sequence[Obstacle] = (),
     later: Sequence[LogEntry] = (),
 ) -> None:
-    """Make elements what they were, in a rollback.
+    """Bring elements to their goals, for a rollback.
 
-    `later` are the commits that the obstacles come from, newest first.
+    `later` has the commits that may have caused obstacles, newest first.
 
     Raises:
         ConstraintViolation: something does not allow it, or obstacles are known already. Its data
@@ -130,7 +130,7 @@ def reach(
 
 
 def _advice(later: Sequence[LogEntry]) -> str:
-    """The sentence about what to do next."""
+    """A sentence about what to do next."""
     if not later:
         return "Choose other paths, or change what stands in the way first."
     commits = first_few(
@@ -156,13 +156,14 @@ class _Steps:
         self.numbers: Final = dict(twins) | {
             goal.then.number: GONE for goal in goals if goal.then is not None and goal.now is None
         }
-        """The present number of each element that had another one then."""
+        """The present number of each element with another number in its goal."""
         self.has_moved = False
         """True if an element has moved, so that links on it may have new versions."""
         self._aside: Final[set[int]] = set()
-        """Concepts that have stepped aside."""
+        """Concepts with a temporary name."""
         self._removed: Final[set[int]] = set()
-        """Concepts that went at once; another one may have come in their place, with the number."""
+        """Concepts that were removed early; their number may have been given to another concept
+        since."""
         self._definitions: Final = [goal for goal in goals if _is_definition(goal.element)]
         concepts = [goal for goal in goals if isinstance(goal.element, Concept)]
         self._concepts: Final = [
@@ -170,13 +171,13 @@ class _Steps:
         ]
         self._links: Final = [goal for goal in goals if isinstance(goal.element, Proposition)]
         self._changing: Final = {goal.now.number for goal in self._links if goal.now is not None}
-        """Links that are there and have a goal."""
+        """Existing links that have a goal."""
         self._going: Final = {
             goal.now.number for goal in self._links if goal.now is not None and goal.then is None
         }
         """Links that should be removed."""
         self._late: Final[list[Goal]] = []
-        """Links that go once the links that refer to them have moved away."""
+        """Links to remove once other links no longer refer to them."""
 
     def run(self) -> None:
         coming = [definition for definition in self._definitions if definition.then is not None]
@@ -216,7 +217,7 @@ class _Steps:
         return None if number == GONE else self._tx.reader.element(number)
 
     def _end(self, number: int) -> str:
-        """The present id of an element that had a number then."""
+        """The present id of an element, by its number in a goal."""
         number = self.numbers.get(number, number)
         if number == GONE:
             raise NotFound("An end of it is not there.")
@@ -225,9 +226,9 @@ class _Steps:
     # Concepts.
 
     def _step_aside(self) -> None:
-        """Give a temporary name to each concept that has the name of another concept's goal.
+        """Give a temporary name to each concept whose name another concept's goal needs.
 
-        A concept that should be removed, and has no links, is removed at once, which frees its key.
+        A concept without links that should be removed is removed at once, which frees its key.
         """
         goals_by_name = {
             (then.type, then.name): concept
@@ -254,7 +255,7 @@ class _Steps:
             self._aside.add(goal.now.number)
 
     def _bring_concepts(self) -> None:
-        """Bring concepts: new ones together, or one by one if that is not possible."""
+        """Create and rename concepts: new ones together, or one by one if that is not possible."""
         new = [goal for goal in self._concepts if goal.now is None and _is_made(goal.then)]
         if len(new) < len(self._concepts):
             together = {id(goal) for goal in new}
@@ -266,14 +267,14 @@ class _Steps:
                 self._apply_steps(batch, self._bring_concept)
 
     def _bring_together(self, goals: Sequence[Goal]) -> bool:
-        """Bring new concepts with one call; False, and nothing is done, if one is in the way."""
+        """Create new concepts at once. Returns False, and creates none, if a key is taken."""
         concepts = [goal.then for goal in goals if isinstance(goal.then, Concept)]
         keys = {(then.type, then.name) for then in concepts}
         reader, guards = self._tx.reader, self._tx.guards
         if any(
             guards.goes_alone(self._tx, type_, link=False) for type_ in {key[0] for key in keys}
         ):
-            return False  # One that is refused would keep the others from being tried.
+            return False  # One refused concept would keep the others from being tried.
         there = find_by_name(reader, [then.name for then in concepts])
         is_in_the_way = any((reader.type_name(type_), name) in keys for _, type_, name in there)
         if is_in_the_way or len(keys) < len(concepts):
@@ -312,7 +313,7 @@ class _Steps:
     # Links.
 
     def _bring_links(self, goals: list[Goal]) -> None:
-        """Bring links back, each once its ends are there and its place is free."""
+        """Create links and move links, each when its ends exist and its place is free."""
         waiting = goals
         while waiting:
             errors: dict[int, MycelError] = {}
@@ -354,9 +355,9 @@ class _Steps:
         self.numbers[then.number] = tx.reader.number(id_)
 
     def _break_circle(self, waiting: list[Goal]) -> bool:
-        """Remove one link that occupies the key of another one; it is created again if it stays.
+        """Remove one link that has the key of a waiting one; create it again later if it stays.
 
-        Links about it are created again after it. False if none of these links is live.
+        Links about it are created again after it. Returns False if none of these links is live.
         """
         for goal in (*self._late, *waiting):
             live = self._live(goal.element)
@@ -370,7 +371,7 @@ class _Steps:
             return True
         return False
 
-    # Contents, and what goes.
+    # Contents and removals.
 
     def _set_content(self, goal: Goal) -> None:
         then = goal.then
@@ -381,7 +382,7 @@ class _Steps:
             self._tx.replace_content(live, then)
 
     def _remove_link(self, goal: Goal) -> None:
-        """Remove a link, unless links refer to it that stay."""
+        """Remove a link; or later, if a link that stays still refers to it."""
         live = None if goal.now is None else self._tx.reader.element(goal.now.number)
         if live is None:
             return
@@ -392,7 +393,7 @@ class _Steps:
 
     def _remove(self, goal: Goal) -> None:
         live = None if goal.now is None else self._tx.reader.element(goal.now.number)
-        if live is None or live.number in self._removed:  # It went with another one, or before.
+        if live is None or live.number in self._removed:  # It is removed already.
             return
         about = [
             link for link in self._tx.links_about(live.id) if link.number not in self._changing
@@ -406,7 +407,7 @@ class _Steps:
 
 
 def _is_made(then: Element | None) -> bool:
-    """True for a concept that has no number of this graph yet."""
+    """True for a concept that has no number in this graph yet."""
     return isinstance(then, Concept) and then.number >= NEW
 
 

@@ -1,8 +1,8 @@
 """Submissions: changes to an earlier state of a graph, each committed once, proposed, or refused.
 
-A submission names the commit that was edited and has a key of its own. The outcome is kept under
-the key in the transaction of the commit, so that an answer that was lost can be asked for again,
-and the same submission sent twice is committed once.
+A submission names the commit that was edited and has a key of its own. The transaction of the
+commit keeps the outcome under the key. So a lost answer can be asked for again, and a submission
+that is sent twice is committed once.
 """
 
 from __future__ import annotations
@@ -51,21 +51,21 @@ class Submission(NamedTuple):
 
     status: Literal["committed", "unchanged", "proposed", "conflicts"]
     commit: str = ""
-    """The commit that was made."""
+    """The commit; None if none was made."""
     seq: int | None = None
     head: str = ""
-    """The head afterwards; with conflicts, the one that is in the way."""
+    """The head after the submission; in case of conflicts, the head that conflicts."""
     counts: Mapping[str, int] = {}
     """The number of elements that are added, removed and changed."""
     proposal: str = ""
-    """The id of the proposal that was made."""
+    """The id of the proposal, if one was made."""
     conflicts: tuple[Conflict, ...] = ()
     warnings: tuple[str, ...] = ()
     contested: int = 0
-    """The number of conflicts that a proposal has."""
+    """The number of conflicts of a proposal."""
 
     def to_dict(self) -> dict[str, Any]:
-        """The outcome as the wire has it."""
+        """The outcome in its JSON form."""
         payload: dict[str, Any] = {"status": self.status}
         if self.status == "proposed":
             return payload | {"proposal": self.proposal, "conflicts": self.contested}
@@ -77,7 +77,7 @@ class Submission(NamedTuple):
 
 
 class _KnownError(Exception):
-    """The key of a submission has an outcome already."""
+    """The error if the key of a submission already has an outcome."""
 
     def __init__(self, outcome: KeptOutcome) -> None:
         super().__init__()
@@ -94,7 +94,7 @@ class Submissions:
         branches: Branches,
         full_store: Store | None = None,
     ) -> None:
-        """Take the graph; for a copy of a part, `full_store` gets the proposals."""
+        """Take the graph. For a copy of a part, proposals go to `full_store`."""
         self._full_store: Final = full_store
         self._store: Final = store
         self._defaults: Final = defaults
@@ -113,12 +113,13 @@ class Submissions:
     ) -> Submission:
         """Commit edits of an earlier state, or propose them.
 
-        Edits have the form of `db.merges.merge_changes`, or are a function that makes them, which
-        is not called if the outcome of the key is known. `base` is the commit that was edited;
-        without one it is the head, which merges blindly. With "fail" it has to be the head; "merge"
-        merges what does not conflict; "propose" makes a proposal (`db.proposals`), as does every
-        submission of a caller who may only propose. The same `key` again gives the first outcome;
-        `content` is what was sent, by which the same submission is recognised.
+        Edits have the form of `db.merges.merge_changes`. They may be a function that returns the
+        edits; it is not called if the key already has an outcome. `base` is the commit that was
+        edited; without a base it is the head, which merges blindly. With "fail", the base has to be
+        the head. "merge" merges edits without conflicts. "propose" makes a proposal
+        (`db.proposals`), and so does every submission of a caller who may only propose. A repeated
+        `key` gives the first outcome; `content` identifies the submission, so that its repetition
+        is recognised.
 
         Raises:
             VersionConflict: the base is not the head, and `on_conflict` is "fail".
@@ -171,7 +172,7 @@ class Submissions:
         return self._show(_body(result))
 
     def outcome(self, key: str, *, by: str | None = None) -> Submission:
-        """The outcome of a submission that the caller has made.
+        """The outcome of an earlier submission of the caller.
 
         Raises:
             NotFound: there is none with this key.
@@ -217,7 +218,7 @@ class Submissions:
         keep_outcome(tx, owner, KeptOutcome(digest, _body(result)))
 
     def _show(self, body: Mapping[str, Any]) -> Submission:
-        """An outcome as it is kept, with the ids of its commits."""
+        """A stored outcome, with the ids of its commits."""
         if body["status"] == "proposed":
             return Submission(
                 "proposed", proposal=body["proposal"], contested=body.get("conflicts", 0)
@@ -241,7 +242,7 @@ class Submissions:
         owner: tuple[str, str] | None,
         digest: str,
     ) -> Submission:
-        # It is refused here if the edits have a wrong form; whether it conflicts is only told.
+        # Edits of a wrong form are refused here; conflicts are only counted.
         conflicts = submitting.conflicts_of(request)
         body = {
             "message": request.message,
@@ -267,7 +268,7 @@ class Submissions:
         )
 
     def _base_in_whole(self, request: Request) -> str:
-        """The commit of the whole graph that a copy of a part shows now.
+        """The commit of the whole graph whose part a copy shows now.
 
         Raises:
             VersionConflict: an earlier state of the copy was edited.
@@ -289,7 +290,7 @@ def _stale(head: str) -> VersionConflict:
 
 
 def _body(result: Submitted) -> dict[str, Any]:
-    """The part of a result that is kept."""
+    """The part of an outcome that is stored."""
     return {
         "status": "unchanged" if result.seq is None else "committed",
         "seq": result.seq,
@@ -304,7 +305,7 @@ def _digest(content: object) -> str:
 
 
 def check_key(key: object) -> str:
-    """The key of a submission.
+    """The key of a submission, after checks.
 
     Raises:
         ConstraintViolation: it has another form.
@@ -318,13 +319,13 @@ def check_key(key: object) -> str:
 
 
 def owner_of(actor: str) -> str:
-    """The one for whom this thread works: the actor of its permission, or else the given one."""
+    """The author of a submission: the actor of this thread's permission, else the given one."""
     permission = current()
     return actor if permission is None else permission.actor
 
 
 def check_may(action: Action, branch: str) -> None:
-    """Check that whoever this thread works for may do something on a branch.
+    """Check that the permission of this thread allows an action on a branch.
 
     Raises:
         AccessDenied: it may not.
@@ -338,5 +339,5 @@ def check_may(action: Action, branch: str) -> None:
 
 
 def deeds(action: Action) -> str:
-    """Words for what is refused: who may not propose may not write either."""
+    """Words for a refused action: without the right to propose, writing is refused too."""
     return "write or propose" if action == "propose" else action

@@ -1,4 +1,4 @@
-"""Conflicts about constraints that do not allow a merge."""
+"""Makes conflicts of constraints that the merged elements would break."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from mycel.store.write.transaction import Transaction
 
 
 class BrokenError(Exception):
-    """Constraints do not allow the merge."""
+    """The error when constraints do not allow the merge."""
 
     def __init__(self, conflicts: tuple[Conflict, ...]) -> None:
         super().__init__()
@@ -34,20 +34,20 @@ class BrokenError(Exception):
 
 
 def broken_rule(label: str, message: str, code: str) -> Conflict:
-    """The conflict of an element that cannot be what it should be."""
+    """The conflict about an element that cannot get its merged content."""
     row = {"element": None, "label": label, "message": message, "code": code}
     return constraint_conflict(label, message, [row])
 
 
 def constraint_conflict(label: str, message: str, rows: Sequence[Mapping[str, Any]]) -> Conflict:
-    """The conflict of a constraint that does not allow the merge."""
+    """The conflict about a constraint that does not allow the merge."""
     identity = {"id": label}
     id_ = conflict_id("constraint", identity, "", (), message)
     return Conflict(id_, "constraint", identity, reason=message, rows=tuple(rows))
 
 
 def impossible_step(step: SchemaStep) -> Conflict:
-    """The conflict of a step of the merged schema that is not possible, with the rows."""
+    """The conflict about a step of the merged schema that some rows do not allow."""
     payload = step.to_dict()
     message = f"{payload.get('entity', '')}: {payload.get('reason', '')}"
     rows = [
@@ -62,13 +62,13 @@ def impossible_step(step: SchemaStep) -> Conflict:
 
 
 def first_obstacles(reached: ReachedState) -> list[Obstacle]:
-    """The obstacles, without those that only follow from others: links to what is not there."""
+    """The obstacles, without links whose end is missing: those follow from other obstacles."""
     obstacles = [obstacle for obstacle in reached.obstacles if obstacle.code != NotFound.code]
     return obstacles or reached.obstacles
 
 
 def is_too_few(error: MycelError) -> bool:
-    """True for a violation that may only follow from an element that could not be written."""
+    """True if a violation may only follow from an element that could not be written."""
     count, least = error.data.get("count"), error.data.get("min")
     return isinstance(count, int) and isinstance(least, int) and count < least
 
@@ -76,7 +76,7 @@ def is_too_few(error: MycelError) -> bool:
 def violation_conflict(
     tx: Transaction, plan: MergePlan, reached: ReachedState, error: MycelError
 ) -> Conflict:
-    """The conflict of a constraint that the merged elements break, with all of these."""
+    """The conflict about a constraint that merged elements break, with all of these elements."""
     here = {
         new_number: number for number, new_number in reached.numbers.items() if new_number != GONE
     }
@@ -95,7 +95,7 @@ def violation_conflict(
     if str(data.get("constraint", "")).startswith("@card"):
         links = _links_from(tx, plan, here, numbers[-1], str(data["type"]))
         link_rows = [{"element": known, "label": label, **about} for label, known in links.items()]
-        # Too many links are a matter of the links alone.
+        # If there are too many links, only the links are at fault.
         rows = [*(rows if is_too_few(error) else ()), *link_rows]
     return constraint_conflict(
         str(rows[0]["label"]) if rows else error.message, error.message, rows
@@ -109,7 +109,7 @@ def is_about_same(one: Conflict, other: Conflict) -> bool:
 
 
 def _in_plan(element: Element, here: Mapping[int, int]) -> Element:
-    """An element of the transaction in the numbers of the plan."""
+    """An element of the transaction, with its number in the plan."""
     values = values_of(element)
     for place in (SUBJECT, OBJECT):
         if place in values:
@@ -120,7 +120,7 @@ def _in_plan(element: Element, here: Mapping[int, int]) -> Element:
 def _links_from(
     tx: Transaction, plan: MergePlan, here: Mapping[int, int], source: int, edge: str
 ) -> dict[str, str | None]:
-    """The links of one kind that an element has in any version: labels, and ids in the target."""
+    """The links of a predicate that an element has in any version: labels, ids in the target."""
     catalog = schema_at(tx.reader)
     predicate = next(
         (type_name.kip_name for type_name in catalog.types if type_name.name == edge), edge
@@ -143,7 +143,7 @@ def _links_from(
 
 
 def _with_ends(tx: Transaction, plan: MergePlan, elements: Iterable[Element]) -> dict[int, Element]:
-    """The names of a plan, and those of ends that no side has changed."""
+    """The names in a plan, with those of ends that no side has changed."""
     names = dict(plan.names)
     pending = [end for element in elements for end in _ends_of(element)]
     while pending:

@@ -1,4 +1,4 @@
-"""Automatic choices of merges that are done: listed, and taken back one by one."""
+"""Lists automatic choices of committed merges, and undoes them one by one."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def choices(reader: Reader, seq: int | None) -> list[Choice]:
 
 
 def chosen(reader: Reader, id_: str) -> Choice:
-    """The newest choice with an id.
+    """The newest choice with this id.
 
     Raises:
         NotFound: there is none.
@@ -35,7 +35,7 @@ def chosen(reader: Reader, id_: str) -> Choice:
 
 
 def undo(tx: Transaction, choice: Choice) -> None:
-    """Give an attribute the value that was not chosen; of two that were united, ours.
+    """Give an attribute the value that was not chosen. For united values, that is ours.
 
     Raises:
         NotFound: the element is gone.
@@ -76,7 +76,7 @@ def _at(value: Any, path: tuple[str, ...]) -> Any:
 
 
 def _with(value: Any, path: list[str], new: Any) -> Any:
-    """A value with another one at a path inside; the path has been checked."""
+    """A value in which the part at a path is replaced; the path was checked before."""
     if not path:
         return new
     key, *rest = path

@@ -1,14 +1,15 @@
-"""The states of a merge whose source is no branch, but edits of an earlier state of the target.
+"""The states of a merge whose source is no branch but a list of edits of an earlier state.
 
-An edit names an element by its natural key in that state, and says what became of it:
+The earlier state is one of the target. An edit names an element by its natural key in that state,
+and gives its new content:
 
     {"concept": {"type": T, "name": N}, "attributes": {…}, "metadata": {…}, "to": {"type", "name"}}
     {"link": {"subject": …, "predicate": P, "object": …}, "weight": 1.0, "attributes": {…}, …}
     {"concept" or "link": …, "removed": true}
 
-Attributes and metadata are given as a whole; what is left out stays. An element that is not there
-is made. The ends of a link are natural keys of concepts or links, as of that state or as the edits
-make them.
+Attributes and metadata are given as a whole; a part that is left out stays unchanged. A missing
+element is created. The ends of a link are natural keys of concepts or links, from that state or
+from the edits.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ _PARTS: Final = frozenset(("concept", "link", "attributes", "metadata", "weight"
 
 
 class EditSides(MergeTarget):
-    """The states of a merge of edits into the graph whose earlier state was edited."""
+    """The states of a merge of edits into the target, whose earlier state was edited."""
 
     def __init__(
         self,
@@ -66,7 +67,7 @@ class EditSides(MergeTarget):
         self._numbers: Final[dict[tuple[str, str], int]] = {}
         """The numbers of concepts by the type and name that the edits give them."""
         self._links: Final[dict[tuple[int, str, int], int]] = {}
-        """The numbers of links that the edits make or change, by their ends."""
+        """The numbers of links that the edits create or change, by their ends and predicates."""
         self._edited: Final[dict[int, Element | None]] = {}
         for edit in edits:
             _check(edit)
@@ -95,13 +96,13 @@ class EditSides(MergeTarget):
         return self._ours_by_key.namesakes(concept.name)
 
     def matches(self, created: Iterable[int], joined: Mapping[int, int]) -> Mapping[int, int]:
-        """Nothing: edits have no numbers of their own."""
+        """Empty: edits have no numbers of their own."""
         return {}
 
     def creations(
         self, created: Iterable[int], joined: Mapping[int, int]
     ) -> tuple[Mapping[int, set[bytes]], set[bytes]]:
-        """Nothing: what edits add is made here."""
+        """Empty: elements that edits add are created here."""
         return {}, set()
 
     def marks(self, source: str) -> Sequence[Mark]:
@@ -110,7 +111,7 @@ class EditSides(MergeTarget):
 
     @property
     def purged_keys(self) -> frozenset[bytes]:
-        """Nothing: edits purge nothing."""
+        """Empty: edits purge nothing."""
         return frozenset()
 
     # The states.
@@ -169,7 +170,7 @@ class EditSides(MergeTarget):
         return origin_of(self.reader, number, place) if side == "ours" else self._origin
 
     def written_once(self, numbers: Iterable[int]) -> Mapping[int, Origin]:
-        """The origins of edited elements: the edits."""
+        """The origins of edited elements; all values come from the edits."""
         return dict.fromkeys(numbers, self._origin)
 
     def purged_here(self, numbers: Iterable[int]) -> frozenset[int]:
@@ -205,7 +206,7 @@ class EditSides(MergeTarget):
         self._edited[number] = _with(concept._replace(number=number, type=to[0], name=to[1]), edit)
 
     def _number_of(self, element: Concept | Proposition) -> int:
-        """The number of a new element: that of one that the target has made meanwhile, or a new."""
+        """The number of a new element: a new one, or that of an equal element of the target."""
         there = self.holder(element) if isinstance(element, Concept) else self.link_at(element)
         if there is not None and not self._before.was_ever(there):
             return there
@@ -235,7 +236,7 @@ class EditSides(MergeTarget):
         self._edited[number] = _with(link._replace(number=number), edit)
 
     def _link_number(self, subject: int, predicate: str, object_: int) -> int | None:
-        """The number of a link: one that the edits create, or one of the base or of the target."""
+        """The number of a link: from the edits, from the base, or from the target."""
         if link := self._links.get((subject, predicate, object_)):
             return link
         before = self._link_before(subject, predicate, object_)
@@ -251,7 +252,7 @@ class EditSides(MergeTarget):
         return self._before.find_link(subject, predicate, object_)
 
     def _ends(self, key: Any, *, make: bool) -> tuple[int, str, int] | None:
-        """The ends and the predicate of a link; None for one that is to go and has no such end."""
+        """The ends and predicate of a link; None for a link to be removed that lacks an end."""
         if not isinstance(key, Mapping) or not {"subject", "predicate", "object"} <= key.keys():
             raise InvalidValueType(
                 "A link of an edit has no subject, predicate and object.",
@@ -289,7 +290,7 @@ class EditSides(MergeTarget):
         )
 
     def _placeholder(self, name: str) -> int:
-        """The number of the placeholder for a concept that nobody has written yet."""
+        """The number of the placeholder for a missing concept."""
         concept = self._before.find_concept(MISSING, name)
         keeper = _new_concept(MISSING, name)
         number = self._number_of(keeper) if concept is None else concept.number
@@ -309,7 +310,7 @@ class EditSides(MergeTarget):
 
 
 class _ConceptsByKey:
-    """The concepts of a state by type and name; those of some names are read at once."""
+    """The concepts of a state by type and name. Concepts with some names are read at once."""
 
     def __init__(self, reader: Reader, names: Collection[str]) -> None:
         self._reader: Final = reader
@@ -325,7 +326,7 @@ class _ConceptsByKey:
         }
 
     def find(self, type_: str, name: str) -> Concept | None:
-        """The concept of a type and name."""
+        """The concept with a type and name; None if there is none."""
         if name in self._numbers:
             return self._found.get((type_, name))
         return self._reader.find_concept(type_, name)
@@ -377,7 +378,7 @@ def _concept_key(key: object) -> tuple[str, str]:
 
 
 def _with(element: Element, edit: Edit) -> Element:
-    """An element with the parts that an edit gives."""
+    """An element after an edit: with the parts that the edit gives."""
     for field in ("attributes", "metadata"):
         if field in edit:
             text = object_text(edit[field], field)

@@ -1,4 +1,4 @@
-"""The merge of one element: identity, attributes, metadata and weight, each by its own rules."""
+"""Merges one element: identity, attributes, metadata and weight, each by its own rules."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from mycel.store.query.diff import ABSENT, identity_of
 from mycel.store.query.origins import Origin
 
 SOURCES: Final = ("source", "sources", "evidence")
-"""Keys of the metadata whose values are united."""
+"""The metadata keys whose values are united."""
 
 _REASONS: Final[dict[str, str]] = {
     "value": "Both sides gave it different values.",
@@ -49,30 +49,30 @@ _REASONS: Final[dict[str, str]] = {
 
 
 class MergeContext(NamedTuple):
-    """Rules, decisions and look-ups that the merges of all elements share."""
+    """The rules, decisions and look-ups that the merges of all elements share."""
 
     rules: Rules
     resolutions: Mapping[str, Resolution]
     names: Mapping[int, Element]
-    """Elements by number, for the names of ends."""
+    """Elements by number, for the names at the ends of links."""
     declared: Callable[[str], Mapping[str, str]]
-    """The policies that the definition of a type or predicate has, by attribute."""
+    """The merge policies in the definition of a type or predicate, by attribute."""
     origin: Callable[[str, int, Place], Origin]
-    """The origin of a value: of a side, an element, a place."""
+    """The origin of a value, by side, element and place."""
     commits: tuple[str, str]
     """The commits that are merged: ours and theirs."""
     by_element: bool
-    """True if elements are merged as a whole."""
+    """True if an element is merged as a whole, and not value by value."""
 
 
 class ElementMerge:
-    """The merge of one element; conflicts and choices are noted on the way."""
+    """The merge of one element. It gathers conflicts and choices on the way."""
 
     def __init__(self, context: MergeContext, versions: Versions) -> None:
         self.conflicts: Final[list[Conflict]] = []
         self.choices: Final[list[Choice]] = []
         self.given: Final[set[Place]] = set()
-        """The places whose values somebody gave as decisions."""
+        """The places whose values were given in decisions."""
         self._context: Final = context
         self._versions: Final = versions
         self._identity: Final = identity_of(versions.element, context.names)
@@ -80,10 +80,10 @@ class ElementMerge:
         self._kind: Final = element.type if isinstance(element, Concept) else element.predicate
         """The type of a concept, or the predicate of a link."""
         self._decided: Final[set[Side]] = set()
-        """The sides whose values were chosen."""
+        """The sides whose values were chosen so far."""
 
     def run(self) -> Element | None:
-        """The merged element; None if it should not be there."""
+        """The merged element; None if the merge removes it."""
         base, ours, theirs = self._versions[1:]
         if ours is None or theirs is None:
             return self._with_removal(base, ours, theirs)
@@ -102,13 +102,13 @@ class ElementMerge:
         return with_values(ours, self._merged(old, values_of(ours), values_of(theirs)), ours.number)
 
     def _counts(self) -> bool:
-        """True if an attribute is a counter: two equal changes of it are two changes."""
+        """True if an attribute is a counter. Then two equal changes count twice."""
         return "counter" in self._context.declared(self._kind).values()
 
     def choose_element(
         self, kind: ConflictKind, reason: str, suggestion: str | None = None
     ) -> Element | None:
-        """The element that somebody chooses as a whole; ours as long as nobody has."""
+        """Make a conflict about the whole element. Returns the chosen version; ours at first."""
         _, ours, theirs = self._versions[1:]
         base = self.base_element()
         names = self._context.names
@@ -122,7 +122,7 @@ class ElementMerge:
             self.given.add(WEIGHT)
         return chosen_element(conflict.resolution, base, ours, theirs, self._versions.number)
 
-    # An element that is gone on one side.
+    # Elements that one side has removed.
 
     def _with_removal(
         self, base: Base | None, ours: Element | None, theirs: Element | None
@@ -133,7 +133,7 @@ class ElementMerge:
         if base.is_content_of(left) or equal(
             _without_metadata(values_of(left)), _without_metadata(base.values)
         ):
-            return None  # Deletions are kept; metadata alone does not outweigh them.
+            return None  # A removal wins over a change of metadata only.
         sides = ("ours", "theirs") if ours is None else ("theirs", "ours")
         return self.choose_element(
             "delete_modify",
@@ -142,7 +142,7 @@ class ElementMerge:
         )
 
     def base_element(self) -> Element | None:
-        """The element in the base; of values that are unknown there, those of now."""
+        """The element in the base; unknown values are taken from the present version."""
         base = self._versions.base
         if base is None:
             return None
@@ -154,7 +154,7 @@ class ElementMerge:
         }
         return with_values(element, values, self._versions.number)
 
-    # An element that both sides have.
+    # Elements that both sides have.
 
     def _merged(self, base: Values, ours: Values, theirs: Values) -> Values:
         merged: Values = {}
@@ -189,7 +189,7 @@ class ElementMerge:
             return ours
         if equal_values(base, ours):
             return theirs
-        if word == "counter":  # Two equal changes are two changes.
+        if word == "counter":  # Two equal changes of a counter count twice.
             verdict = by_policy(contest, word, _rule(word, is_declared), self._evidence(key))
             if verdict is not None:
                 return self._choose("attributes", contest, verdict)
@@ -226,7 +226,7 @@ class ElementMerge:
         else:
             verdict = newest(contest, "newest", self._evidence(key, "metadata"))
             if any(conflict.resolution is None for conflict in self.conflicts):
-                return verdict.value  # Once the open conflicts are decided, it follows the choice.
+                return verdict.value  # Metadata follows the choice made later.
         return self._choose("metadata", contest, verdict, decides=False)
 
     # Decisions.
@@ -252,7 +252,7 @@ class ElementMerge:
     def _choose(
         self, field: str, contest: Contest, verdict: Verdict, *, decides: bool = True
     ) -> Any:
-        """The value of a rule, unless somebody has decided otherwise."""
+        """The value that a rule chooses, unless a decision overrules it."""
         kind, path, base, ours, theirs, _ = contest
         known = self._conflict(kind, field, path, base, ours, theirs)
         if known.resolution is not None:
@@ -270,7 +270,7 @@ class ElementMerge:
         return value
 
     def _ask(self, kind: ConflictKind, field: str, contest: Contest) -> Any:
-        """The value that somebody has chosen; ours as long as nobody has."""
+        """Make a conflict about a value. Returns the chosen value; ours at first."""
         sides = contest[2:5]
         if field in ("subject", "object"):
             sides = tuple(self._end(side) for side in sides)
@@ -284,7 +284,7 @@ class ElementMerge:
         return self._chosen(conflict.resolution, contest, field)
 
     def _end(self, number: Any) -> Any:
-        """The identity of an end of a link."""
+        """The identity of the element at an end of a link."""
         names = self._context.names
         return identity_of(names[number], names) if number in names else number
 
@@ -330,7 +330,7 @@ def chosen_element(
     theirs: Element | None,
     number: int,
 ) -> Element | None:
-    """The version of an element that a resolution chooses; ours without one."""
+    """The version of an element that a resolution chooses; ours if there is no resolution."""
     if resolution is None:
         return ours
     if resolution.choice != "value":
@@ -343,7 +343,7 @@ def chosen_element(
 
 
 def edited(element: Element, value: Mapping[str, Any], number: int) -> Element:
-    """An element with the parts that a value gives: attributes, metadata, weight, type, name."""
+    """An element with the parts that a value gives: attributes, metadata, weight, type or name."""
     values = values_of(element)
     for field in ("attributes", "metadata"):
         if field in value:
@@ -360,7 +360,7 @@ def _without_metadata(values: Mapping[Place, Any]) -> Values:
 
 
 def _united(base: Any, ours: Any, theirs: Any) -> Any:
-    """The items of either side that neither has dropped; a single one as the sides have it."""
+    """The items of both sides, without those that either side removed; a single item as it was."""
     united = merge_sets(*(_value_list(side) for side in (base, ours, theirs)))
     if not united and ABSENT in (ours, theirs):
         return ABSENT

@@ -1,4 +1,4 @@
-"""A merge as it was computed, and writing it to a transaction."""
+"""The draft of a merge, and writing a draft to a transaction."""
 
 from __future__ import annotations
 
@@ -51,28 +51,28 @@ from mycel.store.write.transaction import Transaction
 
 
 class MergeDraft(NamedTuple):
-    """A merge as it was computed, before it is tried."""
+    """The computed result of a merge, before it is written."""
 
     request: Request
     plan: MergePlan
     seq: int
-    """The position of the target that it was computed for."""
+    """The position of the target for which the draft was computed."""
     commits: tuple[str, str]
     bases: tuple[str, ...]
     lineage: tuple[marks.Mark, ...]
-    """The parents that the commit gets."""
+    """The marks of the parents that the commit gets."""
     purged_keys: frozenset[bytes]
-    """The keys that the source has purged, and the target has not."""
+    """The keys that the source has purged and the target has not."""
     matches: Mapping[int, int]
-    """The numbers of elements in the source, and in the plan."""
+    """Pairs of numbers of elements: in the source, and in the plan."""
     creations: Mapping[int, set[bytes]]
-    """The creations of elements of the source, by the numbers of the plan."""
+    """The creations that elements have in the source, by their numbers in the plan."""
     purged_creations: set[bytes]
-    """Those of elements that the source has purged, and the target never had."""
+    """The creations of elements that the source has purged and the target never had."""
     origins: Mapping[int, OriginsByPlace]
-    """The origins of the values that the merge takes over, by the numbers of the plan."""
+    """The origins of values that the merge takes from the source, by numbers in the plan."""
     is_news: bool
-    """False if the source has nothing that the target has not seen."""
+    """False if the target has already seen everything in the source."""
     warnings: tuple[str, ...]
 
     @property
@@ -81,7 +81,7 @@ class MergeDraft(NamedTuple):
 
     @property
     def has_purges(self) -> bool:
-        """True if the source has purged something; the target may never have had it."""
+        """True if the source has purged elements, even if the target never had them."""
         return bool(self.plan.purges or self.purged_keys or self.purged_creations)
 
     @property
@@ -97,16 +97,16 @@ class MergeDraft(NamedTuple):
 
 
 def all_decided(conflicts: Sequence[Conflict]) -> bool:
-    """True if no conflict is left."""
+    """True if every conflict is decided."""
     return all(conflict.resolution is not None for conflict in conflicts)
 
 
 class MovedError(Exception):
-    """The target has moved on since the merge was computed."""
+    """The error if the target has changed since the merge was computed."""
 
 
 def apply_draft(tx: Transaction, draft: MergeDraft) -> ReachedState:
-    """Write a draft.
+    """Write a draft to a transaction.
 
     Raises:
         MovedError: the target has moved on since.
@@ -121,7 +121,7 @@ def apply_draft(tx: Transaction, draft: MergeDraft) -> ReachedState:
         _apply_schema(tx, *schema)
     for extra in draft.plan.extras:
         _say_beside_schema(tx, extra)
-    # Purges come first, so that their keys are free. A definition has to be out of use before.
+    # Purges come first, so that their keys are free. A purged definition must be out of use before.
     _purge(tx, draft, definitions=False)
     reached = attempt(
         tx,
@@ -152,7 +152,7 @@ def apply_draft(tx: Transaction, draft: MergeDraft) -> ReachedState:
 
 
 def _purge(tx: Transaction, draft: MergeDraft, *, definitions: bool) -> None:
-    """Purge what the source has purged: definitions, or everything else."""
+    """Purge the elements that the source has purged: only definitions, or all others."""
     for number in draft.plan.purges:
         live = tx.reader.element(number)
         is_definition = isinstance(live, Concept) and live.type in META_TYPES
@@ -161,7 +161,7 @@ def _purge(tx: Transaction, draft: MergeDraft, *, definitions: bool) -> None:
 
 
 def _say_beside_schema(tx: Transaction, definition: Element) -> None:
-    """Write the attributes of a definition, except those that the schema owns."""
+    """Write the attributes of a definition that the schema does not own."""
     live = tx.reader.element(definition.number)
     if live is None:
         return
@@ -174,12 +174,12 @@ def _say_beside_schema(tx: Transaction, definition: Element) -> None:
 
 
 def _settle_rows(tx: Transaction, draft: MergeDraft) -> None:
-    """Change rows that somebody has decided about, before the merged schema checks them."""
+    """Write the rows that decisions changed, before the merged schema checks them."""
     for goal in draft.plan.goals:
         live = None if goal.now is None else tx.reader.element(goal.now.number)
         if live is None or live.number not in draft.plan.overridden:
             continue
-        with suppress(MycelError):  # It may fit the merged schema alone, and is written later.
+        with suppress(MycelError):  # The row may only fit the merged schema, and is written later.
             if goal.then is None:
                 tx.retire(live.id, reason=f"merge {draft.request.source}")
             else:
@@ -195,7 +195,7 @@ def _apply_schema(tx: Transaction, ours: Catalog, merged: Catalog) -> None:
     between = without_exchanged(ours, merged)
     for before, after in ((ours, between), (between, merged)):
         if before != after:
-            # Hidden properties are included, so that one that comes back gets its values back.
+            # Hidden properties are included, so that a restored property gets its values back.
             accepted = schema_at(tx.reader, dropped=True) if before is ours else before
             impossible = apply_within(tx, accepted, after)
             if impossible:
@@ -203,7 +203,7 @@ def _apply_schema(tx: Transaction, ours: Catalog, merged: Catalog) -> None:
 
 
 def _purge_mark(tx: Transaction, draft: MergeDraft) -> Iterator[marks.Mark]:
-    """The mark of what the source has purged and the target never had, so that it is passed on."""
+    """The mark that passes on a purge of the source: of elements that the target never had."""
     if draft.purged_keys:
         tx.flush()
         left = draft.purged_keys - purges_since(tx.reader, draft.seq).keys.keys()
@@ -212,9 +212,9 @@ def _purge_mark(tx: Transaction, draft: MergeDraft) -> Iterator[marks.Mark]:
 
 
 def _matches(tx: Transaction, draft: MergeDraft, reached: ReachedState) -> Mapping[int, int]:
-    """The numbers of elements in the source, and those that they have now.
+    """The numbers of elements in the source, each with its present number here.
 
-    Those of purged elements are kept too: the source, or what merges it, may still have them.
+    Purged elements are included: the source, or a copy that merges it, may still have them.
     """
     matches = {there: reached.numbers.get(here, here) for there, here in draft.matches.items()}
     alive = tx.reader.elements(here for here in matches.values() if 0 < here < NEW)
@@ -223,14 +223,14 @@ def _matches(tx: Transaction, draft: MergeDraft, reached: ReachedState) -> Mappi
 
 
 def keep_draft(tx: Transaction, seq: int, draft: MergeDraft, reached: ReachedState) -> None:
-    """Keep what later merges have to know of a merge whose commit ends at an entry."""
+    """Keep the tables that later merges need, for a merge whose commit ends at an entry."""
     keep_choices(tx, seq, [merge_row(choice) for choice in draft.plan.choices])
     keep_matches(tx, seq, _matches(tx, draft, reached))
     creations = {
         reached.numbers.get(number, number): own for number, own in draft.creations.items()
     }
     creations = {number: own for number, own in creations.items() if 0 < number < NEW}
-    if draft.has_purges:  # A conflict of another merge may show what was purged.
+    if draft.has_purges:  # A conflict of another open merge may show purged content.
         forget_open_merges(tx)
     if draft.purged_creations:
         creations[NO_ELEMENT] = draft.purged_creations
@@ -242,6 +242,6 @@ def keep_draft(tx: Transaction, seq: int, draft: MergeDraft, reached: ReachedSta
 
 
 def merge_row(about: Conflict | Choice) -> merges.MergeRow:
-    """A conflict or a choice as it is stored."""
+    """A conflict or a choice in its stored form."""
     number = None if about.element is None else ids.parse_id(about.element)
     return merges.MergeRow(about.id, number, about.to_dict())

@@ -13,20 +13,20 @@ from mycel.schema.catalog import Catalog
 
 
 class MergePlan(NamedTuple):
-    """The goals of a merge, and the conflicts to be decided first."""
+    """The plan of a merge: its goals, and the conflicts to be decided first."""
 
     goals: tuple[Goal, ...]
     conflicts: tuple[Conflict, ...]
     choices: tuple[Choice, ...]
     warnings: tuple[str, ...]
     purges: tuple[int, ...]
-    """Elements that the source has purged."""
+    """Elements that the source has purged and the merge purges here."""
     names: Mapping[int, Element]
     """Elements by number, for labels."""
     schema: tuple[Catalog, Catalog] | None = None
-    """The schema of the target and the merged one, if they differ."""
+    """The schema of the target and the merged schema, if they differ."""
     joined: Mapping[int, int] = {}
-    """Links that become one with another link, and that link."""
+    """Links that are joined with another link; and that link."""
     ours: Mapping[int, Element] = {}
     """Elements of the target."""
     theirs: Mapping[int, Element] = {}
@@ -34,14 +34,14 @@ class MergePlan(NamedTuple):
     bases: Mapping[int, Base] = {}
     """Elements of the base."""
     overridden: frozenset[int] = frozenset()
-    """Elements that somebody has decided about because of a constraint."""
+    """Elements for which a constraint was decided about."""
     given: frozenset[tuple[int, Place]] = frozenset()
-    """The places of elements whose values somebody gave as decisions."""
+    """The elements and places whose values were given in decisions."""
     extras: tuple[Element, ...] = ()
-    """Definitions of declared types, with what they should say beside the schema."""
+    """Definitions of declared types, with the attributes that the schema does not own."""
 
     def source_of(self, number: int) -> int:
-        """The element of the source that an element takes values from: itself, or a joined one."""
+        """The number in the source of an element's values: its own, or that of a joined link."""
         if number in self.theirs:
             return number
         return next(

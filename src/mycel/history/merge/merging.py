@@ -1,9 +1,8 @@
-"""Merging: from a request to a commit, or to an open merge that waits for decisions.
+"""Runs a merge: from a request to a commit, or to an open merge that waits for decisions.
 
-A merge is computed from three states and from what was decided so far, and nothing else. So an open
-merge keeps only these: the commit of the source, the options and the decisions. It is computed
-again whenever somebody looks at it; if the target has moved on meanwhile, decisions about values
-that are still the same stay in force.
+A merge is computed only from three states and the decisions so far. So an open merge keeps the
+commit of the source, the options and the decisions. It is computed again for each look at it. If
+the target has changed meanwhile, a decision about unchanged values stays in force.
 """
 
 from __future__ import annotations
@@ -65,45 +64,45 @@ from mycel.store.write.merges import (
 from mycel.store.write.transaction import Transaction, rehearsal
 
 ATTEMPTS_MAX: Final = 2
-"""The number of times that a merge is computed while others may write."""
+"""How often a merge is computed while others may write."""
 DECISIONS_MAX: Final = 5
-"""The number of times that a merge is read again because somebody else has decided about it."""
+"""How often a merge is read again because somebody else has decided about it."""
 TURN_S_MAX: Final = 10.0
-"""The time for which computing a merge may keep others from writing."""
+"""The longest time for which computing a merge may keep others from writing."""
 LISTED_MAX: Final = 5
-"""The number of conflicts in the message of an error."""
+"""The most conflicts that the message of an error lists."""
 
 OpenReader = Callable[[str], AbstractContextManager[Reader]]
-"""Opens a branch, by name."""
+"""A function that opens a branch by name."""
 
 
 class _LeftError(Exception):
-    """Nothing is committed in this turn."""
+    """Ends a turn of the writer in which nothing is committed."""
 
     def __init__(self, outcome: Merge | MergeDraft, broken: tuple[Conflict, ...] = ()) -> None:
         super().__init__()
         self.outcome = outcome
-        """The result; or a draft that has to be decided about."""
+        """The result, or a draft with undecided conflicts."""
         self.broken = broken
-        """The constraints that do not allow it."""
+        """The constraints that do not allow the merge."""
 
 
 class _RewrittenError(Exception):
-    """Somebody else has written or ended the open merge since it was read."""
+    """The error if somebody else wrote or ended the open merge after it was read."""
 
 
 class Merging:
-    """Merges into one open graph."""
+    """Runs merges into one open graph."""
 
     def __init__(self, store: Store, into: str, reading: OpenReader) -> None:
         self._store: Final = store
         self._into: Final = into
         self._reading: Final = reading
 
-    # Beginning.
+    # New merges.
 
     def merge(self, request: Request, *, dry_run: bool, by: str) -> Merge:
-        """Merge, or open a merge if somebody has to decide about something."""
+        """Merge a branch. If there are conflicts, open a merge."""
         if dry_run:
             return self._run(request, dry_run=True, by=by)
         self._store.check_idle("Merge after the transaction.")
@@ -125,7 +124,7 @@ class Merging:
         return self._in_turn(work)
 
     def _in_turn(self, work: Callable[[], Merge]) -> Merge:
-        """Do something with an open merge, from the beginning if others have written it."""
+        """Run a step on an open merge; start again if others have written it meanwhile."""
         for _ in range(DECISIONS_MAX):
             try:
                 return work()
@@ -162,7 +161,7 @@ class Merging:
         return self._run_in_turn(request, dry_run=dry_run, by=by)
 
     def _run_in_turn(self, request: Request, *, dry_run: bool, by: str) -> Merge:
-        """Compute a merge and commit it while nobody else can write."""
+        """Compute a merge and commit it while holding the writer's turn."""
         try:
             with self._store.transaction(actor=by, message=_message(request)) as tx:
                 draft = self._draft(request)
@@ -186,16 +185,16 @@ class Merging:
     def _with_broken(
         self, draft: MergeDraft, request: Request, broken: tuple[Conflict, ...], by: str
     ) -> MergeDraft:
-        """A draft with the constraints that do not allow it, each with the choices that would do.
+        """A draft with the constraints that do not allow it, each with the choices that would help.
 
-        Each choice is tried for all of them at once.
+        A choice is tried for all of these constraints at once.
         """
         refused: dict[str, list[str]] = {conflict.id: [] for conflict in broken}
         for choice in ("ours", "theirs", "base") if broken else ():
             decided = (conflict._replace(resolution=Resolution(choice)) for conflict in broken)
             trial = self._draft(request.with_broken(tuple(decided)))
             try:
-                if trial.is_decided:  # Otherwise it leads to other questions.
+                if trial.is_decided:  # Otherwise the choice only leads to other conflicts.
                     self._try(trial, dry_run=True, by=by)
             except MovedError:
                 continue
@@ -246,7 +245,7 @@ class Merging:
 
     @contextmanager
     def _sides(self, request: Request) -> Iterator[BranchSides | EditSides]:
-        """The states that are merged, as long as this lasts."""
+        """The states to merge, open during the block."""
         with self._store.reading() as ours:
             if request.edits is not None:
                 origin = Origin(request.opened, request.by)
@@ -262,7 +261,7 @@ class Merging:
     def _others(
         self, ours: Reader, theirs: Reader, request: Request, opened: ExitStack
     ) -> list[Reader]:
-        """Readers of the other branches that one of the two has merged and that still exist."""
+        """Readers of other existing branches that either side has merged."""
         readers = []
         for name in sorted(merged_copies(ours, theirs) - {self._into, request.source}):
             with suppress(NotFound, InvalidIdentifier):
@@ -272,7 +271,7 @@ class Merging:
     # Trying.
 
     def _try(self, draft: MergeDraft, *, dry_run: bool, by: str) -> Merge:
-        """Make a draft a commit.
+        """Commit a draft.
 
         Raises:
             MovedError: the target has moved on since.
@@ -287,7 +286,7 @@ class Merging:
         return self._merge_result(draft, seq)
 
     def _rehearse(self, tx: Transaction, draft: MergeDraft) -> Merge:
-        """The result that a draft would have; the transaction is to be rolled back."""
+        """The result that a draft would have. The caller rolls the transaction back."""
         apply_draft(tx, draft)
         tx.flush()
         changes = diff(tx.reader, State(draft.seq), State(tx.position))
@@ -295,18 +294,18 @@ class Merging:
 
     def _write(self, tx: Transaction, draft: MergeDraft) -> int | None:
         """Write a draft as one commit. Returns its last entry; None if nothing changes."""
-        # First, because a purge ends every open merge.
+        # It is written first, because a purge ends every open merge.
         if not end_merge(tx, draft.request.id, self._request_fields(draft.request)):
             raise _RewrittenError
         reached = apply_draft(tx, draft)
         if tx.is_empty:
             return None
-        seq = tx.position + 1  # With the row that closes it.
+        seq = tx.position + 1  # The row that closes the transaction follows the last entry.
         keep_draft(tx, seq, draft, reached)
         return seq
 
     def _merge_result(self, draft: MergeDraft, seq: int | None) -> Merge:
-        """The result of a merge that is committed."""
+        """The result of a committed merge."""
         if seq is None:
             return self._merge(draft, "up_to_date")
         if draft.has_purges:
@@ -346,7 +345,7 @@ class Merging:
         return self._merge(draft, "conflicts", id_=request.id)
 
     def _as_stored(self, request: Request, error: MycelError) -> Merge:
-        """An open merge whose states cannot be read any more, as it was computed last."""
+        """An open merge as it was last computed, if its states can no longer be read."""
         with self._store.reading() as reader:
             conflicts = stored_conflicts(reader, request.id)
         message = f"{error.message} The merge can only be given up (`mycel merge --abort`)."
@@ -364,7 +363,7 @@ class Merging:
         )
 
     def _open(self, id_: str | None) -> Request:
-        """The open merge of an id; without one, the only one.
+        """The open merge with an id; without an id, the only open merge.
 
         Raises:
             NotFound: there is none.
@@ -388,7 +387,7 @@ class Merging:
         return requests[0]
 
     def resolve(self, decisions: Mapping[str, Resolution], merge: str | None, *, by: str) -> Merge:
-        """Decide about conflicts, or overrule choices; all of the decisions, or none.
+        """Decide about conflicts, or overrule choices: all decisions count, or none.
 
         Raises:
             NotFound: there is no such conflict.
@@ -422,7 +421,7 @@ class Merging:
             try:
                 self._try(draft, dry_run=True, by=by)
             except MovedError:
-                pass  # It is computed again with the commit.
+                pass  # The commit computes it again.
             except BrokenError as broken:
                 draft = self._with_broken(draft, request, broken.conflicts, by)
         self._keep(draft)
@@ -484,13 +483,13 @@ class Merging:
 
 
 def _message(request: Request) -> str:
-    """The message of the commit."""
+    """The message of the merge commit."""
     at = "" if request.edits is not None else f" ({short(request.theirs)})"
     return request.message or f"merge {request.source}{at}"
 
 
 def _moved(request: Request, ours: str, plan: MergePlan) -> Iterator[str]:
-    """A warning if the target has moved on since somebody has looked at an open merge."""
+    """A warning if the target has changed since the last look at an open merge."""
     if not request.ours or request.ours == ours:
         return
     known = {conflict.id for conflict in plan.conflicts} | {choice.id for choice in plan.choices}
@@ -501,7 +500,7 @@ def _moved(request: Request, ours: str, plan: MergePlan) -> Iterator[str]:
 
 
 def expected_changes(plan: MergePlan, seq: int) -> Diff:
-    """The changes of the target that a plan leads to; new elements have ids of the source."""
+    """The changes of the target that a plan leads to; a new element has its id in the source."""
     names: dict[int, Element] = dict(plan.names)
     before = names | {goal.now.number: goal.now for goal in plan.goals if goal.now is not None}
     changes = []

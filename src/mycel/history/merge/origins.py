@@ -1,4 +1,4 @@
-"""The origins of the values that a merge takes over, which its commit keeps.
+"""Finds the origins of the values that a merge takes over; its commit keeps them.
 
 A value of the source keeps its origin. A value made of both sides, such as a text or a set, gets
 the later of both origins. A value that was given as a decision has no origin of its own: it counts
@@ -23,7 +23,7 @@ _FIELDS = ("attributes", "metadata", "weight")
 
 
 def merged_origins(sides: BranchSides | EditSides, plan: MergePlan) -> Mapping[int, OriginsByPlace]:
-    """The origins of the values that a plan gives to elements, by their numbers in the plan."""
+    """For each element, by its number in the plan: the origins of the values that it gets."""
     goals = {
         goal.then.number: goal
         for goal in plan.goals
@@ -43,7 +43,7 @@ def merged_origins(sides: BranchSides | EditSides, plan: MergePlan) -> Mapping[i
 def _places(
     sides: BranchSides | EditSides, plan: MergePlan, goal: Goal, number: int, once: Origin | None
 ) -> OriginsByPlace:
-    """The origins of the values that an element gets; one entry if all have the same origin."""
+    """The origins of the values that an element gets; one entry if all are the same."""
     theirs = plan.theirs_of(number)
     if goal.then is None or theirs is None:
         return {}

@@ -1,4 +1,4 @@
-"""Results of a merge: `Merge`, and in it conflicts and automatic choices."""
+"""The results of a merge: `Merge`, with conflicts and automatic choices."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ConflictKind = Literal[
 MergeStatus = Literal["merged", "up_to_date", "clean", "conflicts", "aborted"]
 
 ID_DIGITS: Final = 12
-"""Enough for a hundred thousand conflicts without two of the same id."""
+"""The digits of an id: enough to tell a hundred thousand conflicts apart."""
 CHOICES: Final = ("ours", "theirs", "base", "value", "lines")
 
 
@@ -43,32 +43,32 @@ class Resolution(NamedTuple):
 
 
 class Conflict(NamedTuple):
-    """Something that both sides have changed, and that somebody has to decide about."""
+    """A value or element that both sides have changed, so that somebody has to decide."""
 
     id: str
     kind: ConflictKind
     identity: Mapping[str, Any]
     """Type and name, or predicate and ends, of the element."""
     field: str = ""
-    """`attributes`, `name`, …; empty for the element as a whole."""
+    """`attributes`, `name`, …; empty if the conflict is about the element as a whole."""
     path: tuple[str, ...] = ()
-    """The key of an attribute, then keys of the objects inside."""
+    """The key of an attribute, and below it keys of nested objects."""
     base: Any = ABSENT
     ours: Any = ABSENT
     theirs: Any = ABSENT
     reason: str = ""
     element: str | None = None
-    """The id of the element in the target, if it is there."""
+    """The id of the element in the target; None if it does not exist there."""
     regions: tuple[Region, ...] = ()
-    """Of a text: its lines."""
+    """For a text: its lines, in regions."""
     rows: tuple[Mapping[str, Any], ...] = ()
-    """Of a constraint or a definition: the elements that it is about."""
+    """For a constraint or a definition: the elements that the conflict is about."""
     suggestion: str | None = None
     resolution: Resolution | None = None
     merge: str = ""
-    """The id of the open merge."""
+    """The id of the open merge with this conflict."""
     refused: tuple[str, ...] = ()
-    """Of a constraint: the choices with which it would be broken again."""
+    """For a constraint: the choices that would break it again."""
 
     @property
     def label(self) -> str:
@@ -76,7 +76,7 @@ class Conflict(NamedTuple):
 
     @property
     def options(self) -> tuple[str, ...]:
-        """The choices that there are."""
+        """The choices that are possible."""
         missing = {*self.refused}
         missing |= {"base"} if self.base is UNKNOWN else set()
         missing |= set() if self.parts else {"lines"}
@@ -86,12 +86,12 @@ class Conflict(NamedTuple):
 
     @property
     def parts(self) -> int:
-        """The number of contested parts of a text."""
+        """The number of contested parts in a text."""
         return sum(region.merged is None for region in self.regions)
 
     @property
     def hunks(self) -> list[dict[str, list[str]]]:
-        """The lines of a text: what all share, what is merged, and what is contested."""
+        """The lines of a text: shared, merged and contested ones."""
         return [_hunk(region) for region in self.regions]
 
     def to_dict(self) -> dict[str, Any]:
@@ -112,7 +112,7 @@ class Conflict(NamedTuple):
 
     @classmethod
     def from_dict(cls, payload: Mapping[str, Any]) -> Conflict:
-        """A conflict as `to_dict` tells it, without the lines of a text."""
+        """A conflict from the result of `to_dict`, without the lines of a text."""
         plain = {key: payload[key] for key in cls._fields if key in payload}
         plain |= {key: tuple(payload.get(key, ())) for key in ("path", "rows", "refused")}
         resolution = payload.get("resolution")
@@ -125,7 +125,7 @@ class Conflict(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """A contested value that a rule has decided about."""
+    """A value that both sides have changed, and that a rule has chosen."""
 
     id: str
     kind: str
@@ -137,13 +137,13 @@ class Choice(NamedTuple):
     theirs: Any
     value: Any
     side: str
-    """`ours`, `theirs`, or `both`."""
+    """The chosen side: `ours`, `theirs`, or `both`."""
     rule: str
     reason: str
     element: str | None = None
-    """The id of the element in the target, if it is there."""
+    """The id of the element in the target; None if it does not exist there."""
     commit: str | None = None
-    """The commit of the merge; None as long as it is open."""
+    """The commit of the merge; None while it is open."""
 
     @property
     def label(self) -> str:
@@ -161,19 +161,19 @@ class Choice(NamedTuple):
 
 
 class Merge(NamedTuple):
-    """One merge: what it made of the target, or what has to be decided before it can."""
+    """One merge: its changes of the target, or the conflicts to be decided first."""
 
     status: MergeStatus
     source: str
     into: str
     ours: str
-    """The commit of the target that it was made from."""
+    """The commit of the target before the merge."""
     theirs: str
     """The commit of the source."""
     base: tuple[str, ...]
-    """The newest common ancestors; values of several are combined."""
+    """The newest common ancestors. If there are several, their values are combined."""
     diff: Diff
-    """The changes of the target; without contested values as long as it is open."""
+    """The changes of the target; while the merge is open, without contested values."""
     conflicts: tuple[Conflict, ...] = ()
     choices: tuple[Choice, ...] = ()
     warnings: tuple[str, ...] = ()
@@ -183,12 +183,12 @@ class Merge(NamedTuple):
 
     @property
     def is_open(self) -> bool:
-        """True if it waits for decisions."""
+        """True if the merge waits for decisions."""
         return bool(self.id)
 
     @property
     def unresolved(self) -> tuple[Conflict, ...]:
-        """The conflicts that are still to be decided."""
+        """The conflicts that nobody has decided yet."""
         return tuple(conflict for conflict in self.conflicts if conflict.resolution is None)
 
     def to_dict(self) -> dict[str, Any]:
@@ -211,7 +211,7 @@ class Merge(NamedTuple):
 def conflict_id(
     kind: str, identity: Mapping[str, Any], field: str, path: Sequence[str], *values: Any
 ) -> str:
-    """The id of a conflict: the same as long as it is about the same values."""
+    """The id of a conflict: a hash of its place and values, so it is stable while these are."""
     parts = [kind, identity, field, list(path), [_value_list(value) for value in values]]
     return sha256(orjson.dumps(parts, option=orjson.OPT_SORT_KEYS)).hexdigest()[:ID_DIGITS]
 

@@ -1,14 +1,15 @@
-"""The plan of a merge: what every element should become, and what has to be decided first.
+"""Plans a merge: what every element should become, and which conflicts come first.
 
 1. Elements that the source has changed since the base are merged, one by one (`element_merge`).
-   Links that went with an element stay if it does.
-2. Two elements that would have one key: links fall together, concepts are a conflict.
-3. Links that would lead nowhere become missing links, or are a conflict.
+   Links that were removed with an element stay if the element stays.
+2. If two elements would have one key, links are joined, and concepts are a conflict.
+3. If a link loses an end, it gets a placeholder as its end, or is a conflict.
 4. Definitions that are still used stay.
 5. Choices about rows that break a constraint replace what was merged.
-6. What differs from the target is a goal (`history.state_steps`).
+6. Each element that differs from the target is a goal (`history.state_steps`).
 
-Everything is told in numbers of the target; what it does not have yet has a number from `NEW` on.
+All numbers are those of the target. An element that it does not have yet has a number from `NEW`
+on.
 """
 
 from __future__ import annotations
@@ -56,9 +57,9 @@ from mycel.store.query.diff import ABSENT, identity_of, label_of, with_ends
 from mycel.store.query.origins import Origin
 
 ROWS_MAX: Final = 20
-"""The number of rows that a conflict about a definition shows."""
+"""The most rows that a conflict about a definition shows."""
 PLACEHOLDERS_FROM: Final = NEW + (1 << 59)
-"""The first number of placeholders that a merge makes."""
+"""The first number for placeholders that a merge creates."""
 
 
 class Planner:
@@ -77,27 +78,28 @@ class Planner:
         self._sides: Final = sides
         self._restores: Final = restore_purged
         self._overrides: Final = overrides
-        """By label: the side, or the value, that somebody chose for a row of a constraint."""
+        """By label of an element: the side or value that was chosen because of a constraint."""
         self._names: Final[dict[int, Element]] = {}
         self._context: Final = MergeContext(
             *(rules, resolutions, self._names, sides.declared, sides.origin, sides.commits),
             by_element=by_element,
         )
         self._conflicts: Final[dict[str, Conflict]] = {}
-        """By id: the same may be found twice, since keys and links are settled again."""
+        """Conflicts by id: the same one may be found twice, since keys and links are settled
+        again."""
         self._choices: Final[list[Choice]] = []
         self._warnings: Final[list[str]] = []
         self._results: Final[dict[int, Element | None]] = {}
         self._contested: Final[set[int]] = set()
-        """Elements with a conflict as a whole that nobody has decided about."""
+        """Elements with an undecided conflict as a whole."""
         self._asked: Final[set[int]] = set()
-        """Elements with a conflict as a whole, decided or not."""
+        """Elements with a conflict as a whole, decided or undecided."""
         self._purged: Final[set[int]] = set()
         """Elements that one side has purged."""
         self._overridden: Final[set[int]] = set()
         self._given: Final[set[tuple[int, Place]]] = set()
         self._joined: Final[dict[int, int]] = {}
-        """Links that have become one with another link, and that link."""
+        """For each joined link: the link with which it has become one."""
         self._base: Final[dict[int, Base]] = {}
         self._ours: Final[dict[int, Element]] = {}
         self._theirs: Final[dict[int, Element]] = {}
@@ -105,22 +107,23 @@ class Planner:
         self._placeholders: Final[dict[str, int]] = {}
         self._has_revived = False
         self._restored: Final[set[int]] = set()
-        """Elements of the target that get back values of a property that it has dropped."""
+        """Elements of the target that get back values of a property which the target had
+        dropped."""
         self._schema: tuple[Catalog, Catalog] | None = None
         self._declared: set[tuple[str, str]] = set()
-        """The definitions that the merged schema makes, if the schemas differ."""
+        """Definitions that the merged schema declares, if the schemas differ."""
         self._extras: Final[list[Element]] = []
         self._tell: Final[list[Renames]] = []
-        """The names in the merged schema: for the base, the target and the source."""
+        """The new names in the merged schema, for rows of the base, the target and the source."""
 
     def plan(self) -> MergePlan:
-        """The plan; goals are complete once every conflict is resolved."""
+        """The plan of the merge; its goals are complete once every conflict is resolved."""
         touched = set(self._sides.touched)
         self._load(touched)
         touched -= self._merge_schemas(touched)
         purged = self._sides.purged_here(touched & self._theirs.keys())
         if self._restores:
-            for number in purged - self._ours.keys():  # Restored as a new element, without a base.
+            for number in purged - self._ours.keys():  # Restored as new, without a base.
                 self._base.pop(number, None)
         elif purged:
             touched -= purged
@@ -134,7 +137,7 @@ class Planner:
         self._settle_loops()
         self._settle_keys()
         self._settle_links()
-        if self._has_revived:  # An element that came back for a link may have the key of another.
+        if self._has_revived:  # A restored end may have another's key.
             self._settle_keys()
             self._settle_links()
         self._apply_overrides()
@@ -166,7 +169,7 @@ class Planner:
     # Reading.
 
     def _load(self, numbers: Iterable[int]) -> None:
-        """Read elements in all states, and what their links stand on."""
+        """Read elements in all states, with all elements at the ends of their links."""
         unread = {*numbers} - self._read
         if not unread:
             return
@@ -184,7 +187,8 @@ class Planner:
     def _leave_out_purged(self, numbers: Iterable[int]) -> None:
         """Leave out elements that the target has purged and the source has not touched since.
 
-        Otherwise they would come back with an element that stays: as its link, or as a link's end.
+        Otherwise a purged element would come back with one that stays: as its link, or as the end
+        of its link.
         """
         purged = self._sides.purged_here({*numbers} & self._theirs.keys()) - self._ours.keys()
         if not self._restores:
@@ -194,7 +198,7 @@ class Planner:
             self._purged.update(purged)
 
     def _name_ends_of_base(self, numbers: Iterable[int]) -> None:
-        """Read the elements to which links lead in the base alone, for their names."""
+        """Read elements that are ends of links only in the base, for their names."""
         known = [self._base[number].values for number in numbers if number in self._base]
         while known:
             ends = {end for values in known for end in (values.get(SUBJECT), values.get(OBJECT))}
@@ -210,7 +214,7 @@ class Planner:
         return Versions(number, *sides)
 
     def _result(self, number: int) -> Element | None:
-        """The element as the merge leaves it."""
+        """An element after the merge; None if it is removed."""
         if number in self._results:
             return self._results[number]
         if number >= NEW:
@@ -245,7 +249,8 @@ class Planner:
         }
         for number in sorted(declared):
             self._merge_extras(number)
-        # What a document registers on first use, and the schema of the same edits declares.
+        # Such a definition is registered by a document, and declared by the schema of the same
+        # edits.
         fresh = (self._theirs[number] for number in touched if number in self._theirs)
         declared |= {
             concept.number
@@ -259,7 +264,7 @@ class Planner:
         return declared
 
     def _translate(self, numbers: Iterable[int]) -> None:
-        """Tell elements in the names of the merged schema."""
+        """Rename types and properties in the versions of elements to those of the merged schema."""
         base, ours, theirs = self._tell
         for number in numbers:
             was = self._base.get(number)
@@ -285,7 +290,7 @@ class Planner:
             )
 
     def _judge_schema(self, contest: SchemaContest) -> SchemaType | None:
-        """Ask about a declaration that both sides have changed."""
+        """Make a conflict about a declaration that both sides have changed."""
         declared = contest.declared
         meta_type = PROPOSITION_TYPE if isinstance(declared, EdgeType) else CONCEPT_TYPE
         identity = {"type": meta_type, "name": declared.kip_name}
@@ -315,7 +320,7 @@ class Planner:
         return contest.ours if resolution is None else sides[resolution.choice]
 
     def _merge_extras(self, number: int) -> None:
-        """Merge what a definition says beside the schema: other attributes, and metadata."""
+        """Merge what the schema does not own in a definition: other attributes, and metadata."""
         base, ours, theirs = self._versions(number)[1:]
         if base is None or base.element is None or ours is None or theirs is None:
             return
@@ -349,7 +354,7 @@ class Planner:
             self._contested.add(number)
 
     def _forget(self, purged: Iterable[int]) -> None:
-        """Leave out what the target has purged, with all that refers to it."""
+        """Drop elements of the source that the target has purged, with all links about them."""
         for number in sorted(purged):
             message = "was purged here, and stays so. With restore_purged it would be added again."
             if number in self._ours:
@@ -359,7 +364,7 @@ class Planner:
             self._purged.add(number)
 
     def _doom(self, purged: Iterable[int]) -> set[int]:
-        """Let go what the source has purged, with all that refers to it. Returns all of it."""
+        """Remove elements that the source has purged, with all links about them. Returns all."""
         numbers = [*purged]
         about = all_about(numbers, self._sides.ever_on)
         self._load((*numbers, *about))
@@ -372,7 +377,7 @@ class Planner:
         return {*numbers, *about}
 
     def _keep_links(self) -> None:
-        """Let links stay that one side removed only with an element, which stays."""
+        """Keep links that one side removed only together with an element, if the element stays."""
         for number, result in list(self._results.items()):
             versions = self._versions(number)
             if result is None or versions.base is None:
@@ -384,7 +389,7 @@ class Planner:
             else:
                 continue
             for link in links:
-                # Somebody decides about the link itself, or it was purged.
+                # The link has a conflict of its own, or was purged.
                 is_settled = link in self._asked or link in self._purged
                 is_gone = self._results.get(link) is None
                 if is_gone and not is_settled and self._versions(link).base is not None:
@@ -394,12 +399,12 @@ class Planner:
 
     def _settle_keys(self) -> None:
         while self._settle_names():
-            pass  # A name that an element got back may be another one's by now.
+            pass  # A restored name may by now belong to another element.
         while self._join_links():
-            pass  # Links about two that have become one may be in one place by now.
+            pass  # Links at two elements that became one may now have one place.
 
     def _join_links(self) -> bool:
-        """Make one link of two that would be in one place. True if there were such links."""
+        """Join two links that would have one place. Returns True if there were such links."""
         placed: dict[tuple[Any, ...], int] = {}
         has_joined = False
         for number in list(self._results):
@@ -427,7 +432,7 @@ class Planner:
         return first, second
 
     def _join(self, survivor: int, joined: int) -> None:
-        """Make one link of two: as if both sides had made it, with the content of both."""
+        """Join two links as if both sides had made the same link, with the content of both."""
 
         def origin(side: str, _: int, place: Place) -> Origin:
             return self._sides.origin(side, survivor if side == "ours" else joined, place)
@@ -463,7 +468,7 @@ class Planner:
     # Links that would lead to themselves.
 
     def _settle_loops(self) -> None:
-        """Ask about links that would lead to themselves, alone or by way of others."""
+        """Make conflicts about links that would lead to themselves, also by way of other links."""
         for number, result in list(self._results.items()):
             if isinstance(result, Proposition):
                 loop = self._loop_from(number)
@@ -471,7 +476,7 @@ class Planner:
                     self._break_loop(sorted(loop))
 
     def _loop_from(self, number: int) -> list[int]:
-        """The links by way of which a link leads to itself; nothing if it does not."""
+        """The links on a way from a link back to itself; empty if there is no such way."""
         link = self._result(number)
         if link is not None and link.ends and link.ends[0] == link.ends[1]:
             return [number]
@@ -497,7 +502,7 @@ class Planner:
             " gets the ends that it has there, and so do the links by way of which it does.",
         )
         self._note(first, asking)
-        self._contested.discard(first)  # Its content is not contested.
+        self._contested.discard(first)  # Only its ends are contested.
         resolution = asking.conflicts[0].resolution
         choice = "ours" if resolution is None else resolution.choice
         for number in loop:
@@ -522,7 +527,7 @@ class Planner:
             )
 
     def _settle_names(self) -> bool:
-        """Settle clashes of concepts. True if there was one."""
+        """Settle concepts with the same key. Returns True if there were any."""
         by_key: dict[tuple[str, str], int] = {}
         has_settled = False
         for number in list(self._results):
@@ -533,9 +538,9 @@ class Planner:
         return has_settled
 
     def _settle_name(self, number: int, result: Concept, there: int) -> bool:
-        """Refuse a key that another concept has: one of the target, or a merged one.
+        """Make a conflict if another concept has the key of a merged one.
 
-        True if there is such a concept, and nobody was asked about the two before.
+        Returns True if there is such a concept, and this conflict is new.
         """
         if there == number:
             there = self._holder(number, result)
@@ -547,7 +552,7 @@ class Planner:
             if all(
                 isinstance(element, Concept) and _key(element) == _key(result) for element in pair
             ):
-                return False  # They had one URI before.
+                return False  # Both had this key before.
         key = "type and name" if other.type == result.type else "URI"
         clash = ElementMerge(self._context, Versions(number, None, other, result))
         clash.choose_element(
@@ -572,7 +577,7 @@ class Planner:
         return True
 
     def _holder(self, number: int, result: Concept) -> int:
-        """The concept of the target that has the key of a merged one; itself if there is none."""
+        """The concept of the target that has a merged concept's key; itself if there is none."""
         before = self._ours.get(number)
         if isinstance(before, Concept) and _key(before) == _key(result):
             return number
@@ -585,7 +590,7 @@ class Planner:
         result = self._result(number)
         return isinstance(result, Concept) and _key(result) == key
 
-    # 3. Links that lead nowhere.
+    # 3. Links that have lost an end.
 
     def _settle_links(self) -> None:
         waiting = [
@@ -604,7 +609,7 @@ class Planner:
             waiting = []
 
     def _is_settled(self, number: int, link: Proposition) -> bool:
-        """True if a link can stay. Otherwise it goes, or waits for a decision."""
+        """True if a link can stay, or waits for a decision about itself or an end."""
         missing = [end for end in link.ends if self._result(end) is None]
         if not missing or self._contested & {number, *missing}:
             return True
@@ -620,7 +625,7 @@ class Planner:
         return self._orphan(number, missing)
 
     def _placeholder(self, concept: Concept) -> int:
-        """The number of the placeholder for a concept that is gone."""
+        """The number of the placeholder for a removed concept."""
         known = self._placeholders.get(concept.name)
         if known is not None:
             return known
@@ -651,7 +656,7 @@ class Planner:
             self._names[definition.number] = self._results[definition.number] = definition
 
     def _orphan(self, number: int, missing: list[int]) -> bool:
-        """Ask about a link whose end is gone. True if it stays, with its ends."""
+        """Make a conflict about a link without an end. Returns True if the link may stay."""
         versions = self._versions(number)._replace(base=None)
         orphan = ElementMerge(self._context, versions)
         ends = " and ".join(self._label(end) for end in missing)
@@ -664,7 +669,7 @@ class Planner:
         (conflict,) = orphan.conflicts
         if conflict.resolution is None or element is None:
             self._results[number] = None
-            return conflict.resolution is None  # What hangs on it is asked about afterwards.
+            return conflict.resolution is None  # Links about it are settled later.
         self._results[number] = element
         self._has_revived = True
         for end in missing:
@@ -676,7 +681,7 @@ class Planner:
     # 4. Definitions.
 
     def _keep_definitions(self) -> None:
-        """Let definitions stay, or come, that elements of the other side use."""
+        """Keep or add definitions that elements of the other side use."""
         used: dict[tuple[str, str], int] = {}
         for number, result in self._results.items():
             if isinstance(result, Concept):
@@ -737,7 +742,7 @@ class Planner:
                 self._bring_ends(chosen, resolution.choice)
 
     def _let_go_of_links(self, number: int) -> None:
-        """Let all links go that refer to an element which goes by decision."""
+        """Remove all links on an element that a decision removes."""
         link_numbers = [n for n, result in self._results.items() if isinstance(result, Proposition)]
 
         def on(end: int) -> Iterable[int]:
@@ -749,7 +754,7 @@ class Planner:
         self._results.update(dict.fromkeys(about))
 
     def _bring_ends(self, element: Element, choice: str) -> None:
-        """Let the ends of a link come back that stays by decision; unless they were purged."""
+        """Restore the ends of a link that a decision keeps; if one was purged, remove the link."""
         for end in element.ends:
             if end in self._purged:
                 self._results[element.number] = None
@@ -763,34 +768,34 @@ class Planner:
 
 
 def _uses(element: Element | None, name: str) -> bool:
-    """True if an element has the type or predicate of this name."""
+    """True if an element has the type or predicate with this name."""
     if element is None:
         return False
     return name == (element.type if isinstance(element, Concept) else element.predicate)
 
 
 def _place(link: Proposition) -> tuple[Any, ...]:
-    """The ends and predicate of a link: no two links have the same."""
+    """The place of a link: its ends and predicate. No two links have the same."""
     return *link.ends, link.predicate
 
 
 def _is_uri(concept: Concept) -> bool:
-    """True if the name of a concept is a URI of its own, whatever its type."""
+    """True if the name of a concept is a URI by itself, for which the type does not matter."""
     return concept.name.startswith(SCHEME) and concept.type != MISSING
 
 
 def _key(concept: Concept) -> tuple[str, str]:
-    """The key that no other concept may get in a merge: type and name, or the URI alone."""
+    """The key that only one concept may have: type and name, or a URI alone."""
     return ("" if _is_uri(concept) else concept.type), concept.name
 
 
 def _named_like(concept: Concept, version: Element | None) -> Concept | None:
-    """A concept with the type and name of one of its versions; None if there is no such version."""
+    """A concept with the type and name of one of its versions; None without such a version."""
     if not isinstance(version, Concept):
         return None
     return concept._replace(type=version.type, name=version.name)
 
 
 def _placed(place: tuple[str, str]) -> Concept:
-    """A concept with a type and name, to be looked for."""
+    """A concept with a type and name, for a look-up by key."""
     return Concept(NEW, *place, "{}", "{}", 0, 0, 0, "", 0)

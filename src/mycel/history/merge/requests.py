@@ -1,4 +1,4 @@
-"""Requests: what is to be merged and how, and what was decided about it so far."""
+"""Requests for merges: the source, the options, and the decisions so far."""
 
 from __future__ import annotations
 
@@ -16,31 +16,31 @@ from mycel.store.query.diff import ABSENT
 
 
 class Request(NamedTuple):
-    """A merge that somebody asks for."""
+    """A merge that a caller asks for."""
 
     source: str
     """The name of the branch, or of the origin of edits."""
     theirs: str
-    """The commit that is merged; of edits, the commit of the target that was edited."""
+    """The commit to merge; for edits, the commit of the target that was edited."""
     policy: Mapping[str, str]
     trust: Sequence[str] = ()
     by_element: bool = False
     restore_purged: bool = False
     message: str = ""
     opened: int = 0
-    """The time at which it was opened."""
+    """The time at which the merge was opened."""
     ours: str = ""
-    """The commit of the target that somebody has looked at last."""
+    """The commit of the target at the last look."""
     by: str = ""
     edits: Sequence[Mapping[str, Any]] | None = None
     """Edits of an earlier state of the target, if the source is no branch."""
     schema: str | None = None
-    """The schema that the source of edits asks for, if it is not that of the state."""
+    """The schema that the source of edits wants, if it differs from that of the state."""
     resolutions: Mapping[str, Resolution] = {}
     constraints: tuple[Conflict, ...] = ()
-    """Constraints that a clean merge has broken, with decisions."""
+    """Constraints that a merge without conflicts has broken, with decisions."""
     version: int = 0
-    """The number of times that it was stored; two who write at once notice it by this."""
+    """The number of times that the merge was stored; it shows when two callers write at once."""
 
     @property
     def id(self) -> str:
@@ -48,9 +48,9 @@ class Request(NamedTuple):
         return sha256(message.encode()).hexdigest()[:ID_DIGITS]
 
     def with_broken(self, broken: Sequence[Conflict] = ()) -> Request:
-        """The request with the constraints that are broken now, and those that were decided about.
+        """The request with all constraints that are broken now, and with those already decided.
 
-        Others are left out: whether they are still broken shows when the merge is tried.
+        Other constraints are left out: trying the merge shows whether they are still broken.
         """
         by_id = {
             constraint.id: constraint
@@ -84,7 +84,7 @@ class Request(NamedTuple):
 def options(
     policy: object, trust: Sequence[str] | None, granularity: str, restore_purged: bool
 ) -> tuple[Mapping[str, str], Sequence[str], bool, bool]:
-    """The options of a request that say how to merge, checked.
+    """The merge options of a request, after checks.
 
     Raises:
         ConstraintViolation: an option has a wrong value.
@@ -131,7 +131,7 @@ def decisions(
 def _decision(choice: str, value: Any = ABSENT) -> Resolution:
     if choice not in ("value", "lines"):
         return Resolution(choice)
-    if value is ABSENT:  # None is a value: null, or no element.
+    if value is ABSENT:  # None is a value here: null, or no element.
         raise ConstraintViolation(
             f'The choice is "{choice}", and there is no value.',
             hint="Give it as `value`, or choose ours, theirs or base.",
@@ -140,7 +140,7 @@ def _decision(choice: str, value: Any = ABSENT) -> Resolution:
 
 
 def full_id(given: str, known: Sequence[str]) -> str:
-    """The id that begins with some characters.
+    """The only id that begins with some characters.
 
     Raises:
         NotFound: there is none, or there are several.
@@ -156,7 +156,7 @@ def full_id(given: str, known: Sequence[str]) -> str:
 
 
 def check(resolution: Resolution, about: Conflict | Choice) -> None:
-    """Refuse a decision that does not fit a conflict.
+    """Refuse a decision that does not fit its conflict.
 
     Raises:
         ConstraintViolation: it does not.
@@ -198,7 +198,7 @@ def check(resolution: Resolution, about: Conflict | Choice) -> None:
 
 
 def _are_parts(value: Any, count: int) -> bool:
-    """True for a text for each of some contested parts."""
+    """True if a value gives one text for each of some contested parts."""
     texts = [value] if isinstance(value, str) else value
     return (
         isinstance(texts, list)
@@ -208,7 +208,7 @@ def _are_parts(value: Any, count: int) -> bool:
 
 
 def _fits(value: Any, about: Conflict | Choice) -> bool:
-    """True if a value can be what a conflict is about."""
+    """True if a value has the form of the contested values."""
     if isinstance(about, Conflict) and about.kind == "constraint":
         if len(about.rows) == 1 and _is_version(value):
             return True
@@ -224,12 +224,12 @@ def _fits(value: Any, about: Conflict | Choice) -> bool:
     if isinstance(about, Conflict) and not about.field:
         return value is None or _is_version(value)
     if about.field in ("attributes", "metadata"):
-        return True  # Whatever it is, the engine checks it when it is written.
+        return True  # The engine checks the value when it is written.
     return _PARTS.get(about.field, _is_nothing)(value)
 
 
 def _is_version(value: Any) -> bool:
-    """True for an object with parts of an element."""
+    """True if a value is an object with parts of an element."""
     return isinstance(value, Mapping) and all(
         _PARTS.get(key, _is_nothing)(part) for key, part in value.items()
     )
@@ -263,16 +263,16 @@ _PARTS: Final[Mapping[str, Callable[[Any], bool]]] = {
 
 
 class Override(NamedTuple):
-    """The choice for an element that breaks a constraint."""
+    """A decision about an element that breaks a constraint."""
 
     choice: Any
-    """A side, or the parts of the element."""
+    """A side, or parts of the element as an object."""
     number: int | None
-    """The number of the element in the target, if it is there."""
+    """The number of the element in the target; None if it does not exist there."""
 
 
 def overrides(constraints: Sequence[Conflict]) -> dict[str, Override]:
-    """The choices for elements that break constraints, by label."""
+    """The decisions about elements that break constraints, by label."""
     by_label: dict[str, Override] = {}
     for constraint in constraints:
         if constraint.resolution is None:

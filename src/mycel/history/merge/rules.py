@@ -1,4 +1,4 @@
-"""Automatic choices between two values of one attribute, in their order, each with its reason.
+"""Chooses between two values of one attribute, by rules in this order, each with its reason.
 
     the policy that the caller gives for the attribute, or `@merge` of the schema
     an explicit `supersedes` in the metadata of one side
@@ -7,7 +7,7 @@
     the newer `observed_at`
     the policy that the caller gives for everything else
 
-Otherwise somebody has to be asked.
+If no rule applies, the value is a conflict.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from mycel.store.query.origins import Origin
 Side = Literal["ours", "theirs", "both"]
 
 WORDS: Final = (*GENERAL_WORDS, *SPECIAL_WORDS)
-"""The words of a policy that a caller gives."""
+"""The policies that a caller can give."""
 CONFIDENCE_GAP: Final = 0.2
 ALL: Final = "*"
 
 
 class Verdict(NamedTuple):
-    """An automatic choice."""
+    """An automatic choice: the value, its side, the rule and the reason."""
 
     value: Any
     side: Side
@@ -42,11 +42,11 @@ class Verdict(NamedTuple):
 
 
 class Evidence(NamedTuple):
-    """The circumstances of a value on one side."""
+    """The facts about the value of one side, which rules use."""
 
     metadata: Mapping[str, Any]
     news: frozenset[str]
-    """The keys of the metadata that have changed since the base."""
+    """The metadata keys that have changed since the base."""
     commit: str
     origin: Callable[[], Origin]
 
@@ -55,17 +55,18 @@ class Rules(NamedTuple):
     """The rules of one merge."""
 
     policy: Mapping[str, str] = {}
-    """By `Type.attribute`, by `Type`, or `*` for everything that no other rule decides."""
+    """Policies by `Type.attribute`, by `Type`, or under `*` for values that no other rule
+    decides."""
     trust: Sequence[str] = ()
-    """Actors, the most trusted first."""
+    """The actors, the most trusted one first."""
 
     def word(self, type_or_predicate: str, attribute: str) -> str | None:
-        """The policy that the caller gives for an attribute."""
+        """The policy that the caller gives for an attribute; None if there is none."""
         word = self.policy.get(f"{type_or_predicate}.{attribute}")
         return word or self.policy.get(type_or_predicate)
 
     def verdict(self, contest: Contest, evidence: tuple[Evidence, Evidence]) -> Verdict | None:
-        """The choice for a value that no policy has decided about; None to ask somebody."""
+        """The choice for a value without a policy; None if it has to be a conflict."""
         if contest.kind == "value" and ABSENT not in (contest.ours, contest.theirs):
             for decide in (_superseding, self._trusted, _confident, _observed):
                 verdict = decide(contest, evidence)
@@ -89,7 +90,7 @@ class Rules(NamedTuple):
 
 
 def check_policy(policy: object) -> Mapping[str, str]:
-    """A policy of a caller as a mapping, checked.
+    """A policy of a caller as a mapping, after checks.
 
     Raises:
         ConstraintViolation: it has an unknown word.
@@ -109,7 +110,7 @@ def check_policy(policy: object) -> Mapping[str, str]:
 def by_policy(
     contest: Contest, word: str, rule: str, evidence: tuple[Evidence, Evidence]
 ) -> Verdict | None:
-    """The choice of a policy; None if it does not fit the values."""
+    """The choice that a policy makes; None if the policy does not fit the values."""
     base, ours, theirs = contest.base, contest.ours, contest.theirs
     if word in ("ours", "theirs"):
         at = ("ours", "theirs").index(word)
@@ -142,7 +143,7 @@ def by_policy(
 
 
 def newest(contest: Contest, rule: str, evidence: tuple[Evidence, Evidence]) -> Verdict:
-    """The value that was written last; of two at one time, the one that sorts last."""
+    """The value that was written last; at equal times, the one that sorts last."""
     origins = [side.origin() for side in evidence]
     order = [
         (origin.time_us, repr(value))
@@ -154,10 +155,9 @@ def newest(contest: Contest, rule: str, evidence: tuple[Evidence, Evidence]) -> 
 
 
 def earliest(contest: Contest) -> Verdict | None:
-    """The earlier of two times at which a validity begins, or ends.
+    """The earlier of two times at which something begins, or ends, to be valid.
 
-    A value that both sides have given to a functional predicate begins where both have ended the
-    one before.
+    So for a functional predicate, a new value begins when the value before it ends.
     """
     ours, theirs = (_time(value) for value in (contest.ours, contest.theirs))
     if ours is None or theirs is None or ours == theirs:
@@ -167,7 +167,7 @@ def earliest(contest: Contest) -> Verdict | None:
 
 
 def _superseding(contest: Contest, evidence: tuple[Evidence, Evidence]) -> Verdict | None:
-    """The side whose metadata says, since the base, that it supersedes the other's value."""
+    """The side with new metadata, since the base, that supersedes the value of the other side."""
     values = contest.ours, contest.theirs
     flags = [
         _names(evidence[at], values[1 - at], evidence[1 - at].commit) for at in range(len(values))
@@ -221,7 +221,7 @@ def _of_side(contest: Contest, at: int, rule: str, reason: str) -> Verdict:
 
 
 def _is_storable(number: float) -> bool:
-    """True for a number that an attribute can have."""
+    """True if an attribute can have this number."""
     is_whole = isinstance(number, int)
     return INTEGER_MIN <= number <= JSON_INTEGER_MAX if is_whole else isfinite(number)
 

@@ -1,9 +1,9 @@
-"""The merge of schemas: types and properties by their ids, which survive renames.
+"""Merges schemas: types and properties are matched by their ids, which survive renames.
 
 A type that both sides have changed is merged part by part: its name, annotations and ends, its
-properties by id, its constraints as a set. What does not fit together is a conflict about the whole
-declaration. Rows are told in the names of the merged schema before they are compared, so that a
-renamed type or property is no change of its rows.
+properties by id, its constraints as a set. If parts do not fit together, the whole declaration is a
+conflict. Before rows are compared, they get the names of the merged schema, so that a renamed type
+or property is no change of its rows.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def merge_schemas(base: Catalog, ours: Catalog, theirs: Catalog, judge: SchemaJu
 
 
 def _still_named(merged: list[SchemaType], states: list[dict[str, SchemaType]]) -> list[SchemaType]:
-    """The types that one side has dropped, and that a declaration of the other side names."""
+    """The types that one side has dropped and a declaration of the other side still names."""
     known = {
         declared.name: identity
         for state in states
@@ -112,9 +112,9 @@ def _merged(
 
 
 def _same_properties(ours: SchemaType, theirs: SchemaType) -> Mapping[int, int]:
-    """The ids in the target of properties that have the same name and type, and another id there.
+    """For properties with the same name and type but another id in the target: the ids there.
 
-    A side that replaced a property by one of another type gave the new one an id of its own.
+    A side that replaced a property by one of another type gave the new property an id of its own.
     """
     mine = {prop.prop_id for prop in ours.properties}
     others = {prop.prop_id for prop in theirs.properties}
@@ -128,12 +128,12 @@ def _same_properties(ours: SchemaType, theirs: SchemaType) -> Mapping[int, int]:
 
 
 def _place(prop: Property) -> tuple[Any, ...]:
-    """The name of a property, and its type apart from null."""
+    """The name of a property, and its type without nullability."""
     return prop.name, replace(prop.type, is_nullable=True)
 
 
 def _with_numbers(declared: SchemaType, numbers: Mapping[int, int]) -> SchemaType:
-    """A declaration some of whose properties have other ids."""
+    """A declaration in which some properties get other ids."""
     if not numbers:
         return declared
     properties = (
@@ -144,7 +144,7 @@ def _with_numbers(declared: SchemaType, numbers: Mapping[int, int]) -> SchemaTyp
 
 
 class _ContestedError(Exception):
-    """Both sides have changed the same part."""
+    """The error if both sides have changed the same part."""
 
 
 def _parts(base: SchemaType | None, ours: SchemaType, theirs: SchemaType) -> SchemaType:
@@ -185,7 +185,7 @@ def _property_names(
 
 
 def _in_names(declared: SchemaType, names: Mapping[int, str]) -> SchemaType:
-    """A declaration whose properties have other names, also where constraints name them."""
+    """A declaration in which properties get other names, also inside constraints."""
     now = {prop.name: names[prop.prop_id] for prop in declared.properties}
     if all(name == old for old, name in now.items()):
         return declared
@@ -214,7 +214,7 @@ def _in_names(declared: SchemaType, names: Mapping[int, str]) -> SchemaType:
 
 
 def _holds_together(declared: SchemaType) -> bool:
-    """True if a merged declaration can be written as a schema."""
+    """True if a merged declaration is valid as a schema."""
     names = {prop.name for prop in declared.properties}
     columns = names | {*ENDS} if isinstance(declared, EdgeType) else names
     constrained = [name for constraint in declared.constraints for name in columns_of(constraint)]
@@ -232,9 +232,9 @@ def _holds_together(declared: SchemaType) -> bool:
 
 
 def taking_theirs(ours: SchemaType | None, theirs: SchemaType | None) -> SchemaType | None:
-    """The declaration of the source, in which a property of another type is another property.
+    """The declaration of the source, in which a property with another type is a new property.
 
-    The type of a property cannot change, so that of the target goes with its values.
+    The type of a property cannot change, so the property of the target is dropped with its values.
     """
     if ours is None or theirs is None:
         return theirs
@@ -249,10 +249,10 @@ def taking_theirs(ours: SchemaType | None, theirs: SchemaType | None) -> SchemaT
 
 
 def without_exchanged(ours: Catalog, merged: Catalog) -> Catalog:
-    """The schema of the target, without properties whose names go to other properties in the merge.
+    """The schema of the target without properties whose names the merge gives to other properties.
 
-    A property that the merged schema renames gets its new name here too, or a temporary one if that
-    is still in use.
+    A property that the merged schema renames already gets its new name here, or a temporary name if
+    the new one is still in use.
     """
     later = {declared.identity: declared for declared in merged.types}
 
@@ -290,7 +290,7 @@ def _one(base: Any, ours: Any, theirs: Any) -> Any:
 
 
 def _set(base: tuple[Any, ...], ours: tuple[Any, ...], theirs: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Items that either side added, without those that either side removed."""
+    """The items of both sides, without those that either side removed."""
     removals = [value for value in base if value not in ours or value not in theirs]
     values: list[Any] = []
     for value in (*ours, *theirs):
@@ -329,7 +329,7 @@ def _properties(
 def _with_ends(
     merged: list[SchemaType], states: list[dict[str, SchemaType]]
 ) -> Iterable[SchemaType]:
-    """Declarations in which ends and interfaces have the names of the merged schema."""
+    """Declarations whose ends and interfaces have the names of the merged schema."""
     names = {declared.identity: declared.name for declared in merged}
     now = {
         declared.name: names[identity]
@@ -353,7 +353,7 @@ def _with_ends(
 
 
 def is_declared(element: Element | None) -> bool:
-    """True for the definition of a type that a schema declares."""
+    """True if an element is the definition of a type that a schema declares."""
     return (
         isinstance(element, Concept)
         and element.type in META_TYPES
@@ -368,7 +368,7 @@ def declared_keys(definition: Element) -> tuple[str, ...]:
 
 
 def undeclared(definition: Element) -> Element:
-    """A definition without what the schema says in it."""
+    """A definition without the attributes that the schema owns."""
     keys = declared_keys(definition)
     attributes = {key: value for key, value in definition.attributes.items() if key not in keys}
     return definition._replace(attributes_json=object_text(attributes, "attributes"))
@@ -378,20 +378,20 @@ def undeclared(definition: Element) -> Element:
 
 
 class _RowNames(NamedTuple):
-    """The changes of the rows of one type."""
+    """The changes that a merged schema makes to the rows of one type."""
 
     type: str
     properties: Mapping[str, str]
     lost: frozenset[str]
     defaults: Mapping[str, Any]
     new: frozenset[str]
-    """The properties of the merged schema that the state does not have."""
+    """The properties of the merged schema that the state lacks."""
     replaced: frozenset[str]
-    """The properties whose name and values go to a property with another id."""
+    """The properties whose name, and so whose values, go to a property with another id."""
 
 
 def _keeps_values(declared: Property, later: Property | None, *, is_open: bool) -> bool:
-    """True if rows keep the values of a property in the merged schema."""
+    """True if rows keep the values of a property under the merged schema."""
     return is_open if later is None else can_become(declared.type, later.type)
 
 
@@ -399,14 +399,14 @@ class Renames:
     """The names that types and properties of one state have in the merged schema.
 
     Rows get the default of a property that is required there. They lose the values of a property
-    that is not there, or has another type there.
+    that is missing there, or that has another type there.
     """
 
     def __init__(self, state: Catalog, merged: Catalog) -> None:
         later = {declared.identity: declared for declared in merged.types}
         self._types: dict[tuple[bool, str], _RowNames] = {}
         self.lost: Final[dict[tuple[str, str], None]] = {}
-        """Types and properties of which rows that were told have lost values."""
+        """Types and properties whose renamed rows have lost values."""
         for declared in state.types:
             now = later.get(declared.identity)
             if now is None:
@@ -455,10 +455,10 @@ class Renames:
         return bool(self._types)
 
     def dropped_values(self, element: Element, base: Element) -> Mapping[str, Any]:
-        """Values of the base that went with a property, which the merged schema has again.
+        """Values of the base whose property the state has dropped and the merged schema has again.
 
-        The element is as the state has it; the base, and what is returned, have the names of the
-        merged schema.
+        The element has the names of the state. The base and the result have the names of the merged
+        schema.
         """
         kind = element.predicate if isinstance(element, Proposition) else element.type
         renames = self._types.get((isinstance(element, Proposition), kind))
@@ -466,7 +466,7 @@ class Renames:
         return {key: value for key, value in base.attributes.items() if key in new}
 
     def has_replaced(self, element: Element) -> bool:
-        """True if an element has a value of a property that gives its name to another one."""
+        """True if an element has a value of a property whose name goes to another property."""
         kind = element.predicate if isinstance(element, Proposition) else element.type
         renames = self._types.get((isinstance(element, Proposition), kind))
         return renames is not None and not renames.replaced.isdisjoint(element.attributes)
@@ -474,7 +474,7 @@ class Renames:
     def in_merged_names(
         self, element: Element, dropped: Mapping[str, Any] | None = None
     ) -> Element:
-        """An element in the names of the merged schema, with values that it gets back."""
+        """An element with the names of the merged schema, and with values that it gets back."""
         is_link = isinstance(element, Proposition)
         kind = element.predicate if isinstance(element, Proposition) else element.type
         renames = self._types.get((is_link, kind))

@@ -1,8 +1,8 @@
-"""Three-way comparison of sequences: lines of a text, or items of a list.
+"""Compares three sequences: lines of a text, or items of a list.
 
-The algorithm is that of diff3. Each side is compared with the base. Where an item of the base is
-matched on both sides, the three run in step; what lies between such runs is a region, and a region
-in which only one side differs from the base is that side's.
+The algorithm is that of diff3. Each side is compared with the base. Where an item of the base has a
+match on both sides, the three are in step. The part between two such places is a region. If only
+one side differs from the base in a region, that side is taken.
 """
 
 from __future__ import annotations
@@ -16,11 +16,12 @@ from typing import Final, NamedTuple
 from mycel.model import allowance
 
 WORK_MAX: Final = 2_000_000
-"""Pairs of equal items times items that one comparison looks at; it takes a fifth of a second."""
+"""The limit of one comparison, as equal items times items; reaching it takes a fifth of a
+second."""
 
 
 class Region(NamedTuple):
-    """A part of three sequences, in step with each other at both ends."""
+    """A part of three sequences that are in step at both of its ends."""
 
     base: tuple[str, ...]
     ours: tuple[str, ...]
@@ -28,19 +29,19 @@ class Region(NamedTuple):
 
     @property
     def is_same(self) -> bool:
-        """True if nobody has changed it."""
+        """True if no side has changed it."""
         return self.base == self.ours == self.theirs
 
     @property
     def merged(self) -> tuple[str, ...] | None:
-        """The items if one side alone has changed it, or both in the same way; otherwise None."""
+        """The items if one side alone changed the region, or both alike; otherwise None."""
         if self.theirs in (self.base, self.ours):
             return self.ours
         return self.theirs if self.ours == self.base else None
 
 
 def regions(base: Sequence[str], ours: Sequence[str], theirs: Sequence[str]) -> list[Region]:
-    """The regions of three sequences, in order; joined, each column is one of the sequences.
+    """The regions of three sequences, in order. Joined, each column gives one sequence.
 
     >>> [each.merged for each in regions("abc", "xbc", "abcy")]
     [('x',), ('b', 'c'), ('y',)]
@@ -80,11 +81,11 @@ def _regions(
 
 
 def _matches(base: tuple[str, ...], side: tuple[str, ...]) -> dict[int, int]:
-    """For positions of the base, the position on one side that they are matched with.
+    """For positions in the base, the matching position on one side.
 
-    Equal items at both ends are matched first. What is left is compared item by item if that is
-    not too much work; otherwise items that occur once on both sides divide it into smaller parts.
-    Where all items repeat, a large part stays unmatched, so a change in it is one region.
+    Equal items at both ends are matched first. The rest is compared item by item if that is not too
+    much work. Otherwise, items that occur once on both sides divide it into smaller parts. If all
+    items repeat, a large part stays unmatched, so a change in it is one region.
     """
     matches: dict[int, int] = {}
     work = 0
@@ -112,7 +113,7 @@ def _matches(base: tuple[str, ...], side: tuple[str, ...]) -> dict[int, int]:
 
 
 class _Part(NamedTuple):
-    """A part of the base, and a part of one side."""
+    """A part of the base and a part of one side."""
 
     base: int
     base_end: int
@@ -120,7 +121,7 @@ class _Part(NamedTuple):
     side_end: int
 
     def divided(self, anchors: Sequence[tuple[int, int]]) -> Iterator[_Part]:
-        """The parts between pairs of items that are matched."""
+        """The parts between pairs of matched items."""
         at = self.base, self.side
         for a, b in anchors:
             yield _Part(at[0], self.base + a, at[1], self.side + b)
@@ -131,7 +132,7 @@ class _Part(NamedTuple):
 def _without_ends(
     base: tuple[str, ...], side: tuple[str, ...], part: _Part, matches: dict[int, int]
 ) -> _Part:
-    """A part without the equal items at its ends, which are added to those that are matched."""
+    """A part without the equal items at its ends, which are added to the matched pairs."""
     low, high, start, end = part
     while low < high and start < end and base[low] == side[start]:
         matches[low] = start
@@ -145,11 +146,11 @@ def _without_ends(
 def _anchors(
     old: tuple[str, ...], counts: Mapping[str, int], new: tuple[str, ...]
 ) -> list[tuple[int, int]]:
-    """The longest row of items that occur once in both, in the same order; as positions."""
+    """The longest sequence of items that occur once in both, in the same order; as positions."""
     before = Counter(old)
     places = {line: at for at, line in enumerate(new) if counts[line] == before[line] == 1}
     ends: list[int] = []
-    rows: list[tuple[int, int, int]] = []  # Position in old, position in new, the row before it.
+    rows: list[tuple[int, int, int]] = []  # Positions in old and new, pair before.
     last: list[int] = []
     for at, line in enumerate(old):
         there = places.get(line)

@@ -33,7 +33,7 @@ ReadElements = Callable[[Iterable[int]], Mapping[int, Element]]
 
 
 class MergeTarget:
-    """The target of a merge, as far as it is the same for every source."""
+    """The parts of a merge's target that are the same for every source."""
 
     def __init__(self, reader: Reader) -> None:
         self.reader: Final = reader
@@ -45,15 +45,15 @@ class MergeTarget:
         return self.reader.elements(number for number in numbers if number < NEW)
 
     def on(self, number: int) -> Iterable[int]:
-        """The links of the target that stand on an element."""
+        """The links of the target that have an element as an end."""
         return self.reader.touching(number) if number < NEW else ()
 
     def ever_on(self, number: int) -> Iterable[int]:
-        """The links of the target that refer to an element, or did so at any time."""
+        """The links of the target that have, or had, an element as an end."""
         return ever_about(self.reader, number) if number < NEW else ()
 
     def holder(self, concept: Concept) -> int | None:
-        """The concept of the target with a type and name."""
+        """The number of the target's concept with a type and name."""
         holder = self.reader.find_concept(concept.type, concept.name)
         return None if holder is None else holder.number
 
@@ -62,7 +62,7 @@ class MergeTarget:
         return sorted(number for number, _, _ in find_by_name(self.reader, (concept.name,)))
 
     def link_at(self, link: Proposition) -> int | None:
-        """The link of the target with a predicate and ends."""
+        """The number of the target's link with this predicate and these ends."""
         subject, object_ = link.ends
         if max(subject, object_) >= NEW:
             return None
@@ -70,7 +70,7 @@ class MergeTarget:
         return None if twin is None else twin.number
 
     def users(self, number: int) -> Iterable[int]:
-        """The elements of the target that use what a concept defines."""
+        """The elements of the target that use the type or predicate of a definition."""
         definition = self.reader.concept(number)
         if definition is None:
             return ()
@@ -118,29 +118,30 @@ class BranchSides(MergeTarget):
             self._alignment.learn(there, here)
         self._alignment.match_purged(self._mine)
         self._alignment.match_again(self._mine)
-        # Looking up the numbers of all of them matches each, before a single one is looked up.
+        # This matches all of them before a single number is looked up.
         self._alignment.numbers(since.numbers | parted)
         known = {*self._alignment.numbers(changed), *self._alignment.renewed}
         self._bases: Final[list[ReadElements]] = []
         for copy, seq in self.lineage.bases:
-            # `own` is what the ancestor had changed, and the source has not kept.
+            # `own` has the elements that the ancestor had changed: the source may not have the
+            # changes.
             reading, own = self._ancestor(copy, seq)
             self._bases.append(reading)
             known |= own
         self.touched: Final = frozenset(known)
-        """The elements that the source may have changed since the base."""
+        """The elements that may differ between the base and the source."""
         self.commits: Final = (
             commit_at(ours, ours.position),
             commit_at(theirs, theirs.position),
         )
-        """The commits that are merged: ours and theirs."""
+        """The commits to merge: ours and theirs."""
 
     def _part_purged(self) -> set[int]:
-        """Part elements here of which the source has purged one half, and has the other.
+        """Part elements of the target that a merge made of two, of which the source purged one.
 
-        A merge has made one of two elements, and nobody can tell the contents of both apart. So it
-        is purged here, with all that refers to it, and comes anew from the source. Returns the
-        numbers of the other halves, as far as they are known.
+        Nobody can tell the contents of the two apart. So the element is purged here, with all links
+        about it, and the other half comes again from the source. Returns the known numbers of the
+        other halves.
         """
         mine, others = self._creations
         purged_there = mine.numbers(others.unknown_purges(mine))
@@ -152,7 +153,7 @@ class BranchSides(MergeTarget):
             )
         }
         about = {*doomed, *all_about(doomed, self.ever_on)}
-        # What has the key of a purged element in the other copy was added after the purge.
+        # If it has the key of a purged element of the other copy, it was added after the purge.
         purged_here = others.numbers(mine.unknown_purges(others))
         self._alignment.ignore_keys(
             purged_there - about - _definitions(self.reader, purged_there),
@@ -165,7 +166,10 @@ class BranchSides(MergeTarget):
         return {*self._theirs.elements(there)}
 
     def _ancestor(self, copy: Reader, seq: int) -> tuple[ReadElements, set[int]]:
-        """A common ancestor, and the elements that it had changed; those of theirs are known."""
+        """A reader of a common ancestor, and the elements that the ancestor had changed.
+
+        For an ancestor of the source, the set is empty: these elements are known already.
+        """
         ours, before = self.reader, copy.at(State(seq))
         if copy is ours:
             own = touched(ours, self.lineage.shared, seq).numbers
@@ -180,7 +184,8 @@ class BranchSides(MergeTarget):
         def read(numbers: Iterable[int]) -> Mapping[int, Element]:
             number_list = list(numbers)
             elements = mine.elements(before, (n for n in number_list if n < NEW))
-            # What the target never had, or not any more, is known by its number in the source.
+            # An element that the target lacks has a number that follows from its number in the
+            # source.
             there = others.stored(before, (n - NEW for n in number_list if n >= NEW))
             for number, other in there.items():
                 if mine.number(other.number) not in purged:
@@ -194,14 +199,14 @@ class BranchSides(MergeTarget):
 
     @property
     def is_news(self) -> bool:
-        """True if the source has more than marks that the target has not seen."""
+        """True if the source has entries, other than marks, that the target has not seen."""
         return has_content(self._theirs, self.lineage.seen)
 
     def matches(self, created: Iterable[int], joined: Mapping[int, int]) -> Mapping[int, int]:
-        """The numbers of elements in the source and in the plan, as far as no merge has kept them.
+        """Pairs of numbers of elements, in the source and in the plan, which no merge has kept yet.
 
-        `created` are the elements, in the plan, that the merge makes. `joined` are links that
-        become one with another link.
+        `created` has the plan's numbers of elements that the merge creates. `joined` has links that
+        are joined with another link.
         """
         aligned = self._alignment
         known = aligned.matches().items()
@@ -216,15 +221,15 @@ class BranchSides(MergeTarget):
     ) -> tuple[Mapping[int, set[bytes]], set[bytes]]:
         """The creations that elements of the plan get from the source.
 
-        The second set has those of purged elements that the target never had. `created` and
-        `joined` are those of `matches`.
+        The second result has the creations of purged elements that the target never had. `created`
+        and `joined` are as in `matches`.
         """
         mine, others = self._creations
         reached = {*created}
         gains: dict[int, set[bytes]] = {}
         by_number = dict(others.by_number)
         matches = self._alignment.matches().items()
-        # One from before the fork may get another number too, as it comes back under another key.
+        # An old element that comes back under another key may get another number too.
         moved = {there for there, here in matches if there != here}
         old = self._alignment.stored(self._theirs, (here for here in created if here < NEW))
         moved |= {element.number for element in old.values()}
@@ -234,7 +239,7 @@ class BranchSides(MergeTarget):
         for there, creations in by_number.items():
             number = self._alignment.number(there)
             here = joined.get(number, number)
-            # One that was purged here, and is restored, gets another number.
+            # A restored element, which was purged here, gets another number.
             new = creations - (set() if here in reached else mine.by_number.get(here, set()))
             if new and (here < NEW or here in reached):
                 gains.setdefault(here, set()).update(new)
@@ -242,14 +247,14 @@ class BranchSides(MergeTarget):
         return gains, passed_on.difference(*gains.values())
 
     def marks(self, source: str) -> Sequence[Mark]:
-        """The parents in other copies that the commit gets: the source, and all that it has."""
+        """The marks of the commit's parents in other copies: the source, and its own parents."""
         known = {mark.commit for _, mark in parents(self.reader)}
         marks = [Mark(MERGE, source, self.commits[1]), *(mark for _, mark in parents(self._theirs))]
         return tuple(mark for mark in marks if mark.commit not in known)
 
     @property
     def purged_keys(self) -> frozenset[bytes]:
-        """The keys that the source has purged, or knows as purged, as far as the target has not."""
+        """The keys that the source has purged, also by its marks, and the target has not."""
         keys_view = purges_since(self._theirs, self.lineage.seen, self.lineage.shared).keys.keys()
         known = purges_since(self.reader, self.lineage.shared, self.lineage.shared).keys
         return frozenset(keys_view - known.keys())
@@ -260,7 +265,7 @@ class BranchSides(MergeTarget):
         return tuple(commit_at(copy, seq) for copy, seq in self.lineage.bases if seq)
 
     def theirs(self, numbers: Iterable[int]) -> Mapping[int, Element]:
-        """Elements in the source."""
+        """The elements of the source, by their numbers in the plan."""
         return self._alignment.elements(self._theirs, numbers)
 
     def definition(self, meta_type: str, name: str) -> Concept | None:
@@ -270,13 +275,13 @@ class BranchSides(MergeTarget):
         return element if isinstance(element, Concept) else None
 
     def on_theirs(self, number: int) -> Iterable[int]:
-        """The links of the source that stand on an element."""
+        """The links of the source that have an element as an end."""
         numbers = self._alignment.numbers_there((number,)).get(number, ())
         links = {link for n in numbers for link in self._theirs.touching(n)}
         return map(self._alignment.number, sorted(links))
 
     def base(self, numbers: Iterable[int]) -> Mapping[int, Base]:
-        """Elements in the base."""
+        """The elements in the base, by their numbers in the plan."""
         unrenewed = [number for number in numbers if number not in self._alignment.renewed]
         states = [reading(unrenewed) for reading in self._bases]
         shared: Mapping[int, Element] = {}
@@ -292,7 +297,7 @@ class BranchSides(MergeTarget):
         return {number: base for number, base in bases.items() if base is not None}
 
     def _add_third(self, bases: dict[int, Base | None]) -> None:
-        """Count values that both sides took over from a third copy as known to both.
+        """Add values that both sides took from a third copy to the base.
 
         These are the values that were equal on both sides right after each had merged that copy.
         """
@@ -311,7 +316,7 @@ class BranchSides(MergeTarget):
             bases[number] = Base(None, values)
 
     def schemas(self) -> tuple[Catalog, Catalog, Catalog]:
-        """The schemas in force: of the base, the target and the source."""
+        """The schemas in force in the base, the target and the source."""
         return self._schemas
 
     @cached_property
@@ -322,7 +327,7 @@ class BranchSides(MergeTarget):
         return schema_at(copy.at(State(seq))), schema_at(self.reader), schema_at(self._theirs)
 
     def origin(self, side: str, number: int, place: Place) -> Origin:
-        """The origin of a value of a side."""
+        """The origin of a value on one side."""
         if side == "ours":
             return origin_of(self.reader, number, place)
         there = self._alignment.numbers_there((number,)).get(number, [])
@@ -336,7 +341,7 @@ class BranchSides(MergeTarget):
         )
 
     def written_once(self, numbers: Iterable[int]) -> Mapping[int, Origin]:
-        """The origins of elements of the source that it has written once since the base."""
+        """The origins of elements that the source has written only once since the base."""
         stored = self._alignment.stored(self._theirs, numbers)
         there = [element.number for element in stored.values()]
         by_number = origins.written_once(self._theirs, there, self.lineage.seen)
@@ -347,10 +352,10 @@ class BranchSides(MergeTarget):
         }
 
     def purged_here(self, numbers: Iterable[int]) -> frozenset[int]:
-        """Those elements of the source that the target has purged."""
+        """The elements of the source, among these, that the target has purged."""
 
         def keys(number: int) -> set[bytes]:
-            # What both had, or a merge has matched, is known by its number.
+            # If both had the element, or a merge has matched it, its number identifies it.
             return self._alignment.keys_ever(number - NEW) if number >= NEW else set()
 
         elements = self.theirs(numbers)
@@ -358,12 +363,12 @@ class BranchSides(MergeTarget):
         mine, others = self._creations
         doomed = others.numbers(mine.unknown_purges(others))
         purged_numbers |= {self._alignment.number(n) for n in doomed}
-        # A link goes with what it referred to before it was relinked, as in a purge.
+        # A purge also removes links that referred to the element before a relink.
         about = all_about(purged_numbers | self._here.numbers, self._ever_on_theirs)
         return frozenset((*purged_numbers, *about)) & elements.keys()
 
     def _ever_on_theirs(self, number: int) -> Iterable[int]:
-        """The links of the source that refer to an element, or did so at any time."""
+        """The links of the source that have, or had, an element as an end."""
         there = self._alignment.numbers_there((number,)).get(number, ())
         links = {link for n in there for link in ever_about(self._theirs, n)}
         return map(self._alignment.number, sorted(links))
@@ -377,10 +382,11 @@ class BranchSides(MergeTarget):
             return ()
         aligned = self._alignment
         known = {aligned.number(number) for number in self._there.numbers} | doomed
-        # Elements that another merge has restored in the source are not purged any more.
+        # Without elements that another merge has restored in the source.
         known -= aligned.stored(self._theirs, known).keys()
         numbers = known | {*self._purged_by_key()}
-        # An element that was removed before the fork, or here, has a past under both numbers.
+        # If an element was removed before the fork, or here, past versions exist under both
+        # numbers.
         old = (number for number in self._there.numbers if number < self._made_from[number & 1])
         numbers |= {number for number in old if self.reader.element(number) is None}
         return [
@@ -388,7 +394,7 @@ class BranchSides(MergeTarget):
         ]
 
     def _purged_by_key(self) -> Iterable[int]:
-        """The elements that only the target has, with keys that the source has purged."""
+        """The elements that only the target has, and that have keys which the source has purged."""
         if not self._there.keys:
             return
         reader, mine = self.reader, self._mine
@@ -402,7 +408,7 @@ class BranchSides(MergeTarget):
 
 
 def _definitions(reader: Reader, numbers: Iterable[int]) -> set[int]:
-    """Those of some elements that define a type or predicate: others use them by their names."""
+    """The elements among these that define a type or predicate, which others use by name."""
     elements = reader.elements(numbers).values()
     return {
         element.number
@@ -412,9 +418,9 @@ def _definitions(reader: Reader, numbers: Iterable[int]) -> set[int]:
 
 
 def _matched(reader: Reader, copy: Reader, seq: int) -> tuple[Alignment, frozenset[int]]:
-    """A state of a third copy in the numbers of a side, with all elements matched.
+    """A state of a third copy, matched with a side, and the elements that changed there.
 
-    The numbers are those that merges up to the state of the copy's reader have kept.
+    Matches come from merges up to the state of the side's reader.
     """
     related = lineage(reader, copy)
     shared, seen = related.shared, (related.visible, related.seen)
@@ -437,9 +443,8 @@ def _creations(
 ) -> tuple[Creations, Creations]:
     """The creations in two copies.
 
-    An element that one copy has removed since the two parted may have come back to it from a third
-    copy, with another number. To match it, the other copy needs its creation from before they
-    parted.
+    An element that one copy has removed since the parting may have come back from a third copy,
+    under another number. To match it, the other copy needs its creation from before the parting.
     """
     creations = Creations(one, shared), Creations(other, shared)
     for mine, others, since in zip(creations, reversed(creations), (of_one, of_other), strict=True):
@@ -449,7 +454,7 @@ def _creations(
 
 
 def _renamed(ours: Catalog, theirs: Catalog) -> Mapping[str, str]:
-    """The names in one schema of types and edges that have others in another schema."""
+    """Names of types and edges in their schema that have another name in ours; with that name."""
     names = {type_name.identity: type_name.kip_name for type_name in ours.types}
     known = {type_name.kip_name: names.get(type_name.identity) for type_name in theirs.types}
     return {there: here for there, here in known.items() if here is not None and here != there}
@@ -458,12 +463,12 @@ def _renamed(ours: Catalog, theirs: Catalog) -> Mapping[str, str]:
 def _unseen(
     copies: tuple[Reader, Reader], seen: tuple[int, int], shared: int, merges: Collection[int]
 ) -> Purges:
-    """The purges of the first of two copies that the second one has not merged.
+    """The purges of the first copy that the second one has not merged.
 
-    Left out are keys that the second copy has purged itself: an element with such a key was added
-    after that. Left out as well are purges that the first copy has from the second one by a merge,
-    and purges that both have from a third copy. `seen` are the entries of each up to
-    which the other one has everything, `merges` the last entries of merges of the second one.
+    Three kinds are left out: keys that the second copy has purged itself (an element with such a
+    key was added later), purges that the first copy got from the second one by a merge, and purges
+    that both got from a third copy. `seen` has, for each copy, the last entry up to which the other
+    one has everything. `merges` has the last entries of merges of the second copy.
     """
     first, second = copies
     meanwhile = purges_since(second, seen[1], shared).keys
@@ -474,17 +479,17 @@ def _unseen(
         by = next((by for by, entries in commits.items() if entry in entries), None)
         return by not in merges and key not in (meanwhile if by is None else ever)
 
-    # What the first one has not merged yet began in the second one after the last merge. A key
-    # that an element had only before then was free by that time: another one may have it now.
+    # What the first copy has not merged began in the second one after the last merge. A key that a
+    # purged element had only before then is free: another element may have it now.
     return purges_since(first, seen[0], max((shared, *merges)), counts)
 
 
 def purged_among(
     purges: Purges, elements: Mapping[int, Element], keys: Callable[[int], set[bytes]]
 ) -> frozenset[int]:
-    """Those elements that were purged, by their numbers or keys; and all links that refer to them.
+    """The elements among these that were purged, with all links that refer to them.
 
-    `keys` gives the keys by which an element is known.
+    An element is purged by its number or by its keys; `keys` returns the keys of an element.
     """
     if not purges.numbers and not purges.keys:
         return frozenset()
@@ -505,7 +510,7 @@ def purged_among(
 
 
 def _policies(reader: Reader, name: str) -> Mapping[str, str]:
-    """The policies in the definition of a type or predicate, by attribute."""
+    """The merge policies in the definition of a type or predicate, by attribute."""
     for meta_type in (CONCEPT_TYPE, PROPOSITION_TYPE):
         definition = reader.find_concept(meta_type, name)
         if definition is not None:
@@ -514,7 +519,7 @@ def _policies(reader: Reader, name: str) -> Mapping[str, str]:
 
 
 def origin_of(reader: Reader, number: int, place: Place) -> Origin:
-    """The origin of the value that an element has at a place."""
+    """The origin of the value at a place of an element."""
 
     def read(element: Element) -> _Compared:
         return _comparable(values_of(element), place)
@@ -523,7 +528,7 @@ def origin_of(reader: Reader, number: int, place: Place) -> Origin:
 
 
 class _Compared:
-    """A value that compares as JSON does: 1, 1.0 and true are three."""
+    """A value that compares as JSON: 1, 1.0 and true all differ."""
 
     __slots__ = ("value",)
 

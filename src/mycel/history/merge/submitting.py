@@ -1,7 +1,7 @@
-"""Merges that end at once: edits that are committed, or refused with their conflicts.
+"""Merges edits at once: they are committed, or refused with their conflicts.
 
-Nothing is left open. What the caller keeps beside the commit, such as the outcome of a submission,
-is written in the same transaction.
+No merge stays open. A caller may write more in the same transaction, such as the outcome of a
+submission.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from mycel.store.query.history import entry_at
 from mycel.store.write.transaction import Transaction
 
 ATTEMPTS_MAX: Final = 2
-"""The number of times that a merge is computed while others may write."""
+"""How often a merge is computed while others may write."""
 
 Keep = Callable[[Transaction, "Submitted"], None]
-"""Writes more in the transaction of a commit; it may raise to give everything up."""
+"""A function that writes more in the transaction of a commit; raising an error gives all up."""
 
 
 class StaleBaseError(Exception):
-    """The base is not the head."""
+    """The error if the base is not the head."""
 
     def __init__(self, head: str) -> None:
         super().__init__()
@@ -35,23 +35,23 @@ class StaleBaseError(Exception):
 
 
 class Submitted(NamedTuple):
-    """The result of edits."""
+    """The result of submitted edits."""
 
     counts: dict[str, int]
     warnings: tuple[str, ...] = ()
     conflicts: tuple[Conflict, ...] = ()
-    """Those that are in the way; nothing is written then."""
+    """The conflicts that prevent the commit; then nothing is written."""
     seq: int | None = None
-    """The entry at which the commit ends; None if nothing had to change."""
+    """The entry at which the commit ends; None if nothing changed."""
     head: str = ""
-    """The commit that the edits met."""
+    """The head with which the edits were merged."""
 
 
 class Submitting(Merging):
-    """Edits of one open graph, committed at once."""
+    """Submits edits to one open graph."""
 
     def submit(self, request: Request, *, at_head: bool, keep: Keep, by: str) -> Submitted:
-        """Merge edits and commit them, if nothing is in the way.
+        """Merge edits and commit them, if there are no conflicts.
 
         Raises:
             StaleBaseError: with `at_head`, the base is not the head.
@@ -86,7 +86,7 @@ class Submitting(Merging):
             return error.outcome
 
     def conflicts_of(self, request: Request) -> tuple[Conflict, ...]:
-        """The conflicts that edits have now; constraints are checked when they are committed."""
+        """The conflicts that edits have now; constraints are only checked at the commit."""
         return self._draft(request).conflicts
 
     def preview(self, request: Request) -> tuple[Submitted, Diff]:
@@ -104,14 +104,14 @@ class Submitting(Merging):
             keep(tx, result)
             return result
         reached = apply_draft(tx, draft)
-        seq = tx.position + 1  # With the row that closes it.
+        seq = tx.position + 1  # The row that closes the transaction follows the last entry.
         keep_draft(tx, seq, draft, reached)
         result = Submitted(_counts(draft), draft.warnings, seq=seq, head=draft.commits[0])
         keep(tx, result)
         return result
 
     def base_commit(self, base: str | int | None) -> str:
-        """The commit that a base names; without one, the head.
+        """The commit that a base names; the head if there is no base.
 
         Raises:
             ConstraintViolation, NotFound: there is no such commit.
@@ -122,7 +122,7 @@ class Submitting(Merging):
 
 
 class _RefusedError(Exception):
-    """Ends a transaction in which nothing is to be written."""
+    """Ends a transaction that must not write anything."""
 
     def __init__(self, outcome: Submitted) -> None:
         super().__init__()

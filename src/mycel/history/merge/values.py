@@ -1,8 +1,7 @@
-"""Three-way merge of one value: objects by key, lists by item, texts by line.
+"""Merges one value in three versions: objects by key, lists by item, texts by line.
 
-A value that only one side has changed is that side's. What both have changed in different ways is
-*contested*, and a judge decides about it (`rules`, or a person). This module knows nothing of
-graphs.
+If only one side has changed a value, that side is taken. If both have changed it in different ways,
+it is *contested*, and a judge decides (`rules`, or a person). This module knows nothing of graphs.
 """
 
 from __future__ import annotations
@@ -17,13 +16,13 @@ from mycel.history.merge.sequences import Region, regions
 from mycel.store.query.diff import ABSENT, LINES_MAX, same_value
 
 Path = tuple[str, ...]
-"""The key of an attribute, then keys of the objects inside."""
+"""The key of an attribute, and below it keys of nested objects."""
 
 ContestKind = Literal["value", "text", "array"]
 
 
 class Unknown(Enum):
-    """The value of a base whose parts disagree; it equals nothing."""
+    """The type of `UNKNOWN`, a value on which several bases disagree. It equals nothing."""
 
     UNKNOWN = "unknown"
 
@@ -40,20 +39,20 @@ class Contest(NamedTuple):
     ours: Any
     theirs: Any
     regions: tuple[Region, ...] = ()
-    """Of a text: its lines, in regions; those without a merged value are contested."""
+    """For a text: its lines, in regions; regions without a merged value are contested."""
 
 
 ValueJudge = Callable[[Contest], Any]
-"""Decides about a contested value: returns the value to use."""
+"""A function that decides about a contested value, and returns the value to use."""
 
 
 def equal_values(one: Any, other: Any) -> bool:
-    """True for equal values; an unknown one equals nothing."""
+    """True if two values are equal; an unknown value equals nothing."""
     return one is not UNKNOWN and other is not UNKNOWN and same_value(one, other)
 
 
 def settle(base: Any, ours: Any, theirs: Any, contested: Callable[[], Any]) -> Any:
-    """The value that one side alone has changed, or both alike; otherwise that of `contested`."""
+    """The changed value, if one side changed it or both alike; otherwise that of `contested`."""
     if equal_values(ours, theirs) or equal_values(base, theirs):
         return ours
     return theirs if equal_values(base, ours) else contested()
@@ -65,7 +64,7 @@ def merge_value(path: Path, base: Any, ours: Any, theirs: Any, judge: ValueJudge
 
 
 def combine(path: Path, base: Any, ours: Any, theirs: Any, judge: ValueJudge) -> Any:
-    """The merged value of two that differ from the base and from each other."""
+    """The merged value if both sides differ from the base and from each other."""
     if isinstance(ours, dict) and isinstance(theirs, dict):
         return _objects(path, base, ours, theirs, judge)
     if isinstance(ours, list) and isinstance(theirs, list):
@@ -99,10 +98,10 @@ def _objects(path: Path, base: Any, ours: Any, theirs: Any, judge: ValueJudge) -
 
 
 def merge_lists(base: list[Any], ours: list[Any], theirs: list[Any]) -> list[Any] | None:
-    """The merged list; None if both sides have changed the same place of a list that is no set.
+    """The merged list; None if both sides have changed the same place, and the list is no set.
 
-    A list of different scalars counts as a set: what either side added is there, what either side
-    removed is gone, whatever the place.
+    A list of different scalars counts as a set: it gets the items that either side added, and loses
+    those that either side removed, wherever they are.
     """
     texts = [list(map(_text, items)) for items in (base, ours, theirs)]
     values = {
@@ -126,7 +125,7 @@ def merge_lists(base: list[Any], ours: list[Any], theirs: list[Any]) -> list[Any
 
 
 def merge_sets(base: list[Any], ours: list[Any], theirs: list[Any]) -> list[Any]:
-    """The union of two lists, each item once, without what either side has removed."""
+    """The union of two lists, each item once, without items that either side has removed."""
     values = {_text(item): item for items in (base, ours, theirs) for item in items}
     texts = (tuple(map(_text, items)) for items in (base, ours, theirs))
     united = _united(Region(*texts))
@@ -134,11 +133,11 @@ def merge_sets(base: list[Any], ours: list[Any], theirs: list[Any]) -> list[Any]
 
 
 def _united(region: Region) -> list[str]:
-    """Items of the base that both sides kept, in order; then additions, sorted if both added."""
+    """Items of the base that both sides kept, then added items; sorted, if both sides added."""
     base, ours, theirs = map(set, region)
     common = [key for key in region.base if key in ours and key in theirs]
     added = [ours - base, theirs - base]
-    if not all(added):  # One side alone has added something: its order counts.
+    if not all(added):  # Only one side has added items: its order counts.
         side = region.ours if added[0] else region.theirs
         return [*common, *(key for key in side if key not in base)]
     return [*common, *sorted(added[0] | added[1])]
@@ -165,7 +164,7 @@ def _texts(path: Path, base: Any, ours: str, theirs: str, judge: ValueJudge) -> 
 
 
 def with_lines(contest: Contest, given: Sequence[str]) -> str:
-    """A text whose contested parts are replaced by others, one for each."""
+    """A text whose contested parts are replaced by given texts, one for each part."""
     rest = iter(given)
     parts = (region.merged for region in contest.regions)
     merged = (next(rest) if part is None else "".join(part) for part in parts)
@@ -175,7 +174,7 @@ def with_lines(contest: Contest, given: Sequence[str]) -> str:
 
 
 def _ended(merged: str, base: Lines, ours: Lines, theirs: Lines) -> str:
-    """A merged text, whose last line has an end if it should."""
+    """A merged text with the right end of its last line."""
     is_ended = settle(base.is_ended, ours.is_ended, theirs.is_ended, lambda: True)
     return merged if is_ended else _without_end(merged)
 
@@ -185,15 +184,15 @@ def _is_ended(text: str) -> bool:
 
 
 class Lines(NamedTuple):
-    """The lines of a text, each with its end; and the end of the last one."""
+    """The lines of a text, each with a line end; and whether the last one really has it."""
 
     lines: tuple[str, ...]
     is_ended: bool | None
-    """False if the last line of the text has no end; None if there is no line."""
+    """False if the last line of the text has no line end; None if the text is empty."""
 
 
 def _lines(text: str) -> Lines:
-    """The lines of a text. The last one gets an end: what follows it is no change of it."""
+    """The lines of a text. The last one gets a line end, so a further line does not change it."""
     lines = text.splitlines(keepends=True)
     if not lines:
         return Lines((), None)
@@ -205,6 +204,6 @@ def _lines(text: str) -> Lines:
 
 
 def _without_end(text: str) -> str:
-    """A text without the end of its last line."""
+    """A text without the line end of its last line."""
     lines = text.splitlines(keepends=True)
     return text if not lines else text[: len(text) - len(lines[-1])] + lines[-1].splitlines()[0]

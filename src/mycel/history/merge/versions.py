@@ -14,14 +14,14 @@ from mycel.store.query.diff import ABSENT, identity_of
 Place = tuple[str, str]
 """The field of a value, and its key in attributes or metadata."""
 Values = dict[Place, Any]
-"""All values of a version; ends of links are numbers."""
+"""All values of a version, by place. The ends of links are numbers."""
 
 TYPE, NAME, PREDICATE = ("type", ""), ("name", ""), ("predicate", "")
 SUBJECT, OBJECT, WEIGHT = ("subject", ""), ("object", ""), ("weight", "")
 
 
 class Base:
-    """An element in the base: as it was there, or the values that several bases agree on."""
+    """An element in the base: as one base has it, or the values on which several bases agree."""
 
     __slots__ = ("_values", "element")
 
@@ -31,7 +31,7 @@ class Base:
 
     @property
     def values(self) -> Values:
-        """All values; some may be unknown."""
+        """All values; a value on which bases disagree is `UNKNOWN`."""
         if self._values is None:
             self._values = {} if self.element is None else values_of(self.element)
         return self._values
@@ -44,7 +44,7 @@ class Base:
 
 
 class Versions(NamedTuple):
-    """One element in the three states; None where it is not there."""
+    """One element in the three states; None where it does not exist."""
 
     number: int
     base: Base | None
@@ -53,12 +53,12 @@ class Versions(NamedTuple):
 
     @property
     def element(self) -> Element:
-        """The element in one of the two states."""
+        """The element in the target, or else in the source."""
         return cast("Element", self.theirs if self.ours is None else self.ours)
 
 
 def content_of(element: Element | None) -> tuple[Any, ...] | None:
-    """The content of a version, to be compared; numbers and times are left out."""
+    """The content of a version for comparisons; numbers and times are left out."""
     if element is None:
         return None
     texts = element.attributes_json, element.metadata_json
@@ -92,7 +92,7 @@ def keys_of(values: Mapping[Place, Any], field: str) -> set[str]:
 
 
 def with_values(element: Element, values: Mapping[Place, Any], number: int) -> Element:
-    """An element with other values; those that are absent are left out."""
+    """An element with other values; values that are ABSENT are left out."""
     texts = {
         field: object_text(
             {
@@ -128,14 +128,14 @@ def with_values(element: Element, values: Mapping[Place, Any], number: int) -> E
 
 
 def _end(number: int, old: str) -> str:
-    """The id of an end. Of a link only the number counts; the predicate in its id does not."""
+    """The id of an end. For a link only the number counts, so its predicate may be any."""
     if ids.parse_id(old) == number:
         return old
     return ids.concept_id(number) if ids.is_concept(number) else ids.link_id(number, "link")
 
 
 def version_json(element: Element | None, names: Mapping[int, Element]) -> Any:
-    """A whole version as JSON; ABSENT if there is none."""
+    """A whole version as JSON; ABSENT if there is no version."""
     if element is None:
         return ABSENT
     payload = identity_of(element, names)
@@ -145,12 +145,12 @@ def version_json(element: Element | None, names: Mapping[int, Element]) -> Any:
 
 
 def base_of(bases: Sequence[Element | None], shared: Element | None) -> Base | None:
-    """One base from several: values on which they differ are unknown."""
+    """One base from several; values on which they differ are unknown."""
     if len(bases) == 1:
         return None if bases[0] is None else Base(bases[0])
     present = [values_of(base) for base in bases if base is not None]
     if not present or (shared is not None and len(present) < len(bases)):
-        return None  # It was removed on one side, after the state that both share.
+        return None  # One side removed the element after the shared state.
     before = {} if shared is None else values_of(shared)
     return Base(
         None,
