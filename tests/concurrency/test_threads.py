@@ -557,7 +557,7 @@ def test_a_group_that_is_about_to_commit_is_not_lost_when_the_graph_is_closed(
     tmp_path: Path,
 ) -> None:
     """A first writer leaves its commit to the others who wait; then the graph is closed."""
-    for round_ in range(30):
+    for round_ in range(12):
         path = tmp_path / f"graph {round_}.db"
         clock = GatedClock()
         db = mycel.open(path, clock_us=clock, durability="off")

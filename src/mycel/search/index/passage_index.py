@@ -17,7 +17,6 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
-from functools import cached_property
 from math import inf
 from threading import Lock, Thread
 from time import monotonic
@@ -46,7 +45,7 @@ from mycel.search.index.corpus import Corpus, Floats, Positions
 from mycel.search.index.derivation import Derived, derived, is_sound
 from mycel.search.index.note_vectors import NoteVectors
 from mycel.search.index.passage_columns import Interner, PassageColumns, PassageEntry, Shared
-from mycel.search.index.phrases import PhraseSet, PhraseVocabulary
+from mycel.search.index.phrases import PhraseSet, PhraseVocabulary, vocabulary_of
 from mycel.store.database import Store
 from mycel.store.file.process_memory import return_memory
 from mycel.store.index import passages as tables
@@ -176,10 +175,10 @@ class PassageIndex:
             self._store.derive(tables.keep_calibration, self.mark, calibration)
         return calibration
 
-    @cached_property
+    @property
     def vocabulary(self) -> PhraseVocabulary:
         """The pieces of the model."""
-        return PhraseVocabulary(self.model)
+        return vocabulary_of(self.model)
 
     def corpus(self, reader: Reader) -> Corpus:
         """The corpus, at least as new as what a reader sees.

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Final
 
 import numpy as np
@@ -101,6 +102,12 @@ class PhraseVocabulary:
         owners = np.repeat(np.arange(len(counts)), counts + 1)
         is_word = ~self._is_skipped[row]
         return row[is_word].astype(np.int64), owners[is_word]
+
+
+@lru_cache(maxsize=1)
+def vocabulary_of(model: StaticModel) -> PhraseVocabulary:
+    """The vocabulary of a model, which all graphs of a process share: to make it takes a while."""
+    return PhraseVocabulary(model)
 
 
 class PhraseSet:
