@@ -1,4 +1,4 @@
-"""The Git mirror: a repository with one file for each concept, and the way back into the graph.
+"""The Git mirror: a repository with one file for each concept, and the import of edited files.
 
 paths         the path of the file of a URI
 core          documents that every graph has, which are left out
@@ -11,7 +11,7 @@ commits       Git commits from transactions: authors, messages, trailers
 export        Git objects from documents, by `git fast-import`
 folder        the files that people see and edit
 git_commits   commits of others: authors, times, files
-inspection    how far the mirror has come, and what was edited
+inspection    the position of the mirror, and the files that were edited
 foreign_files files of the user, merged by lines
 front_matter  reading a file, as written or as edited
 edits         from edited files to the documents before and after
@@ -19,9 +19,9 @@ changes       from these to changes of the graph
 declarations  from edited schema files to a schema to apply
 document_merge  three-way merge of documents
 merge_driver  the same, for Git
-sync          what is written to the repository, in which order, and when not
-creation      all files as one commit: a new mirror, or one that is written again
-upstream      what was fetched, as changes of the graph
+sync          the order of writes to the repository, and when none are made
+creation      all files as one commit, for a new mirror or a rewritten one
+upstream      fetched commits, as changes of the graph
 import_edits  the merge of edited files into the graph
 joining       a graph that shares the mirror of others
 mirror        `Mirror`: create, join, status, fetch, push, import_edits

@@ -1,6 +1,6 @@
-"""From documents before and after to changes of the graph, for `Graph.merge_changes`.
+"""Turns documents before and after into changes of the graph, for `Graph.merge_changes`.
 
-What is not in files (values of a bootstrap, metadata of the engine) stays as it is in the graph.
+Content that files do not have (values of a bootstrap, metadata of the engine) is not changed.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ UriAt = Callable[[str], str | None]
 
 
 class Pair(NamedTuple):
-    """The document of one concept, before and after; None where there is none."""
+    """The document of one concept before and after; None if there is none."""
 
     path: str
     base: MirrorDocument | None
@@ -42,7 +42,7 @@ class Pair(NamedTuple):
 
 
 class FileEdit(NamedTuple):
-    """A change of the graph, and the file that it comes from."""
+    """A change of the graph, and the path of the file behind it."""
 
     path: str
     edit: MirrorEdit
@@ -65,24 +65,24 @@ class Changes:
             for pair in pairs
             if pair.theirs is not None
         }
-        """Concepts by their URI in the files, under the names that they have in the base."""
+        """For each URI in the files, the identity that its concept has in the base."""
         self._made: Final = {
             tuple(identity_of(pair.theirs).values()) for pair in pairs if pair.theirs is not None
         }
         """Types and names of the concepts that the files describe."""
 
     def edits(self) -> list[FileEdit]:
-        """The changes, in an order in which they can be made."""
+        """The changes, in an order in which they can be applied."""
         concepts = [
             FileEdit(pair.path, edit) for pair in self._pairs for edit in self._concept(pair)
         ]
         links = [FileEdit(pair.path, edit) for pair in self._pairs for edit in self._links(pair)]
-        # A link about a link follows it.
+        # A link about another link comes after that link.
         links.sort(key=lambda file_edit: depth_of(file_edit.edit["link"]))
         self._check_ends(links)
         return [*self._needed.values(), *concepts, *links]
 
-    # Concepts.
+    # Changes of concepts.
 
     def _concept(self, pair: Pair) -> Iterator[MirrorEdit]:
         base, theirs = pair.base, pair.theirs
@@ -110,7 +110,7 @@ class Changes:
         if len(edit) > 1:
             yield edit
 
-    # Links.
+    # Changes of links.
 
     def _links(self, pair: Pair) -> Iterator[MirrorEdit]:
         base, theirs = pair.base, pair.theirs
@@ -142,7 +142,7 @@ class Changes:
             }
 
     def _with_links(self, pair: Pair, relations: list[FileRelation]) -> list[FileRelation]:
-        """Relations with what was changed in the block of links of the body."""
+        """The relations, after the changes in the block of links of the body."""
         base, theirs = pair.base, pair.theirs
         known = frozenset() if base is None else links_of(base)
         now = (theirs.links if theirs is not None else None) or frozenset()
@@ -184,7 +184,7 @@ class Changes:
         return self._identities[end]
 
     def _concept_identity(self, end: str) -> ElementIdentity | None:
-        """The identity of a concept that the graph has, at the base or now."""
+        """The identity of a concept that the graph has, in the base or now."""
         uri = parse(end, "")
         key = kip_identity(uri) if uri.is_kip else ""
         for reader in self._readers:
@@ -202,7 +202,7 @@ class Changes:
         return None
 
     def _missing(self, end: str, path: str) -> ElementIdentity:
-        """The identity of a placeholder, or of a new resource, for an end that is not there."""
+        """The identity of a new placeholder or resource for an end that does not exist."""
         uri = parse(end, "")
         if uri.is_kip:
             self._problems.append(
@@ -226,7 +226,7 @@ class Changes:
         self._needed[kind, name] = FileEdit(path, edit)
 
     def _check_ends(self, links: Iterable[FileEdit]) -> None:
-        """Note relations about relations that are neither in the graph nor in the files."""
+        """Report relations about relations that neither the graph nor the files have."""
         new_links: set[bytes] = set()
         for path, edit in links:
             link = edit["link"]
@@ -242,7 +242,7 @@ class Changes:
 
 
 def stored_element(reader: Reader, identity: ElementIdentity) -> Concept | Proposition | None:
-    """The element of an identity in a state."""
+    """The element with this identity in a state."""
     if "name" in identity:
         return reader.find_concept(identity["type"], identity["name"])
     subject, object_ = (stored_element(reader, identity[end]) for end in ("subject", "object"))
@@ -268,7 +268,7 @@ def identity_of(document: MirrorDocument) -> ElementIdentity:
 
 
 def links_of(document: MirrorDocument) -> frozenset[BodyLink]:
-    """The links that the body of a document has, or would have."""
+    """The links in the body of a document, or those that the mirror would write there."""
     if document.links is not None:
         return document.links
     links = map(_body_link, document.relations)
@@ -292,7 +292,7 @@ def relation_key(relation: FileRelation) -> bytes:
 
 
 def is_same(one: object, other: object) -> bool:
-    """True for equal JSON values: 1, 1.0 and true are three."""
+    """True for equal JSON values; 1, 1.0 and true all differ."""
     return json_of(one) == json_of(other)
 
 

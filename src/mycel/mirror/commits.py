@@ -1,15 +1,16 @@
-"""Git commits from transactions: which belong together, their authors, messages and trailers.
+"""Git commits from transactions: how they are grouped, their authors, messages and trailers.
 
-Transactions of one actor that follow each other within a second are one commit. Its message is that
-of the transactions. The journal counts what changed where nobody gave a message; such a count is
-replaced by the paths of the files. The trailers tell which state of the graph the commit shows:
+Transactions of one actor that follow each other within a second are one commit, with the message of
+the transactions. If a transaction has no message, the journal has a count of its changes; the
+commit names the paths of the files instead. The trailers tell which state of the graph the commit
+shows:
 
     Mycel-Seq: 42                the last entry of the journal
     Mycel-Root: 5f0c…            the root of the journal up to it
     Mycel-Actor: ada
 
-Two more tell other graphs what files alone do not: a concept that has another URI, as JSON, and the
-key of a concept that was purged.
+Two more trailers tell other graphs what files do not show: the old and new URI of a concept that
+moved, as JSON, and the key of a concept that was purged.
 
     Mycel-Moved: ["concept://shop/session","concept://shop/token"]
     Mycel-Purged: 9b1c…
@@ -38,7 +39,7 @@ PAUSE_US: Final = 1_000_000
 LISTED_MAX: Final = 20
 SUBJECT_CHARACTERS_MAX: Final = 100
 SELF: Final = "$self"
-"""The actor of a process that names none."""
+"""The default actor of a process."""
 
 _SEQ: Final = "Mycel-Seq"
 ROOT: Final = "Mycel-Root"
@@ -47,7 +48,7 @@ _MOVED: Final = "Mycel-Moved"
 _PURGED: Final = "Mycel-Purged"
 _TRAILER: Final = re.compile(rf"^({_SEQ}|{ROOT}|{_ACTOR}|{_MOVED}|{_PURGED}): (.*)$", re.MULTILINE)
 MOVES_MAX: Final = 1_000
-"""The most moves that a commit lists; others are seen from files of equal content."""
+"""The most moves that a commit lists; others are recognised by files with equal content."""
 _UNFIT: Final = re.compile(r"[<>\x00-\x1f\x7f]")
 _IDENTITY: Final = re.compile(r"\s*+([^<>\s][^<>\n]*+)<([^<>\s]++)>\s*+")
 
@@ -60,7 +61,7 @@ class MirrorPosition(NamedTuple):
 
 
 class News(NamedTuple):
-    """Moves and purges that commits tell of."""
+    """Moves and purges from the trailers of commits."""
 
     moves: Mapping[str, str] = MappingProxyType({})
     """New URIs of concepts that have moved, each with the old one."""
@@ -69,7 +70,7 @@ class News(NamedTuple):
 
 
 class Identity(NamedTuple):
-    """A name and an address, as Git writes them."""
+    """A name and an address, in the form of Git."""
 
     name: str
     address: str
@@ -96,10 +97,10 @@ def groups(entries: Iterable[LogEntry]) -> list[list[LogEntry]]:
 
 
 def author_of(actor: str, authors: Mapping[str, str], own: Identity) -> Identity:
-    """The author for an actor: of the settings, or made from the name.
+    """The author for an actor: from the settings, or made from the name.
 
-    `own` is the identity that Git is configured with, for an actor without a name. The program that
-    an actor wrote with does not count.
+    `own` is the configured identity of Git, for an actor without a name. The program in the name of
+    an actor is ignored.
     """
     person = actor.partition(SEPARATOR)[0]
     if given := identity(authors.get(actor) or authors.get(person, "")):
@@ -124,7 +125,7 @@ def message_of(
     given: str = "",
     purged: Iterable[bytes] = (),
 ) -> str:
-    """The message of a commit, with its trailers; `given` comes before those of the journal."""
+    """The message of a commit, with its trailers; `given` comes before the journal's."""
     lines = [
         log_entry.message
         for log_entry in group
@@ -158,19 +159,19 @@ def message_of(
 
 
 def position_of(message: str) -> MirrorPosition | None:
-    """The state that a commit shows, by its message; None if the mirror has not written it."""
+    """The state that a commit shows, from its message; None if no mirror has written the commit."""
     trailers = dict(_TRAILER.findall(message))
     seq, root = trailers.get(_SEQ, ""), trailers.get(ROOT, "")
     return MirrorPosition(int(seq), root) if seq.isdecimal() and root else None
 
 
 def actor_in(message: str) -> str:
-    """The actor whom a message names; empty if the mirror has not written it."""
+    """The actor that a message names; empty if no mirror has written the message."""
     return str(dict(_TRAILER.findall(message)).get(_ACTOR, ""))
 
 
 def news_in(messages: Iterable[str]) -> News:
-    """Moves and purges that messages tell of, the oldest first."""
+    """Moves and purges in messages of commits, the oldest first."""
     moves: dict[str, str] = {}
     purged: set[bytes] = set()
     for message in messages:
@@ -185,7 +186,7 @@ def news_in(messages: Iterable[str]) -> News:
 
 
 def _about(changes: FileChanges) -> str:
-    """A subject from the paths that changed."""
+    """A subject that names the paths that changed."""
     added, changed = ([file.path for file in part] for part in (changes.added, changes.changed))
     verbs = {"Add": added, "Change": changed, "Remove": changes.removed}
     kinds = [(verb, paths) for verb, paths in verbs.items() if paths]
@@ -212,6 +213,6 @@ def _first_line(text: str) -> str:
 
 
 def _clean(text: str) -> str:
-    """A message without control characters, and without lines that look like trailers of ours."""
+    """A message without control characters, and without lines that look like our trailers."""
     plain = re.sub(r"[\x00-\x08\x0b-\x1f\x7f]", "", text).strip()
     return _TRAILER.sub(r"\1 : \2", plain)

@@ -1,11 +1,10 @@
 """Documents that every graph has; a mirror leaves them out.
 
-They are what a new graph begins with (`mycel.capsules`), and definitions that say no more than the
-ones which are made on first use. A document that somebody has changed, or linked to something, is
-no longer one of them, and has a file.
+They are the content of a new graph (`mycel.capsules`), and definitions equal to those that are made
+on first use. If somebody has changed such a document, or linked it to something, it has a file.
 
-`core_documents.json` has the SHA-256 of each document of a new graph by its path, followed by those
-that it had in graphs of earlier versions; a test compares the first ones with a new graph.
+`core_documents.json` has the SHA-256 of each document of a new graph by its path, followed by the
+hashes from earlier versions; a test compares the first ones with a new graph.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ def core_documents() -> Mapping[str, list[str]]:
 
 
 def is_core_path(path: str) -> bool:
-    """True if a new graph has a document with this path."""
+    """True if every new graph has a document with this path."""
     return path in core_documents()
 
 
@@ -59,7 +58,7 @@ def default_definition(kind: str, name: str) -> Mapping[str, Any]:
 def is_default(kind: str, name: str, attributes: Mapping[str, Any], path: str) -> bool:
     """True if a definition with these attributes, and nothing else, is made on first use.
 
-    A graph without the core capsules has their predicates without a description.
+    Without the core capsules, the predicates that they define have no description.
     """
     if kind not in (CONCEPT_TYPE, PROPOSITION_TYPE):
         return False

@@ -1,7 +1,7 @@
-"""The creation of a mirror: all files as one commit, in a new repository or in one that is there.
+"""The creation of a mirror: all files as one commit, in a new repository or an existing one.
 
-Inside of another repository, that of the project, the folder becomes a linked worktree on a branch
-of its own. A mirror that is there gets one more commit, with the whole graph.
+Inside the repository of a project, the folder becomes a linked worktree on a branch of its own. An
+existing mirror gets one more commit, with the whole graph.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Creation(Upkeep):
     """The repository of a graph's mirror, with settings that `begin` stores."""
 
     def begin(self) -> None:
-        """Write all files as one commit, into a new repository or on top of what is there.
+        """Write all files as one commit, into a new repository or on top of existing commits.
 
         Raises:
             ConstraintViolation: files that would change have been edited, or the branch is of
@@ -42,7 +42,7 @@ class Creation(Upkeep):
             self.save(is_complete=True, commit=commit, seq=reader.head().seq, pending=None)
 
     def _check_new(self) -> None:
-        """Check that a repository can be made, or one begun be completed."""
+        """Check that a repository can be created, or an unfinished one completed."""
         branch, repository = self.settings.branch, Repository(near(self.folder))
         if repository.line("check-ref-format", "--branch", branch, check=False) != branch:
             raise ConstraintViolation(
@@ -67,7 +67,7 @@ class Creation(Upkeep):
         else:
             repository = self.repository
             self.folder.mkdir(parents=True, exist_ok=True)
-            # Nobody has seen this repository yet: a lock in it is of a git that was killed.
+            # The repository is new, so a lock in it was left by a git that was killed.
             for left in self.folder.glob(".git/*.lock"):
                 left.unlink()
             branch = f"--initial-branch={self.settings.branch}"
@@ -85,7 +85,7 @@ class Creation(Upkeep):
             repository.run("worktree", "prune")
             place = str(self.folder), self.settings.branch
             repository.run("worktree", "add", "--quiet", "--no-checkout", *place)
-        # Nobody has seen the files either.
+        # The files are new as well.
         lock = self.repository.line("rev-parse", "--git-path", "index.lock")
         (self.folder / lock).unlink(missing_ok=True)
         self.repository.run_unfiltered("reset", "--quiet", "--hard")
@@ -103,7 +103,7 @@ class Creation(Upkeep):
                 " would be removed.",
                 hint="Name another folder: `mycel mirror init FOLDER`.",
             )
-        # These settings may be new, and the mirror not.
+        # The settings may be new although the mirror exists.
         if not self.settings.commit and self.position(reader, last or "") is None:
             raise ConstraintViolation(
                 f"The folder {self.folder} is no mirror of this graph.",
@@ -121,7 +121,7 @@ class Creation(Upkeep):
 
 
 def exclude_folder(repository: Repository, folder: Path) -> None:
-    """Let the repository around the mirror ignore its folder, in a list that is not committed."""
+    """Ignore the folder in the repository around the mirror, in a list that is not committed."""
     if repository.line("check-ignore", str(folder), check=False):
         return
     place = repository.folder / repository.line("rev-parse", "--git-path", "info/exclude")

@@ -1,7 +1,7 @@
-"""Schema files of a mirror that were edited, as a schema to apply.
+"""Edited schema files of a mirror, as a schema to apply.
 
 Each file declares one type. The schema that is applied is the one in force, with the declarations
-of the files that were edited. A declaration that the graph has changed too is not merged here: a
+of the files that were edited. If the graph has changed a declaration too, it is not merged here: a
 person decides. `Schema.apply` checks the schema and the data, as for any other schema.
 """
 
@@ -23,7 +23,7 @@ STEPS_SHOWN = 10
 
 
 class EditedDeclaration(NamedTuple):
-    """A schema file that differs from the base; None where there is none."""
+    """A schema file that differs from the base; a content is None if the file does not exist."""
 
     path: str
     base: bytes | None
@@ -45,8 +45,8 @@ def desired_schema(
 ) -> DesiredSchema | None:
     """The schema that edited files ask for; None if it is the one in force.
 
-    `stored` are the files of the schema in force. What cannot be read, or was changed in the graph
-    too, is added to the problems.
+    `stored` are the files of the schema in force. A file that cannot be read, or a declaration that
+    was changed in the graph too, is added to the problems.
     """
     declarations = dict(stored)
     changed = []

@@ -50,15 +50,15 @@ NAME: Final = "name"
 DEFAULT_WEIGHT: Final = 1.0
 
 CONFLICT: Final = re.compile(r"^(?:<{7}|>{7}|\|{7})(?: |$)", re.MULTILINE)
-"""A line that a merge of Git leaves where two sides differ."""
+"""A conflict mark of Git, which a merge leaves where two sides differ."""
 _FOREIGN: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f\ufeff]")
-"""Characters that editors change or hide."""
+"""Characters that editors change or hide, so the mirror escapes them."""
 _ESCAPED: Final = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
-"""Characters that JSON writes as they are and YAML does not take."""
+"""Characters that are valid in JSON but not in YAML, so they are escaped."""
 KEY_CHARACTERS_MAX: Final = 1_000
-"""Readers of YAML look for the colon after a key no further than 1,024 characters ahead."""
+"""Readers of YAML find the colon of a key only within 1,024 characters."""
 _MEMBER: Final = re.compile(r'("[^"\\]*+(?>(?:\\.[^"\\]*+)*)(?:"|\\?\Z))(:?)')
-"""A text of JSON, and the colon after it if it is a key."""
+"""A string of JSON, with the colon after it if it is a key."""
 LINKS_BEGIN: Final = "<!-- mycel:relations -->"
 LINKS_END: Final = "<!-- /mycel:relations -->"
 _CONCEPT: Final = "concept://"
@@ -69,7 +69,7 @@ _URI: Final = re.compile(r"[a-z][a-z0-9+.-]*:[^\s\"'`{}\[\],#]*[^\s\"'`{}\[\],#:
 _WORDS_OF_YAML: Final = frozenset(("true", "false", "null", "yes", "no", "on", "off", "y", "n"))
 
 LinkName = dict[str, Any]
-"""A relation as an end of another one: `source`, `relation` and `target`."""
+"""A relation that is an end of another relation, as a map of `source`, `relation` and `target`."""
 
 
 class FileRelation(NamedTuple):
@@ -81,7 +81,8 @@ class FileRelation(NamedTuple):
     properties: Mapping[str, Any] = {}
     metadata: Mapping[str, Any] = {}
     source: LinkName | None = None
-    """The link at which the relation starts; None if it starts at the concept of the file."""
+    """The link at which the relation starts; None if the relation starts at the concept of the
+    file."""
 
 
 class BodyLink(NamedTuple):
@@ -111,7 +112,7 @@ def render(
     relations: Sequence[str],
     links: Sequence[str] = (),
 ) -> str:
-    """The file of a concept, whose relations, and links in the body, are lines already."""
+    """The text of a file; the relations and the links of the body are given as lines."""
     rest = dict(attributes)
     content = rest.pop(CONTENT) if isinstance(rest.get(CONTENT), str) else None
     name = rest.pop(NAME) if isinstance(rest.get(NAME), str) else None
@@ -140,7 +141,7 @@ def render(
 
 
 def write_document(document: MirrorDocument, path_of: Callable[[str], str]) -> str:
-    """The file of a document, as the mirror writes it."""
+    """The file that the mirror writes for a document."""
     lines, links = [], []
     folder = quote_path(path_of(document.uri).rpartition("/")[0] + "/")
     for relation in document.relations:
@@ -160,7 +161,7 @@ def write_document(document: MirrorDocument, path_of: Callable[[str], str]) -> s
 def line_of(
     relation: str, source: str, target: str, weight: float, properties: str, metadata: str
 ) -> str:
-    """A relation as a line of the front matter, from texts of YAML; empty ones are left out."""
+    """A relation as a line of the front matter; arguments are YAML, and empty ones are left out."""
     line = f"  - {{relation: {relation}, "
     if source:
         line += f"source: {source}, "
@@ -190,12 +191,12 @@ def link_line(relation: str, label: str, target: str, folder: str) -> str:
 
 
 def quote_path(path: str) -> str:
-    """A path as a link has it."""
+    """A path in the quoted form of a link."""
     return path if _PLAIN_PATH.fullmatch(path) else quote(path, safe="/!$&'*+,;=:@~-._")
 
 
 def _relative(target: str, folder: str) -> str:
-    """A path as seen from a folder; both are quoted."""
+    """A path relative to a folder; both are quoted."""
     if target.startswith(folder):
         return target[len(folder) :]
     there, here = target.split("/"), folder.split("/")[:-1]
@@ -206,7 +207,9 @@ def _relative(target: str, folder: str) -> str:
 
 
 def without_links(body: str, path: str) -> tuple[str, frozenset[BodyLink] | None]:
-    """The body of a file without its block of links, and these; text after the block is kept.
+    """Split the body of a file into the text without the block of links, and the links.
+
+    Text after the block is kept.
 
     Raises:
         ValueError: the block has no end, or a line of it is no link; with the line and the reason.
@@ -243,12 +246,12 @@ def _link(line: str, path: str, at: int) -> BodyLink:
 
 
 def as_json(value: Any) -> str:
-    """A value as JSON on one line, which YAML reads as the same value."""
+    """A value as one line of JSON, which is also valid YAML for the same value."""
     return for_yaml(orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode())
 
 
 def for_yaml(text: str) -> str:
-    """JSON as YAML takes it: some characters are escaped, and long keys have a mark."""
+    """JSON made valid as YAML: some characters are escaped, and long keys get a mark."""
     if not text.isascii() or "\x7f" in text:
         text = _ESCAPED.sub(_escape, text)
     if len(text) > KEY_CHARACTERS_MAX and "{" in text:
@@ -257,13 +260,13 @@ def for_yaml(text: str) -> str:
 
 
 def _marked(member: re.Match[str]) -> str:
-    """The beginning of a member of an object, or a text; a long key is written `? "…" :`."""
+    """The match as YAML: a long key is written `? "…" :`, anything else is unchanged."""
     key, colon = member.groups()
     return f"? {key} :" if colon and len(key) > KEY_CHARACTERS_MAX else member[0]
 
 
 def scalar(text: str) -> str:
-    """A text without quotation marks where every reader of YAML takes it for a text."""
+    """A text for YAML: without quotation marks if every reader of YAML reads it as text."""
     if _WORD.fullmatch(text) and text.lower() not in _WORDS_OF_YAML:
         return text
     if _URI.fullmatch(text) and text.isprintable():

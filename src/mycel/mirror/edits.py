@@ -1,11 +1,10 @@
-"""From files that were edited to the documents that they were and are, and to changes of the graph.
+"""Turns edited files into documents before and after, and these into changes of the graph.
 
 A document is compared with the one of the mirror's last commit, the base. `uri:` decides what a
 file is about, not its path: a file that was renamed is the same concept, and one whose `uri` was
-changed has moved. A concept has moved, too, if a commit says so, or if its file is gone and a new
-one says the same under another URI.
-
-All files are read before anything is changed, and all problems are told at once.
+changed has moved. A concept has also moved if a commit says so, or if its file is gone and a new
+file has the same content under another URI. All files are read before anything is changed, and all
+problems are reported at once.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ PROBLEMS_SHOWN: Final = 20
 
 
 class EditedFile(NamedTuple):
-    """A file that differs from the base, or its document; None where there is none."""
+    """A file that differs from the base, before and after; None if there is none."""
 
     path: str
     base: bytes | MirrorDocument | None
@@ -59,17 +58,17 @@ class CommittedFiles:
         return next(self._repository.blobs(list(objects.values())), None)
 
     def count(self) -> int:
-        """The number of documents among them."""
+        """The number of documents among the files."""
         paths = self._repository.tree(self._commit)
         return sum(path.endswith(DOCUMENT) and path not in self._edited for path in paths)
 
 
 class Edits(NamedTuple):
-    """The changes that edited files mean."""
+    """The changes of the graph that edited files stand for."""
 
     edits: list[FileEdit]
     purged: list[ElementIdentity]
-    """Concepts that were purged where the files come from, under the names of the base."""
+    """Concepts that were purged in the graph behind the files, under their names in the base."""
 
 
 class ImportConsent(NamedTuple):
@@ -88,7 +87,9 @@ def edits_of(
     news: News,
     consent: ImportConsent,
 ) -> Edits:
-    """The changes that edited files mean. `base` reads the state that the base shows.
+    """The changes of the graph that edited files stand for.
+
+    `base` reads the state that the base shows.
 
     Raises:
         ConstraintViolation: a file cannot be read, two files have one URI, or more documents were
@@ -126,7 +127,7 @@ def _check_deleted(paths: Sequence[str], read: Sequence[Pair], others: Committed
 
 
 def _check_emptied(files: Iterable[EditedFile], pairs: Iterable[Pair]) -> None:
-    """Refuse files that say nothing any more, or only a content, where there was more before."""
+    """Refuse files that have become empty, or have lost their front matter."""
     blank = {
         file.path
         for file in files
@@ -151,7 +152,7 @@ def _check_emptied(files: Iterable[EditedFile], pairs: Iterable[Pair]) -> None:
 
 
 def _has_lost(base: MirrorDocument, theirs: MirrorDocument) -> bool:
-    """True if a document without a front matter lacks what that of the base said."""
+    """True if a document lacks a front matter although that of the base had content."""
     return (
         not theirs.attributes
         or bool(base.metadata or base.relations)
@@ -170,7 +171,7 @@ def refusal(problems: Sequence[FrontMatterProblem]) -> ConstraintViolation:
     )
 
 
-# Reading.
+# Reading of files.
 
 
 def _read(files: Iterable[EditedFile], problems: list[FrontMatterProblem]) -> Iterator[Pair]:
@@ -191,7 +192,7 @@ def _document(path: str, content: bytes | MirrorDocument | None) -> MirrorDocume
 
 
 def _misnamed(path: str, document: MirrorDocument) -> FrontMatterProblem | None:
-    """A problem with the URI of a document, if there is one."""
+    """The problem with the URI of a document; None if there is none."""
     uri = parse(document.uri, "")
     if uri.is_kip:
         identity = kip_identity(uri)
@@ -227,7 +228,7 @@ def _finder(read: Sequence[Pair], others: CommittedFiles) -> Callable[[str], str
     return find
 
 
-# Pairing.
+# Pairs of documents before and after.
 
 
 def _paired(
@@ -236,7 +237,7 @@ def _paired(
     moves: Mapping[str, str],
     problems: list[FrontMatterProblem],
 ) -> list[Pair]:
-    """Pair documents before and after: those of one URI, and those of a concept that has moved."""
+    """Pair documents before and after, by URI or as the two documents of a moved concept."""
     bases = {pair.base.uri: pair for pair in read if pair.base is not None}
     theirs = _by_uri(read, others, problems)
     pairs: dict[str, Pair] = {}
@@ -265,7 +266,7 @@ def _paired(
 
 
 def _with_core(base: Reader, pair: Pair) -> Pair:
-    """A pair with the document that is not in a file because every graph has it."""
+    """Complete a pair with a core document, which has no file because every graph has it."""
     document = pair.theirs or pair.base
     if document is None or (pair.base and pair.theirs) or not is_core_path(path_of(document.uri)):
         return pair
@@ -301,9 +302,10 @@ def _by_uri(
 
 
 def _alike(old: Mapping[str, Pair], new: Mapping[str, Pair]) -> Iterator[tuple[str, str]]:
-    """The new URI and the old one of each concept that says the same in a new file.
+    """The new and the old URI of each concept whose content is in a new file now.
 
-    Where several say the same, the last segment of the URI decides, and without it nothing.
+    If several concepts have the same content, the last segment of the URI decides. If that is
+    ambiguous too, no concept counts as moved.
     """
     before: dict[bytes, list[str]] = {}
     for uri, pair in old.items():

@@ -16,7 +16,7 @@ from mycel.store.query.reader import Reader
 
 FORMAT: Final = 1
 MARK: Final = ".mycel/format.json"
-"""The file that tells a mirror from other repositories."""
+"""The file by which a mirror is recognised."""
 
 FIXED: Final = (
     File(
@@ -30,7 +30,7 @@ FIXED: Final = (
         orjson.dumps({"format": FORMAT}, option=orjson.OPT_INDENT_2) + b"\n",
     ),
 )
-"""Files that every mirror has."""
+"""The files that every mirror has."""
 
 
 def write_state(
@@ -41,10 +41,10 @@ def write_state(
 ) -> str:
     """Store the files of a whole state, and return the tree.
 
-    Files of the user in an old commit are kept, or changed to those that are `foreign`.
+    Files of the user in an old commit are kept, except those that `foreign` replaces.
     """
     entries: list[tuple[str, str]] = []
-    # Looking for similar files takes half of the time; `git gc` does it later.
+    # The search for similar files would take half of the time; `git gc` does it later.
     with repository.fast_import("--depth=0") as write:
         for file in _all_files(reader):
             entries.append((file.path, repository.blob(file.content)))
@@ -92,9 +92,9 @@ def write_changes(
     parents: Sequence[str] = (),
     restored: Iterable[TreeChange] = (),
 ) -> None:
-    """Send one commit to `git fast-import`; without parents it follows one just sent.
+    """Send one commit to `git fast-import`; without parents it follows the commit just sent.
 
-    The changes are made to the files of the first parent, after those that are `restored`.
+    The changes are applied to the files of the first parent, after the changes `restored`.
     """
     message = heading.message.encode()
     write(f"commit {ref}\n{heading.lines()}".encode() + b"data %d\n%s\n" % (len(message), message))
@@ -111,6 +111,6 @@ def write_changes(
 
 
 def _quoted(path: str) -> str:
-    """A path as `git fast-import` takes it, whatever a person has called a file."""
+    """A path in the form of `git fast-import`, which may contain any character."""
     inner = path.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
     return f'"{inner}"'

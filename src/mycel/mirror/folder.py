@@ -1,7 +1,7 @@
 """The files of a mirror on the disk, which people see and edit.
 
-A file that somebody has edited is never overwritten: what is on the disk has to be what the last
-commit says, or already what the next one says. Paths stay inside the folder: a symbolic link on the
+A file that somebody has edited is never overwritten: its content on the disk has to be that of the
+last commit, or already that of the next one. Paths stay inside the folder: a symbolic link on the
 way is refused.
 """
 
@@ -22,7 +22,7 @@ from mycel.store.file.plain_files import read_plain
 
 SHOWN_MAX: Final = 5
 FILE_BYTES_MAX: Final = 16 << 20
-"""Larger files are refused: attributes and metadata have a MiB each."""
+"""Larger files are refused. Attributes and metadata may have one MiB each."""
 _TEMPORARY: Final = ".mycel-new"
 
 
@@ -34,9 +34,9 @@ class Folder:
         self._root: Final = repository.folder
 
     def edited(self, changes: Sequence[TreeChange], imported: Mapping[str, str]) -> list[str]:
-        """Those of the paths that differ on the disk from both states of a change.
+        """The paths whose file on the disk differs from both states of a change.
 
-        `imported` are objects that files may be as well.
+        A file may also equal its object in `imported`.
         """
         paths = []
         for change in changes:
@@ -57,12 +57,12 @@ class Folder:
                 self._remove(change.path)
 
     def note(self, changes: Sequence[TreeChange]) -> None:
-        """Let the index of Git say the same."""
+        """Record the changes in the index of Git."""
         lines = index_lines(
             ((change.path, change.new) for change in changes), self._repository.nothing
         )
         self._repository.run_unfiltered("update-index", "-z", "--index-info", stdin=lines)
-        # Again, for the sizes and times by which Git tells files that were edited from others.
+        # A second call records sizes and times, by which Git recognises edited files.
         paths = "".join(f"{change.path}\0" for change in changes if change.new)
         words = ("update-index", "-z", "--stdin")
         self._repository.run_unfiltered(*words, stdin=os.fsencode(paths))
@@ -90,7 +90,8 @@ class Folder:
     def is_document(self, path: str) -> bool:
         """True for the path of a document or declaration.
 
-        A file at any other path is a document if its front matter names a URI: it was moved there.
+        A file at another path is a document only if its front matter names a URI: somebody moved
+        it.
         """
         if is_document(path):
             return True
@@ -103,7 +104,7 @@ class Folder:
             return False
 
     def _place(self, path: str) -> str:
-        # Texts, not `Path`s: there may be a hundred thousand files.
+        # Strings are used and not `Path`s, because there may be a hundred thousand files.
         place = str(self._root)
         *folders, last = path.split("/")
         for folder in folders:
@@ -136,7 +137,7 @@ class Folder:
                 return
             try:
                 folder.rmdir()
-            except OSError:  # It holds other files.
+            except OSError:  # The folder has other files.
                 return
 
 

@@ -1,6 +1,6 @@
 """A thread that keeps the mirror of a graph up to date while a process serves it.
 
-The thread looks at the journal once a second, so that writers have no work with it. It writes the
+The thread looks at the journal once a second, so that writers are not slowed down. It writes the
 mirror after a second without transactions, and at least every ten seconds. If it cannot write,
 `mycel mirror status` shows the reason, and it tries again later.
 """
@@ -30,15 +30,15 @@ class Follower:
         self._graph: Final = graph
         self._stop: Final = Event()
         self._written = -1
-        """The entry of the journal up to which the mirror is written."""
+        """The journal entry up to which the mirror is written."""
         self._seen = -1
         self._since = 0.0
-        """The time of the first transaction that is not written."""
+        """The time of the first transaction that the mirror does not have yet."""
         self._thread: Final = Thread(target=self._run, name="mycel-mirror", daemon=True)
         self._thread.start()
 
     def close(self) -> None:
-        """Write what is left, and end the thread. Closing twice does no harm."""
+        """Write the remaining transactions, and end the thread. Closing twice does no harm."""
         if self._stop.is_set():
             return
         self._stop.set()
@@ -49,7 +49,7 @@ class Follower:
     def _run(self) -> None:
         while not self._stop.wait(LOOK_SECONDS):
             if has_mirror(self._graph.path):
-                with suppress(Exception):  # Others will tell; the thread goes on.
+                with suppress(Exception):  # Other calls will report the error; the thread goes on.
                     self._look(monotonic())
 
     def _look(self, now: float) -> None:
@@ -67,7 +67,7 @@ class Follower:
             self._since = now if self._push() else now + RETRY_SECONDS
 
     def _push(self) -> bool:
-        # Late: most graphs have no mirror.
+        # Imported late: most graphs have no mirror.
         from mycel.mirror.sync import Upkeep  # noqa: PLC0415
 
         try:

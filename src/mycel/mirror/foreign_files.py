@@ -1,6 +1,6 @@
 """Files in a mirror's repository that are no documents: a README, pictures, settings of an editor.
 
-They are of the user, and Git's merge by lines is theirs.
+They belong to the user, and are merged by lines as in Git.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from mycel.model.names import name_few
 
 
 def merge_foreign_files(repository: Repository, ours: str, theirs: str) -> list[TreeChange]:
-    """The changes that bring the files of the user in a commit together with those of another one.
+    """The changes that merge the files of the user in two commits.
 
     Raises:
         ConstraintViolation: both have changed the same lines.
@@ -52,7 +52,7 @@ _FIXED_PATHS = {file.path for file in FIXED}
 
 
 def _merged(repository: Repository, ours: TreeChange, theirs: TreeChange) -> str | None:
-    """The object of a file that two sides have changed; None if they contradict each other."""
+    """Merge a file that two sides have changed; returns its object, or None for a conflict."""
     if not (ours.new and theirs.new):
         return None
     contents = list(repository.blobs([blob for blob in (ours.new, ours.old, theirs.new) if blob]))

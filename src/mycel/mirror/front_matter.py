@@ -2,11 +2,10 @@
 
 PyYAML reads the syntax, so any way to write YAML is fine: what Obsidian makes of a front matter,
 comments, block lists, quotes of either kind. It is read event by event: the composer of PyYAML
-recurses in C, and ends the process if lists nest a hundred thousand deep. The meaning of a plain
-word is that of JSON alone: `true`, `null` and `1.5` are what they are there, and everything else is
-a text, `yes`, `~`, `1_000` and `2024-01-01` included; a key without a value is null. What would
-mean something else than it seems to is refused, with the line: keys that occur twice, anchors,
-tags, conflict marks, a second front matter.
+recurses in C, and ends the process if lists nest a hundred thousand deep. A plain word has its
+meaning in JSON: `true`, `null` and `1.5` are values, and everything else is a text, even `yes`,
+`~`, `1_000` and `2024-01-01`. A key without a value is null. Misleading input is refused, with the
+line: keys that occur twice, anchors, tags, conflict marks, a second front matter.
 """
 
 from __future__ import annotations
@@ -40,10 +39,11 @@ from mycel.model.values import object_text
 KEYS: Final = ("uri", "type", "name", "properties", "metadata", "relations", "content")
 RELATION_KEYS: Final = ("relation", "target", "weight", "properties", "metadata", "source")
 NEW_TYPE: Final = "Concept"
-"""The type of a new file that names none."""
+"""The type of a new file without a type."""
 
 DEPTH_MAX: Final = JSON_DEPTH_MAX + 2
-"""Values may nest this deep: those of a relation are two levels below the front matter's."""
+"""The most levels of nesting; values of a relation are two levels below those of the front
+matter."""
 DIGITS_MAX: Final = 400
 """The largest number of JSON has 309 digits before its point."""
 
@@ -75,7 +75,7 @@ class UnreadableError(Exception):
 
 
 def read_document(path: str, raw: bytes) -> MirrorDocument:
-    """The document of a file.
+    """Read the document of a file.
 
     Raises:
         UnreadableError: it cannot be read; the error names the line.
@@ -84,7 +84,7 @@ def read_document(path: str, raw: bytes) -> MirrorDocument:
 
 
 class _Reading:
-    """The reading of one file."""
+    """Reads one file."""
 
     def __init__(self, path: str, raw: bytes) -> None:
         self._path: Final = path
@@ -124,7 +124,7 @@ class _Reading:
     # Front matter and body.
 
     def _parts(self) -> tuple[str | None, str | None, int, frozenset[BodyLink] | None]:
-        """The front matter, the body, the line at which that begins, and its links."""
+        """The front matter, the body, the first line of the body, and its links."""
         lines = self._text.split("\n")
         if lines[0].rstrip() != FENCE:
             return None, *self._body(self._text, 1)
@@ -146,7 +146,7 @@ class _Reading:
             raise self._error(line + at, reason) from None
         return text.removesuffix("\n") if text else None, line, links
 
-    # Values.
+    # Reading of values.
 
     def _fields(self, front: str) -> dict[str, tuple[Any, int]]:
         """Each key of the front matter, with its value and line.
@@ -199,7 +199,10 @@ class _Reading:
             yield name, _line(event)
 
     def _items(self, start: yaml.Event, events: Iterator[yaml.Event]) -> Iterator[yaml.Event]:
-        """The beginning of each item of a list. The caller reads the rest before the next item."""
+        """The first event of each item of a list.
+
+        The caller reads the rest before the next item.
+        """
         self._check(start)
         return takewhile(lambda event: not isinstance(event, yaml.SequenceEndEvent), events)
 
@@ -232,7 +235,7 @@ class _Reading:
         if getattr(event, "tag", None) is not None:
             raise self._error(_line(event), "tags (!) are not read")
 
-    # The fields of a document.
+    # Reading of the fields of a document.
 
     def _uri(self, fields: dict[str, tuple[Any, int]]) -> str:
         value, line = fields.get("uri", (None, 0))
@@ -266,7 +269,7 @@ class _Reading:
         return value
 
     def _check_content(self, value: dict[str, Any], what: str, line: int) -> None:
-        """Refuse what attributes or metadata cannot hold, and metadata that the engine keeps."""
+        """Refuse invalid attributes and metadata, and metadata that only the engine writes."""
         try:
             object_text(value, what)
         except MycelError as error:
@@ -334,13 +337,13 @@ def _line(event: yaml.Event) -> int:
 
 
 def _untabbed(line: str) -> str:
-    """A line whose indentation is of spaces; an editor may have made a tab of two."""
+    """A line indented by spaces; an editor may have replaced two spaces by a tab."""
     rest = line.lstrip(" \t")
     return line[: len(line) - len(rest)].replace("\t", "  ") + rest
 
 
 def _join_surrogates(text: str) -> str:
-    """A text whose characters were written as two halves, as JSON may."""
+    """Join surrogate pairs in a text, since JSON may write one character as two halves."""
     return _SURROGATES.sub(
         lambda match: match[0].encode("utf-16", "surrogatepass").decode("utf-16"), text
     )

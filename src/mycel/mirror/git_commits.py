@@ -1,7 +1,7 @@
-"""Commits of others on the branch of a mirror: who has written them, when, and which files.
+"""Commits of others on the branch of a mirror: their authors, times and files.
 
-The journal gets the author of each file that is imported as the actor, and authors and times of
-their commits in the message. The time of the journal itself is that of the import.
+In the journal, the author of an imported file is the actor, and the message has the authors and
+times of the commits. The time of the journal entry is that of the import.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ SUBJECTS_MAX: Final = 5
 COMMITS_TOLD_MAX: Final = 10
 SUBJECT_CHARACTERS_MAX: Final = 200
 GROUPS_MAX: Final = 50
-"""Authors whose files are imported apart; those of more are imported together."""
+"""The most authors whose files are imported separately; with more authors, all files are
+imported together."""
 
 
 class GitCommit(NamedTuple):
@@ -54,7 +55,7 @@ class AuthoredFiles(NamedTuple):
     """Files that one actor has changed."""
 
     actor: str
-    """Empty for whoever imports them."""
+    """The actor; empty for the actor of the import."""
     paths: frozenset[str]
     commits: tuple[GitCommit, ...] = ()
 
@@ -77,7 +78,7 @@ def commits_between(
 ) -> list[GitCommit]:
     """The commits of others up to a tip that are not part of those known; the oldest first.
 
-    `is_own` is asked about commits of a mirror: a rebase has copied some of our own.
+    `is_own` tells if a commit of a mirror is one of ours, which a rebase may have copied.
     """
     limits = [f"^{commit}" for commit in known if commit]
     words = ("rev-list", "--topo-order", "--reverse", tip, *limits)
@@ -99,9 +100,9 @@ def group_by_author(
     paths: Iterable[str],
     authors: Mapping[str, str],
 ) -> list[AuthoredFiles]:
-    """The files that commits changed, by the actor who has changed each last.
+    """The files that commits changed, grouped by the actor of the last change.
 
-    The commits of an actor who has changed none of them last go with the files that they changed.
+    If an actor made no last change, the commits of this actor go with the files that they changed.
     """
     changes = _commits_by_path(repository, git_commits)
     newest = git_commits[-1] if git_commits else None
@@ -130,7 +131,7 @@ def group_by_author(
 
 
 def actor_of(commit: GitCommit, authors: Mapping[str, str]) -> str:
-    """The actor of a commit: named by a mirror, known by the address, or the name of the author."""
+    """The actor of a commit: from a trailer, by the address, or from the name of the author."""
     if commits.position_of(commit.message) is not None:
         trailer_actor = commits.actor_in(commit.message)
         if trailer_actor:
@@ -146,7 +147,7 @@ def actor_of(commit: GitCommit, authors: Mapping[str, str]) -> str:
 def _commits_by_path(
     repository: Repository, git_commits: Sequence[GitCommit]
 ) -> dict[str, list[GitCommit]]:
-    """The commits that changed each file, oldest first; merges where nothing else did."""
+    """By file, the commits that changed it, oldest first; merges only if there are no others."""
     by_id = {git_commit.id: git_commit for git_commit in git_commits}
     changes: dict[str, list[GitCommit]] = {}
     for is_merge in (False, True):

@@ -1,15 +1,15 @@
-"""The way back: edited files and commits of others become merges into the graph.
+"""The import: edited files and commits of others become merges into the graph.
 
 The base is the last commit that shows a state of the graph, theirs are the files on the disk, or
 those of a remote that was fetched (`upstream`), ours is the graph. Nothing is imported unless all
-files can be read. The files of each author are a merge of their own, with the author as the actor.
-A schema that was edited (`declarations`) comes in the transaction of the first of them, if that is
-by the same author. Otherwise it is a commit of its own before them, which stays if the graph then
-refuses the documents, and a dry run checks documents against the schema in force.
+files can be read. The files of each author are one merge, with the author as the actor. An edited
+schema (`declarations`) is applied in the transaction of the first merge, if that has the same
+author. Otherwise the schema is a commit of its own before the merges. That commit stays even if the
+graph then refuses the documents, and a dry run checks the documents against the schema in force.
 
-The settings name the files before the merges begin. If the process is killed after they are
-committed, or one has conflicts and is committed later, the next catch-up finds the marks that they
-left in the journal, and lets the files follow.
+The settings name the files before the merges begin. The process may be killed after the merges are
+committed, or a merge may have conflicts and be committed later. Then the next catch-up finds the
+merges in the journal, and updates the files.
 """
 
 from __future__ import annotations
@@ -59,9 +59,11 @@ class Imported(NamedTuple):
     merges: tuple[Merge, ...] = ()
     """The merges of these edits, one for each author; none if the graph has all of them already."""
     pushed: Pushed | None = None
-    """The catch-up afterwards; None after a dry run, or while conflicts are open."""
+    """The result of the catch-up that follows; None after a dry run, or while conflicts are
+    open."""
     warnings: tuple[str, ...] = ()
-    """Sentences about what was not done as the files, or the commits of others, ask."""
+    """Warnings about changes in the files, or in commits of others, that were not made as
+    requested."""
 
     @property
     def merge(self) -> Merge | None:
@@ -91,13 +93,13 @@ class Portion(NamedTuple):
     """Changes of one actor to a state of the graph: they become one merge."""
 
     base: int
-    """The position in the journal of the state that the person edited."""
+    """The journal position of the state that the person edited."""
     edits: list[FileEdit]
     actor: str
     message: str
 
     def source(self, commit: str) -> str:
-        """The name of the merge, which follows from what is merged."""
+        """The name of the merge, which is derived from its changes."""
         message = repr((commit, self.base, self.actor, self.edits))
         return f"mirror {sha256(message.encode()).hexdigest()[:12]}"
 
@@ -112,9 +114,9 @@ class Intake(NamedTuple):
     paths: frozenset[str]
     portions: list[Portion]
     purged: list[tuple[int, ElementIdentity]]
-    """Concepts that others have purged, by their names in the state of an entry."""
+    """Concepts that others have purged: a journal entry, and the identity in its state."""
     schema: DesiredSchema | None = None
-    """The schema that edited files ask for, if it is not the one in force."""
+    """The schema of the edited files; None if it is the one in force."""
     schema_actor: str = ""
     onto: str = ""
 
@@ -122,7 +124,7 @@ class Intake(NamedTuple):
     def is_together(self) -> bool:
         """True if the schema is applied in the transaction of the first portion.
 
-        A schema by another author is applied as a commit of its own, by that author.
+        Otherwise the schema has another author, and is a commit of its own by that author.
         """
         first = self.portions[0] if self.portions else None
         return first is not None and bool(first.edits) and first.actor == self.schema_actor
@@ -158,7 +160,7 @@ def import_edits(
 
 
 class _Import:
-    """One import: what is edited here, and then what was fetched."""
+    """One import: the files edited here, then the fetched commits."""
 
     def __init__(
         self,
@@ -179,7 +181,7 @@ class _Import:
         self._dry_run: Final = dry_run
 
     def settle(self) -> None:
-        """Let an earlier import come to its end.
+        """Finish an earlier import.
 
         Raises:
             ConstraintViolation: it has open conflicts.
@@ -261,7 +263,7 @@ class _Import:
         return tuple(merges), pending
 
     def _purge(self, intake: Intake) -> None:
-        """Purge here what was purged where the commits come from, whatever it is called now."""
+        """Purge the concepts that others have purged, even if they have other names here now."""
         for seq, identity in intake.purged:
             with self._graph.reading() as reader:
                 element = stored_element(reader.at(State(seq)), identity)
@@ -270,9 +272,9 @@ class _Import:
                 try:
                     self._graph.purge(live.id, "purged in the mirror", by=self._by)
                 except NotFound:
-                    continue  # It went with another one.
+                    continue  # The concept was purged together with another one.
 
-    # What is taken.
+    # Reading of the edits.
 
     def _read_edits(self, *, is_local: bool) -> Intake | None:
         with self._graph.reading() as reader:
@@ -312,7 +314,7 @@ class _Import:
         own = {path for path in paths if committed.get(path, "") != objects[path]}
         groups = group_by_author(repository, git_commits, set(paths) - own, upkeep.settings.authors)
         if own:
-            # Files that were committed and edited since: their commits are told all the same.
+            # The commits are named even for files that were edited again after them.
             groups.append(AuthoredFiles("", frozenset(own), () if groups else tuple(git_commits)))
         portions = self._portions(reader, [(seq, all_edits)], groups, len(paths))
         purged = [(seq, identity) for identity in all_edits.purged]
@@ -323,7 +325,7 @@ class _Import:
     def _schema(
         self, declared: Sequence[EditedDeclaration], groups: Sequence[AuthoredFiles]
     ) -> tuple[DesiredSchema | None, str]:
-        """The schema that edited files ask for, and the actor who changed one of them last.
+        """The schema of the edited files, and the actor of the last change to them.
 
         Raises:
             ConstraintViolation: a file cannot be read, or the graph has changed its type too.
@@ -373,7 +375,10 @@ class _Import:
         groups: Sequence[AuthoredFiles],
         files: int,
     ) -> list[Portion]:
-        """The changes to each state by author; all of one author if they depend on each other."""
+        """The changes to each state, by author.
+
+        If they depend on each other, all count as of one author.
+        """
         otherwise = f"Import {count(files, 'file')} of the mirror"
         portions = []
         for seq, state_edits in edits_by_state:
@@ -406,7 +411,7 @@ def _purge_warnings(purged: Sequence[tuple[int, ElementIdentity]]) -> list[str]:
 
 
 def _depend(base: Reader, parts: Iterable[Sequence[FileEdit]]) -> bool:
-    """True if changes lead to what later ones make."""
+    """True if changes refer to elements that later changes create."""
     new_identities: set[bytes] = set()
     for part in parts:
         for _, edit in part:

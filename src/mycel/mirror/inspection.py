@@ -1,10 +1,10 @@
 """The state of a mirror: its references, checked against the graph, and files that were edited.
 
-Four references say how far it has come:
+Four references record its position:
 
     refs/heads/<branch>             what people see, and may commit edits to
     refs/mycel/<branch>             the last commit that shows a state of the graph
-    refs/mycel/<branch>-incoming    one that is written, while files, index and branch follow
+    refs/mycel/<branch>-incoming    the commit being written; files, index and branch follow
     refs/remotes/<remote>/<branch>  the branch of a remote when it was fetched last;
                                     refs/mycel/<branch>-upstream if the remote is a URL
 
@@ -50,13 +50,13 @@ class Status(NamedTuple):
     branch: str
     commit: str
     seq: int
-    """The entry of the journal that it shows."""
+    """The journal entry that the mirror shows."""
     behind: int
-    """Transactions that it does not have yet."""
+    """The number of transactions that the mirror does not have yet."""
     edited: tuple[str, ...]
     """Files that differ from the last commit of the mirror."""
     commits: int
-    """Commits of others on top of it."""
+    """Commits of others on top of the last commit of the mirror."""
     incoming: int
     """Commits of the remote that were fetched and not imported."""
     problem: str = ""
@@ -68,11 +68,11 @@ class Status(NamedTuple):
 
 
 class Sight(NamedTuple):
-    """The references of a mirror, as they are."""
+    """The references of a mirror, as they were read."""
 
     tip: str
     last: str
-    """Empty while a graph joins a branch that it has nothing of."""
+    """Empty while a graph joins a branch with which it has no state in common."""
     incoming: str
     position: MirrorPosition
     """The state that the last commit shows."""
@@ -102,7 +102,7 @@ class Inspection:
     # Status.
 
     def status(self) -> Status:
-        """Position of the mirror, files that were edited, and the reason why it cannot go on."""
+        """The position of the mirror, the edited files, and the reason if it cannot go on."""
         seq = behind = count = incoming = 0
         edited: list[str] = []
         commit = problem = ""
@@ -135,7 +135,7 @@ class Inspection:
     def edited(self, commit: str) -> list[str]:
         """The files on the disk that differ from those of a commit.
 
-        Git tells which may, so the others are not read.
+        Git lists candidates, so other files are not read.
         """
         repository, folder = self.repository, Folder(self.repository)
         known = repository.differing(commit)
@@ -157,7 +157,7 @@ class Inspection:
         return self.commits_after(reader, sight.tip, (sight.last,))
 
     def commits_after(self, reader: Reader, tip: str, known: tuple[str, ...]) -> list[GitCommit]:
-        """The commits of others up to a tip that are not part of those known."""
+        """The commits of others up to a tip, without those in the history of known commits."""
         return commits_between(
             self.repository, tip, known, lambda position: is_known(reader, position)
         )
@@ -254,7 +254,7 @@ class Inspection:
             )
 
     def start(self, sight: Sight) -> int:
-        """The entry from which on the journal may have changed files."""
+        """The journal entry after which transactions may have changed files."""
         if self.settings.commit == sight.last:
             return max(self.settings.seq, sight.position.seq)
         return sight.position.seq
@@ -280,7 +280,7 @@ class Inspection:
 
     @property
     def remote(self) -> str:
-        """The remote that has the branch, or is set to get it; empty if there is none."""
+        """The remote that has the branch, or that the settings name; empty if there is none."""
         is_there = not self.settings.remote and self.repository.refs(self.upstream_ref)
         return DEFAULT_REMOTE if is_there else self.settings.remote
 
@@ -316,7 +316,7 @@ class Inspection:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """The lock, and settings as the last holder has left them."""
+        """Take the lock and read the settings again: the last holder may have changed them."""
         with self.turn_taken():
             self.settings = settings.read(self._path)
             yield
@@ -327,7 +327,7 @@ class Inspection:
         settings.write(self._path, self.settings)
 
     def note_position(self, commit: str, position: MirrorPosition) -> None:
-        """Keep the state that a commit of somebody else shows."""
+        """Record in the settings the state that a commit of somebody else shows."""
         positions = {key: value for key, value in self.settings.positions.items() if key != commit}
         positions[commit] = (position.seq, position.root)
         self.save(positions=dict(list(positions.items())[-POSITIONS_MAX:]))

@@ -1,9 +1,9 @@
-"""Joining a mirror of others: an empty or related graph takes over what a branch says.
+"""Joining a mirror of others: an empty or related graph takes over the content of a branch.
 
-The branch is in a repository that was cloned, in the one around the folder, or in a remote that is
-named. A related graph is a copy, such as a restored backup: the newest commit of the branch that
-shows one of its states is the base, and what follows is imported. For an empty graph there is no
-base, and all files are imported. From then on commits of the graph follow those of the branch.
+The branch is in a clone, in the repository around the folder, or in a remote that is given. A
+related graph is a copy, such as a restored backup: the newest commit of the branch that shows one
+of its states is the base, and later commits are imported. For an empty graph there is no base, and
+all files are imported. From then on commits of the graph follow those of the branch.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from mycel.store.query.commits import journal_root_at, transactions
 from mycel.store.query.reader import Reader
 
 COUNTED_MAX: Final = 1_000
-"""Documents of a graph that are counted before it is asked about."""
+"""Counting the documents of a graph stops at this number."""
 
 
 class Joining(Upkeep):
@@ -91,7 +91,7 @@ class Joining(Upkeep):
         return repository
 
     def _check_out(self, repository: Repository) -> None:
-        """Let the files of the branch be in the folder."""
+        """Check out the files of the branch in the folder."""
         branch = self.settings.branch
         if self.branch_ref not in repository.refs(self.branch_ref):
             start = repository.refs(self.upstream_ref)[self.upstream_ref]
@@ -105,7 +105,7 @@ class Joining(Upkeep):
         self.repository.run_unfiltered("reset", "--quiet", "--hard")
 
     def _track(self, repository: Repository) -> None:
-        """Let `git pull` and `git push` know the remote of the branch."""
+        """Configure the remote of the branch for `git pull` and `git push`."""
         branch = self.settings.branch
         remote = self._remote(repository)
         if remote and repository.line("config", f"remote.{remote}.url", check=False):
@@ -113,7 +113,7 @@ class Joining(Upkeep):
             repository.run("config", f"branch.{branch}.merge", self.branch_ref)
 
     def _remote(self, repository: Repository) -> str:
-        """The remote of the branch: the one that was given, that Git knows, or the usual one."""
+        """The remote of the branch: the given one, the one that Git knows, or the default."""
         if self.settings.remote:
             return self.settings.remote
         known = f"branch.{self.settings.branch}.remote"
@@ -127,8 +127,9 @@ class Joining(Upkeep):
     def _base(
         self, reader: Reader, repository: Repository, tip: str, *, merge: bool
     ) -> tuple[str, MirrorPosition]:
-        """The commit from which on the branch is imported, and its state in this graph."""
-        self.__dict__["repository"] = repository  # Until the folder has its own.
+        """The commit after which the branch is imported, and its state in this graph."""
+        # Used until the folder has a repository of its own.
+        self.__dict__["repository"] = repository
         try:
             known = self.find_position(reader, tip)
         finally:
@@ -162,7 +163,7 @@ class Joining(Upkeep):
 
 
 def _count_documents(reader: Reader) -> int:
-    """The number of documents of a graph; counting ends a little above a limit."""
+    """The number of documents of a graph; counting stops soon after a limit."""
     count = 0
     for _ in Projection(reader).files():
         count += 1

@@ -1,9 +1,9 @@
-"""The merge driver of a mirror: Git calls it where both sides have changed a file.
+"""The merge driver of a mirror: Git calls it for a file that both sides have changed.
 
     mycel mirror merge-file %O %A %B %P
 
-It merges the documents place by place, as the graph does. Contested places get the usual marks; a
-file that is no document is merged by lines.
+It merges the documents place by place, as the graph does. Conflicting places get the usual marks of
+Git. A file that is no document is merged by lines.
 """
 
 from __future__ import annotations
@@ -24,11 +24,14 @@ from mycel.store.file.plain_files import read_bounded
 
 NAME: Final = "mycel"
 _NOT_FOUND: Final = 126
-"""The exit status from which on a shell has not found a program, or could not run it."""
+"""From this exit status on, a shell has not found a program, or could not run it."""
 
 
 def install_driver(repository: Repository) -> None:
-    """Let Git call the driver in a repository. A shell without Mycel merges by lines."""
+    """Configure Git to call the driver in a repository.
+
+    If Mycel is not on the path, Git merges by lines.
+    """
     words = (sys.executable, "-m", "mycel", "mirror", "merge-file")
     call = f"{shlex.join(words)} %O %A %B %P"
     lines = "git merge-file %A %O %B"
@@ -38,7 +41,7 @@ def install_driver(repository: Repository) -> None:
 
 
 def merge_file(base: Path, ours: Path, theirs: Path, path: str) -> bool:
-    """Merge three versions of a file into that of ours. False if places are contested.
+    """Merge three versions of a file into ours; False if places are in conflict.
 
     `path` is the path of the file in the repository.
     """

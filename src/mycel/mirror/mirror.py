@@ -54,12 +54,14 @@ class Mirror:
         authors: Mapping[str, str] | None = None,
         remote: str | None = None,
     ) -> Mirror:
-        """Create the mirror of a graph, or write it anew where it is. What is not given stays.
+        """Create the mirror of a graph, or rewrite it in place.
+
+        Options that are not given stay as they are.
 
         The folder of a new mirror is `.knowledge` beside the graph, unless one is given. Inside of
-        another repository it is a linked worktree of that repository, on a `branch` of its own.
-        A folder that is a mirror of the graph already, and was moved, is kept up from now on.
-        `authors` are names and addresses by actor. `push` sends commits to the `remote`.
+        another repository it is a linked worktree of that repository, on a `branch` of its own. If
+        the folder is a mirror of this graph that was moved, it is used from now on. `authors` are
+        names and addresses by actor. `push` sends commits to the `remote`.
 
         Raises:
             ConstraintViolation: the folder holds something else, or the branch does, or files that
@@ -82,12 +84,12 @@ class Mirror:
         merge: bool = False,
         policy: str | Mapping[str, str] | None = None,
     ) -> tuple[Mirror, Imported]:
-        """Share a mirror: take over what its branch says, and go on with its history.
+        """Share a mirror: take over the content of its branch, and continue its history.
 
-        The branch is that of the clone in the folder, or one of the repository around it, which
-        gets a linked worktree; or that of the `remote`, a URL. The graph is empty, or a copy of one
-        that has written the branch: a restored backup. With `merge`, it may be any graph, and the
-        branch gets what it has. Values that both have changed are conflicts, as of an import.
+        The branch is in the clone in the folder; or in the repository around the folder, which gets
+        a linked worktree; or in the `remote`, a URL. The graph is empty, or a copy of one that has
+        written the branch: a restored backup. With `merge`, it may be any graph, and its content is
+        added to the branch. Values that both sides have changed are conflicts, as in an import.
 
         Raises:
             NotFound: there is no such branch.
@@ -111,11 +113,11 @@ class Mirror:
         return self._upkeep.fetch()
 
     def push(self, message: str = "", *, remote: str | None = None) -> Pushed:
-        """Write what the journal has and the mirror lacks, and send it to the remote.
+        """Write the transactions that the mirror lacks, and send them to the remote.
 
         Transactions of one actor that follow each other within a second are one Git commit. With a
-        `message`, all of them are one, with this message. Without a `remote`, it is the one that
-        was set, or `origin` if that has the branch. A remote is never forced.
+        `message`, all of them are one, with this message. The default `remote` is the one that was
+        set, or `origin` if that has the branch. A remote is never forced.
 
         Raises:
             ConstraintViolation: edits wait to be imported, or the repository is no longer the one
@@ -163,19 +165,19 @@ class Mirror:
         """Bring files that were edited, and commits on top of the mirror's, into the graph.
 
         They are merged: the base is the last commit of the mirror, theirs the files, ours the
-        graph. Nothing is imported unless all files can be read. If values are contested the merge
-        stays open; once it is resolved and committed, `push` goes on. More than 50 deleted files,
-        or a tenth of all, need `allow_deletions`. What others have purged is removed, with a
-        warning; with `accept_purges` it is purged here too, which cannot be undone. A schema that
-        was edited comes in one transaction with the documents of its author. A `policy` is that of
-        `Graph.merge`.
+        graph. Nothing is imported unless all files can be read. If values are in conflict, the
+        merge stays open; once it is resolved and committed, `push` continues. More than 50 deleted
+        files, or a tenth of all, need `allow_deletions`. Concepts that others have purged are
+        removed, with a warning. With `accept_purges` they are purged here too, which cannot be
+        undone. An edited schema is applied in one transaction with the documents of its author.
+        `policy` is as in `Graph.merge`.
 
         Raises:
             ConstraintViolation: a file cannot be read, or too many were deleted; the data lists
                 everything. Or the schema cannot be applied, or the repository is no longer the one
                 that was written.
         """
-        # Late: only this needs PyYAML and the merge.
+        # Imported late: only this method needs PyYAML and the merge.
         from mycel.mirror.edits import ImportConsent  # noqa: PLC0415
         from mycel.mirror.import_edits import import_edits  # noqa: PLC0415
 
@@ -189,7 +191,7 @@ class Mirror:
         )
 
     def status(self) -> Status:
-        """Position of the mirror, files that were edited, and the reason why it cannot go on."""
+        """The position of the mirror, the edited files, and the reason if it cannot go on."""
         return self._upkeep.status()
 
 
@@ -200,7 +202,7 @@ def _new_settings(
     authors: Mapping[str, str] | None,
     remote: str | None,
 ) -> Settings:
-    """The settings of a mirror that is made or joined; what is not given stays."""
+    """The settings of a new or joined mirror; options that are not given stay as they are."""
     if graph.path == MEMORY:
         raise ConstraintViolation("A graph in memory has no mirror.", hint="Open one in a file.")
     path = companion(graph.path).resolve()
@@ -240,7 +242,7 @@ def _new_settings(
 
 
 def _adopted(folder: Path) -> Settings:
-    """Settings of a mirror that was moved, or whose settings were lost."""
+    """The settings of a mirror that was moved, or whose settings were lost."""
     branch = Repository(folder).line("symbolic-ref", "--short", "HEAD", check=False)
     is_worktree = (folder / ".git").is_file()
     return Settings(folder, branch, is_worktree=is_worktree, is_complete=True)

@@ -5,10 +5,11 @@
     https://example.org/docs        resources/https/example.org/docs.md
     kip:Person/Ada                  kip/Person/76/Ada~76af6f.md
 
-Different URIs have different paths, on file systems that ignore capitals, normalise Unicode or
-reserve names as well: a segment that such a file system could take for another one gets `~` and six
-characters of its SHA-256. A segment of more than 80 bytes is cut and gets 16 characters, because
-many long names may begin alike. `~` in a name is such a case too, so no name can imitate a hash.
+Different URIs have different paths, even on file systems that ignore case, normalise Unicode or
+reserve names. A segment that such a file system could confuse with another one gets `~` and six
+characters of its SHA-256. A segment of more than 80 bytes is cut and gets 16 characters of the
+hash, because many long names may begin alike. A name with `~` gets a hash too, so no name can
+imitate one.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ DECLARATION: Final = ".pg"
 _TOPS: Final = tuple(f"{folder}/" for folder in FOLDERS)
 SEGMENT_BYTES_MAX: Final = 80
 PATH_BYTES_MAX: Final = 230
-"""The length from which on a path is replaced by a short one with a hash."""
+"""A longer path is replaced by a short one with a hash."""
 
 _SHORT: Final = 6
 _LONG: Final = 16
@@ -75,7 +76,8 @@ def uri_of_path(path: str) -> str | None:
     'concept://shop/My%20idea'
     """
     top, _, rest = path.removesuffix(DOCUMENT).partition("/")
-    if top != CONCEPTS or not rest or "~" in rest:  # `~` begins the hash of another name.
+    # `~` marks the hash of a name, so the path gives no URI.
+    if top != CONCEPTS or not rest or "~" in rest:
         return None
     workspace, _, inner = rest.partition("/")
     try:
@@ -85,12 +87,12 @@ def uri_of_path(path: str) -> str | None:
 
 
 def is_document(path: str) -> bool:
-    """True if the files of the mirror include this path; others are of the user."""
+    """True if the path is one of the mirror; other files belong to the user."""
     return path.startswith(_TOPS) and path.endswith((DOCUMENT, DECLARATION))
 
 
 def declaration_path(name: str, *, is_shared: bool) -> str:
-    """The path of the declaration of a type; `is_shared` if another name differs in capitals only.
+    """The path of the declaration of a type; `is_shared` if another name differs only in case.
 
     >>> declaration_path("Person", is_shared=False)
     'schema/Person.pg'
@@ -129,7 +131,7 @@ def _joined(top: str, segments: list[str], uri: str) -> str:
 
 @lru_cache(maxsize=4096)
 def _folder(segment: str) -> str:
-    """A segment as the name of a folder, which must not be that of a file beside it."""
+    """A segment as the name of a folder, which must differ from the names of files beside it."""
     return _segment(segment, is_clear=not segment.endswith(DOCUMENT))
 
 
@@ -144,7 +146,7 @@ def _segment(segment: str, *, is_clear: bool = True) -> str:
     ):
         return segment
     visible = _UNSAFE.sub("_", segment)
-    if _RESERVED.fullmatch(visible):  # `nul.txt` is a device with every ending.
+    if _RESERVED.fullmatch(visible):  # On Windows, `nul` with any suffix is a device.
         visible = f"_{visible}"
     short_name = _cut(visible)
     length = _SHORT if short_name == visible else _LONG
@@ -152,7 +154,7 @@ def _segment(segment: str, *, is_clear: bool = True) -> str:
 
 
 def _is_unmistakable(segment: str) -> bool:
-    """True if no file system takes the name for another one."""
+    """True if no file system can confuse the name with another one."""
     return (
         segment.isprintable()
         and not segment.startswith(".")

@@ -2,14 +2,14 @@
 
 Every live concept has a document, with the relations that leave it, except:
 
-- placeholders of missing concepts: relations name them, and that is all there is;
-- symbols, files and folders of which only a bootstrap has written: the next run finds them again.
-  One that somebody else has described or linked has a document with what they wrote;
+- placeholders of missing concepts, which only appear in relations;
+- symbols, files and folders that only a bootstrap has written: the next run finds them again. If
+  somebody else has described or linked one, it has a document with this content;
 - definitions of types that a schema declares: they are in `schema/`, in the schema language;
-- what every graph has, as long as nobody has changed it (`core`).
+- the core documents of every graph, unless somebody has changed them (`core`).
 
-Where KIP has written several concepts of one name, the node that the URI names (`node_lookup`) has
-the document of the URI, and the others have documents of `kip:Type/name`.
+If KIP has written several concepts with one name, the document of the URI belongs to the node that
+the URI names (`node_lookup`). The others have documents under `kip:Type/name`.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ URIS_KEPT_MAX: Final = 100_000
 
 _STAMP: Final = f'"{STAMP}":'
 _RESERVED: Final = '"_'
-"""The beginning of a key that only the engine writes, or of another text."""
+"""The start of a key in JSON that only the engine writes; a text may start so too."""
 _OBJECT: Final = 3
 """The place of the object in the row of a link."""
 _DECLARED: Final = f'"{PG}":'
@@ -73,17 +73,18 @@ class Projection:
         self._is_whole: Final = is_whole
         """True if the core content of every graph is included."""
         self.uris: Final[dict[int, str]] = {}
-        """The URIs of concepts that were looked at."""
+        """The URIs of concepts that were read so far."""
         self._quoted: Final[dict[int, str]] = {}
         """The same URIs as JSON."""
         self._paths: Final[dict[int, str]] = {}
         self._targets: Final[dict[int, tuple[str, str]]] = {}
-        """The names of concepts and the paths of their files, as links spell them."""
+        """The names of concepts and the paths of their files, in the form of links."""
         self._words: Final[dict[int, str]] = {}
-        """The names of predicates, as they are written."""
+        """The names of predicates, as files spell them."""
         self._nests: Final = contents.has_links_on_links(reader)
         self._seconds: set[int] | None = None
-        """Concepts whose name is the URI of another one; None if they are looked up each time."""
+        """Concepts whose name is the URI of another concept; None if they are looked up as
+        needed."""
 
     # The whole state.
 
@@ -105,14 +106,14 @@ class Projection:
             path = declaration_path(type_name.name, is_shared=folded[type_name.name.casefold()] > 1)
             yield File(path, format_declared(type_name).encode())
 
-    # A part of it.
+    # A part of the state.
 
     def files_of(self, numbers: Collection[int]) -> Iterator[File]:
         """The files of some concepts."""
         yield from self._files(contents.concepts(self._reader, numbers))
 
     def owners(self, numbers: Iterable[int]) -> set[int]:
-        """The concepts in whose documents some elements are: themselves, or where a link begins."""
+        """The concepts whose documents contain these elements; for a link, where it begins."""
         owners: set[int] = set()
         rest = set(numbers)
         while rest:
@@ -122,10 +123,9 @@ class Projection:
         return owners
 
     def namesakes(self, numbers: Collection[int]) -> set[int]:
-        """Concepts whose documents depend on these ones because of a common name.
+        """Concepts whose documents depend on these ones through a common name.
 
-        Where several concepts have one name, these are the others of that name, and the concepts
-        with links to them.
+        They are the other concepts with the same name, and the concepts with links to them.
         """
         names = {name for _, _, name in contents.names(self._reader, numbers) if ":" in name}
         rows = contents.concepts_named(self._reader, names)
@@ -133,7 +133,7 @@ class Projection:
         others = {row.number for row in rows if counts[row.name] > 1}
         return others | self.owners(contents.subjects_linked_to(self._reader, others))
 
-    # From rows to files.
+    # Turning rows into files.
 
     def _files(self, rows: Iterable[StoredConcept]) -> Iterator[File]:
         by_number = {row.number: row for row in rows if not self._is_left_out(row)}
@@ -196,7 +196,7 @@ class Projection:
         return lines
 
     def _links(self, numbers: Collection[int]) -> dict[int, list[StoredLink]]:
-        """The links in the files of some concepts, those about links of theirs included."""
+        """The links in the files of some concepts, including links about these links."""
         by_root: dict[int, list[StoredLink]] = {}
         level: Mapping[int, int] = {number: number for number in numbers}
         while level:
@@ -204,7 +204,7 @@ class Projection:
             for row in contents.links_leaving(self._reader, level):
                 number, subject, *_, metadata, version = row
                 if metadata == AUTHOR_TEXT and version == 1:
-                    continue  # Of a bootstrap.
+                    continue  # Links of a bootstrap.
                 root = level[subject]
                 by_root.setdefault(root, []).append(row)
                 if self._nests:
@@ -269,7 +269,7 @@ class Projection:
             self._quoted[number] = as_json(uri)
 
     def _second(self, rows: Iterable[StoredConcept]) -> set[int]:
-        """The concepts whose name is the URI of another concept, which has the document of it."""
+        """The concepts whose name is the URI of another concept, to which the document belongs."""
         by_name: dict[str, list[NodeMatch]] = {}
         for row in rows:
             type_name = self._reader.type_name(row.type)
@@ -301,7 +301,7 @@ class FileChanges(NamedTuple):
 
 
 def changes(old: Reader, new: Reader, numbers: Collection[int]) -> FileChanges:
-    """The files that may differ between two states, if these elements are all that changed."""
+    """The files that may differ between two states, if only these elements have changed."""
     before, after = Projection(old), Projection(new)
     concepts = before.owners(numbers) | after.owners(numbers)
     concepts |= before.namesakes(concepts) | after.namesakes(concepts)

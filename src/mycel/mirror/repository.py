@@ -1,9 +1,10 @@
 """Calls of git in the repository of a mirror.
 
-Arguments are lists, never a text for a shell. Nothing that a repository configures is run: no
-hooks, no filters, no monitor of the file system, no `ext::` transport, no signing program. No call
-but a push or a fetch reaches another repository, not even for objects that are missing. Variables
-of the environment that would lead git elsewhere are left out, because Mycel may run inside a hook.
+Arguments are lists, never a text for a shell. Programs that a repository configures are not run: no
+hooks, no filters, no monitor of the file system, no `ext::` transport, no signing program. Only a
+push or a fetch reaches another repository; missing objects are not fetched by other calls.
+Variables of the environment that would point git to another repository are removed, because Mycel
+may run inside a hook.
 """
 
 from __future__ import annotations
@@ -45,18 +46,16 @@ _SAFE: Final = tuple(
 )
 REASON_LINES_MAX: Final = 3
 LISTED_MAX: Final = 200
-"""Paths that are arguments of one call."""
+"""The most paths that are arguments of one call."""
 
 _REASONS: Final = ("fatal:", "error:", "! [")
-"""The beginning of a line in which git tells why it failed."""
+"""The start of a line in which git says why it failed."""
 _LOCKED: Final = (
     ("Unable to create '", "': File exists", ""),
     ("lock config file ", ": File exists", ".lock"),
 )
-"""Words before and after the path in a message about a lock, and the end that the path lacks.
-
-Another git has locked the file, or one that was killed has left its lock.
-"""
+"""How to find a lock in a message of git: the words before and after a path, and the suffix to
+add to the path. Another git holds the lock, or was killed and left it."""
 _REMOTE: Final = ("push", "fetch")
 """Calls that reach another repository."""
 _REGULAR: Final = "100644"
@@ -74,12 +73,12 @@ class TreeChange(NamedTuple):
 
 
 class Repository:
-    """The repository that a folder is the root of, as its own repository or a linked worktree."""
+    """The repository whose root is a folder, either its own repository or a linked worktree."""
 
     def __init__(self, folder: Path) -> None:
         self.folder: Final = folder
 
-    # Calls.
+    # Calls of git.
 
     def run(
         self,
@@ -89,9 +88,9 @@ class Repository:
         check: bool = True,
         settings: Mapping[str, str] = _NO_SETTINGS,
     ) -> bytes:
-        """Standard output of a call; without `check`, an empty one if it fails.
+        """Standard output of a call; without `check`, it is empty if the call fails.
 
-        `settings` are of more weight than those of the repository.
+        `settings` override those of the repository.
 
         Raises:
             GitFailed: git is not installed, or the call failed.
@@ -120,10 +119,7 @@ class Repository:
 
     @contextmanager
     def fast_import(self, *options: str) -> Iterator[Callable[[bytes], object]]:
-        """A function that writes to `git fast-import`; all of it counts, or nothing.
-
-        If the block raises, or the process is killed, no reference changes.
-        """
+        """A function that writes to `git fast-import`; all of the block counts, or nothing."""
         words = ["fast-import", "--quiet", "--done", "--force", "--date-format=raw", *options]
         try:
             process = subprocess.Popen(
@@ -142,7 +138,7 @@ class Repository:
                 yield stdin.write
                 stdin.write(b"done\n")
                 stdin.close()
-            except BrokenPipeError:  # It has said why, and ended.
+            except BrokenPipeError:  # The process has printed the reason, and ended.
                 pass
             problem = _pipe(process.stderr).read()
             if process.wait() != 0:
@@ -165,7 +161,7 @@ class Repository:
 
     @property
     def nothing(self) -> str:
-        """The name of no object: zeros."""
+        """The name that stands for no object: zeros."""
         return "0" * len(self.blob(b""))
 
     def blob(self, content: bytes) -> str:
@@ -231,7 +227,7 @@ class Repository:
         return _parse_tree(self.run("ls-tree", "-r", "-z", "--full-tree", commit))
 
     def objects_at(self, commit: str, paths: Collection[str]) -> dict[str, str]:
-        """The objects of those of these files that a commit has."""
+        """The objects of these files in a commit, without files that it does not have."""
         if not commit:
             return {}
         if len(paths) > LISTED_MAX:
@@ -267,21 +263,23 @@ class Repository:
         return {path: _object(head.split()[2]) for head, path in heads}
 
     def untracked(self) -> list[str]:
-        """The files that are not in the index of Git, those that it is told to ignore too."""
+        """The files that are not in the index of Git, including ignored ones."""
         names = self.run("ls-files", "--others", "-z").split(b"\0")[:-1]
         return [os.fsdecode(name) for name in names]
 
     # References.
 
     def refs(self, *names: str) -> dict[str, str]:
-        """The commits of those of these references that exist."""
+        """The commits of these references, without references that do not exist."""
         words = ("for-each-ref", "--format=%(objectname) %(refname)", *names)
         lines = os.fsdecode(self.run(*words)).splitlines()
         generator = (line.split(" ", 1) for line in lines)
         return {ref: name for name, ref in generator if ref in names}
 
     def update_refs(self, changes: Iterable[tuple[str, str | None, str | None]]) -> None:
-        """Change references together: name, new commit and old one. None is none.
+        """Change references together; each is a name, a new commit and an old one.
+
+        None means no commit.
 
         Raises:
             GitFailed: a reference is not at its old commit; none was changed.
@@ -296,11 +294,11 @@ class Repository:
         self.run("update-ref", "--stdin", stdin="\n".join(lines).encode())
 
     def is_ancestor(self, old: str, new: str) -> bool:
-        """True if a commit is part of the history of another one; the empty one is of each."""
+        """True if a commit is in the history of another one; an empty commit always is."""
         return not old or old == new or self.merge_bases(old, new) == [old]
 
     def merge_bases(self, one: str, other: str) -> list[str]:
-        """The newest commits that two have in common."""
+        """The newest common commits of two commits."""
         if not one or not other:
             return []
         return os.fsdecode(self.run("merge-base", "--all", one, other, check=False)).split()
@@ -330,7 +328,7 @@ def root_of(folder: Path) -> Path | None:
 
 
 def repair(folder: Path) -> None:
-    """Let a linked worktree and its repository find each other after they were moved."""
+    """Repair the paths between a linked worktree and its repository after they were moved."""
     if (folder / ".git").is_file() and (above := root_of(folder.parent)):
         Repository(above).run("worktree", "repair", str(folder), check=False)
 

@@ -23,7 +23,7 @@ from mycel.store.file.plain_files import read_bounded
 from mycel.store.file.workspace_databases import companion
 
 SETTINGS_BYTES_MAX: Final = 64 << 20
-"""The size of the settings of a mirror, at most."""
+"""The largest size of the settings of a mirror."""
 
 SUFFIX: Final = "@mirror.json"
 FORMAT: Final = 1
@@ -33,9 +33,9 @@ class Pending(NamedTuple):
     """An import that has begun: the files that it brings into the graph."""
 
     sources: Sequence[str]
-    """The names of its merges."""
+    """The names of the merges of the import."""
     seq: int
-    """The last entry of the journal before it."""
+    """The last journal entry before the import."""
     tip: str
     """The commit of the branch that was imported from."""
     files: Mapping[str, str]
@@ -61,19 +61,20 @@ class Settings(NamedTuple):
     commit: str = ""
     """The last commit of the mirror when `seq` was set."""
     seq: int = 0
-    """The entry of the journal up to which no file has changed since `commit`."""
+    """No journal entry after `commit`, up to this one, has changed a file."""
     pending: Pending | None = None
     positions: Mapping[str, tuple[int, str]] = MappingProxyType({})
     """Commits of others that show a state of the graph: its last entry and its root.
 
-    The mirror's own commits say that themselves. The empty commit stands for no files at all.
+    Commits of the mirror name their state themselves. An empty name stands for a state without
+    files.
     """
     replaced: str = ""
-    """The last commit of a history that was replaced after a purge, and is still stored."""
+    """The last commit of a history that a purge replaced, and that is still stored."""
 
 
 def has_mirror(graph: str | os.PathLike[str]) -> bool:
-    """True if a graph has a mirror. It costs one look into the file system."""
+    """True if a graph has a mirror. It costs one access to the file system."""
     path = companion(os.fsdecode(graph))
     return os.path.exists(f"{path}{SUFFIX}")  # noqa: PTH110 - on the path of a write
 
@@ -116,7 +117,7 @@ def write(graph: Path, settings: Settings) -> None:
     new = path.with_name(f"{path.name}.new")
     folder = settings.folder
     if graph.is_relative_to(folder.parent) or folder.is_relative_to(graph.parent):
-        folder = Path(os.path.relpath(folder, graph.parent))  # They are moved together.
+        folder = Path(os.path.relpath(folder, graph.parent))  # Both files are moved together.
     payload: dict[str, Any] = {"format": FORMAT} | settings._asdict() | {"folder": str(folder)}
     payload["authors"] = dict(settings.authors)
     payload["positions"] = dict(settings.positions)

@@ -1,9 +1,9 @@
-"""The upkeep of a mirror: what is written to its repository, in which order, and when not.
+"""The upkeep of a mirror: the order of writes to its repository, and when nothing is written.
 
 A catch-up reads the journal from the entry that the last commit shows (`inspection`), writes
 commits under a reference of their own, then the files, then the index, and at last moves branch and
-references together. If it is killed on the way, the next one goes on from that reference. It does
-not start while it would overwrite something: edited files, or commits that were not imported.
+references together. If it is killed before the end, the next catch-up continues from that
+reference. It does not start if it would overwrite edited files, or commits that were not imported.
 
 A commit on top of commits of others is written only if its files differ from theirs. So two graphs
 that import each other's commits arrive at the same commit.
@@ -51,13 +51,13 @@ class Pushed(NamedTuple):
     """The result of a catch-up."""
 
     commits: int
-    """The number of Git commits that were made."""
+    """The number of Git commits that the catch-up made."""
     commit: str
     """The last commit of the mirror."""
     seq: int
-    """The entry of the journal that the mirror has reached."""
+    """The journal entry that the mirror has reached."""
     rebuilt: str = ""
-    """The reason why the history of the mirror was written anew."""
+    """The reason why the history of the mirror was rewritten; empty if it was not."""
     notes: tuple[str, ...] = ()
     """Remarks for people."""
     remote: str = ""
@@ -71,10 +71,10 @@ class Upkeep(Inspection):
     """The repository of a graph's mirror, kept up to date."""
 
     def catch_up(self, message: str = "", imported: Pending | None = None) -> Pushed:
-        """Write what the journal has and the repository lacks.
+        """Write the transactions that the repository lacks.
 
         With a `message`, all of it is one Git commit with this message. `imported` are edits that
-        the graph has taken over and the repository does not yet show as imported.
+        the graph has merged already, and the repository does not yet show.
 
         Raises:
             ConstraintViolation: edits wait to be imported, or the repository is no longer the one
@@ -117,14 +117,15 @@ class Upkeep(Inspection):
         self.finish(sight, last, imported)
         pending = None if imported is not None else self.settings.pending
         if pending is not None and pending.tip == sight.tip:
-            pending = pending._replace(tip=last)  # It waits for decisions, and the branch goes on.
+            # The import waits for decisions while the branch goes on.
+            pending = pending._replace(tip=last)
         self.save(commit=last, seq=head, pending=pending)
         self._tidy()
         is_made = commit_count if last not in _others(sight, imported) else 0
         return Pushed(is_made, last, head, notes=notes)
 
     def _shortened(self, sight: Sight, imported: Pending | None, position: MirrorPosition) -> str:
-        """The commit that was written, or a commit of somebody else with the same files."""
+        """The new commit, or instead a commit of somebody else with the same files."""
         repository = self.repository
         commit = repository.refs(self.incoming_ref)[self.incoming_ref]
         tree = repository.tree_of(commit)
@@ -146,7 +147,7 @@ class Upkeep(Inspection):
     ) -> int:
         """Write commits for the transactions after an entry. Returns the number of commits.
 
-        On top of imported commits of others one commit is always written: it shows their outcome.
+        After an import of commits of others, one commit is always written, which shows the result.
         """
         entries = list(transactions(reader, where=LogFilter(after=start)))[::-1]
         head = reader.head().seq
@@ -184,9 +185,9 @@ class Upkeep(Inspection):
         message: str,
         title: str,
     ) -> Heading:
-        """Author, time and message of a commit; with a title, of one on top of those of others.
+        """Author, time and message of a commit; a `title` is for one on top of others' commits.
 
-        Imports do not count there: they have had commits of their authors.
+        Transactions of imports are left out there, because their authors have made commits already.
         """
         time_us = group[-1].time_us
         if title:
@@ -210,7 +211,7 @@ class Upkeep(Inspection):
     ) -> tuple[list[str], list[TreeChange]]:
         """The parents of a commit, and the changes to the files of its first parent.
 
-        Documents become those of the mirror's last commit again; all other files stay.
+        Documents are reset to those of the last commit of the mirror; all other files stay.
         """
         repository = self.repository
         onto = imported.onto if imported is not None else ""
@@ -242,9 +243,9 @@ class Upkeep(Inspection):
         return 1
 
     def _write_anew(self, reader: Reader, sight: Sight) -> int:
-        """Write a commit with which the history begins anew, because something was purged.
+        """Write a first commit of a new history, because something was purged.
 
-        Git keeps what it saw: the history before is removed once files and branch have followed.
+        Git keeps old commits, so the old history is removed once files and branch are updated.
         """
         commit = self.write_whole(self.repository, reader, [], old=sight.tip)
         self.save(replaced=sight.tip)
@@ -252,7 +253,7 @@ class Upkeep(Inspection):
         return 1
 
     def _remove_replaced(self) -> tuple[str, ...]:
-        """Remove the history before a purge, and tell where it still is."""
+        """Remove the history before a purge; returns remarks on places that still have it."""
         repository, old = self.repository, self.settings.replaced
         notes = ["Something was purged, so the history of the mirror begins anew."]
         if self.settings.is_worktree:
@@ -262,7 +263,7 @@ class Upkeep(Inspection):
             )
         else:
             repository.run("reflog", "expire", "--expire=now", "--all")
-            # By force: a process that was killed leaves a mark that it is running.
+            # Forced, because a killed process leaves a mark as if it were still running.
             repository.run("gc", "--prune=now", "--quiet", "--force")
         words = ("for-each-ref", "--format=%(refname)", f"--contains={old}")
         if holding := os.fsdecode(repository.run(*words, check=False)).splitlines():
@@ -279,9 +280,9 @@ class Upkeep(Inspection):
         return tuple(notes)
 
     def finish(self, sight: Sight, commit: str, imported: Pending | None) -> None:
-        """Let files, index and references follow a commit that is written. Nothing is overwritten.
+        """Update files, index and references to a commit that is written; no edits are overwritten.
 
-        Files that were imported become what the commit says, if they were not edited since.
+        Files that were imported get the content of the commit, unless they were edited since.
 
         Raises:
             ConstraintViolation: files that would change have been edited.
@@ -316,16 +317,16 @@ class Upkeep(Inspection):
     # Edits that were imported.
 
     def note_pending(self, pending: Pending | None) -> None:
-        """Keep the files of an import that begins, or forget them."""
+        """Record the files of an import that begins, or remove the record."""
         self.save(pending=pending)
 
     def is_imported(self) -> bool:
-        """True if the graph has the edits of the import that has begun."""
+        """True if the graph has the edits of the recorded import."""
         with self._graph.reading() as reader:
             return self._imported(reader, self.look(reader)) is not None
 
     def _imported(self, reader: Reader, sight: Sight) -> Pending | None:
-        """An import that the graph has, and the mirror has not; None if there is none."""
+        """The import that the graph has and the mirror has not yet; None if there is none."""
         pending = self.settings.pending
         if pending is None or (not pending.onto and pending.tip != sight.tip):
             return None
@@ -339,7 +340,7 @@ class Upkeep(Inspection):
         tree = self.repository.objects_at(commit, imported)
         return {path: TreeChange(path, name, tree.get(path, "")) for path, name in imported.items()}
 
-    # The whole of it.
+    # The whole mirror.
 
     def write_whole(
         self,
@@ -350,9 +351,9 @@ class Upkeep(Inspection):
         foreign: Iterable[TreeChange] = (),
         old: str = "",
     ) -> str:
-        """Store a commit with the files of the present state, and the user's files of an old one.
+        """Store a commit with the files of the present state, and an old commit's user files.
 
-        The old one is the first parent, unless it is given. Returns the commit.
+        The old commit is the first parent by default. Returns the new commit.
         """
         old = old or (parents[0] if parents else "")
         tree = export.write_state(repository, reader, old, foreign)
@@ -365,7 +366,7 @@ class Upkeep(Inspection):
         return repository.write_commit(export.commit_object(tree, parents, heading))
 
     def _tidy(self) -> None:
-        """Let git pack loose objects in a repository of our own once there are many."""
+        """Have git pack many loose objects, in a repository that is not that of the project."""
         if not self.settings.is_worktree:
             self.repository.run("-c", "gc.auto=6700", "gc", "--auto", "--quiet", check=False)
 
@@ -378,7 +379,7 @@ _PURGE_NOTES: Final = (
 
 
 def _others(sight: Sight, imported: Pending | None) -> list[str]:
-    """Commits of others that may say what the graph says."""
+    """Commits of others that may have the same files as the graph."""
     onto = imported.onto if imported is not None else ""
     return [commit for commit in (onto, sight.tip if sight.tip != sight.last else "") if commit]
 

@@ -1,13 +1,13 @@
-"""The commits of a remote that were fetched, as changes of the graph.
+"""The fetched commits of a remote, as changes of the graph.
 
 The base is the commit that both histories have in common. If it shows a state of this graph, the
-changes since then are merged into the graph with this state as the base. It may show none: after
-the graph has merged a commit of the remote with changes of its own, that commit is the next base.
-Then each place of a document that the remote has changed is looked at:
+changes since then are merged into the graph with this state as the base. The base may show no state
+of this graph: after the graph has merged a commit of the remote with its own changes, that commit
+is the next base. Then each place of a document that the remote has changed is checked:
 
-- where our last commit says what the base says, the change is one of the state of that commit;
-- otherwise both have changed it since, and the change is one of an older state, the newest that the
-  remote knows: the graph merges the two, or opens a conflict.
+- if our last commit equals the base at this place, it is a change of the state of that commit;
+- otherwise both sides have changed the place, and it is a change of an older state, the newest one
+  that the remote knows: the graph merges the two changes, or opens a conflict.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class FetchedEdits(NamedTuple):
     commits: list[GitCommit]
     paths: frozenset[str]
     edits: list[tuple[int, Edits]]
-    """The changes, each with the entry of the journal whose state was edited."""
+    """The changes, each with the journal entry of the state that was edited."""
     declarations: list[EditedDeclaration]
 
 
@@ -99,7 +99,7 @@ def _declarations(
 
 
 class _Split:
-    """Changes since a base that shows no state of the graph, by the state that was edited."""
+    """Splits the changes since a base without a state, by the state that was edited."""
 
     def __init__(
         self,
@@ -120,7 +120,7 @@ class _Split:
         self._theirs = self._documents(sight.upstream)
 
     def edits(self, news: News, consent: ImportConsent) -> list[tuple[int, Edits]]:
-        """The changes, each with the entry of the journal whose state was edited."""
+        """The changes, each with the journal entry of the state that was edited."""
         clear: list[EditedFile] = []
         contested: list[EditedFile] = []
         partners = {path_of(old): path_of(new) for new, old in news.moves.items()}
@@ -170,7 +170,7 @@ class _Split:
 
 
 def _without(file_edits: list[FileEdit], purges: Purges) -> list[FileEdit]:
-    """Changes without those of concepts that were purged here since."""
+    """The changes, without those of concepts that were purged here since."""
     if not purges.keys:
         return file_edits
 
