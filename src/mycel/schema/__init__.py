@@ -10,7 +10,7 @@ Modules, in the order in which a schema passes through them:
 - `merge_policies`      the policies of `@merge`, and the types that they fit
 - `ast`                 the tree of a text
 - `lexer`               text to tokens
-- `foreign_words`       words of other languages, and their counterparts here
+- `foreign_words`       words of other languages, and the words for them here
 - `schema_errors`       errors of the parser, with advice
 - `parser`              tokens to tree: `parse`
 - `property_values`     checks of values against types, and their canonical spelling

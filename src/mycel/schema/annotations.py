@@ -72,7 +72,7 @@ class CheckedAnnotations(NamedTuple):
 
 
 def wrong(span: Span, message: str, hint: str | None = None) -> SchemaError:
-    """An error about a place in the tree."""
+    """The error for a node of the tree."""
     return located(SchemaError(message, hint=hint), span)
 
 

@@ -113,7 +113,7 @@ class EdgeDeclaration(SyntaxNode):
 
 @node
 class SchemaDocument(SyntaxNode):
-    """A file."""
+    """A schema: the declarations of one text."""
 
     declarations: tuple[Declaration, ...] = ()
 

@@ -1,4 +1,4 @@
-"""Text to catalog: `load` builds it from the tree, checks the rules and expands interfaces.
+"""Builds the catalog of a text: `load` checks the rules and expands interfaces.
 
 There are three passes: interfaces, then nodes, which inherit from their interfaces, then edges,
 which join nodes. So the order of declarations is free. Errors carry spans of the tree, to which
@@ -8,7 +8,8 @@ A node inherits from its interfaces:
 
 - A property that it does not declare itself is appended, in the order of `implements`, with its
   annotations and constraints.
-- A property that it does declare must have the identical type; its own annotations count.
+- A property that the node declares too must have the identical type; the annotations of the node
+  are used.
 - Of two interfaces with the same property, the annotations of the first one count, and the
   constraints of both.
 """
@@ -48,7 +49,7 @@ def load(text: str, *, file: str | None = None) -> Catalog:
         ResourceExhausted: it is longer than 4 MiB.
     """
     try:
-        # While the tree lives there are many objects, and no cycles among them.
+        # The tree has many objects but no cycles, so garbage collection is paused.
         with collector_paused(True):
             return build(parse(text))
     except SchemaError as error:
@@ -89,7 +90,7 @@ def build(tree: ast.SchemaDocument) -> Catalog:
 
 
 def _check_names(declarations: Iterable[ast.Declaration]) -> None:
-    """No two types share a name, and no two edges one but for the case of its letters."""
+    """Check that types have different names, and that names of edges differ by more than case."""
     by_name: dict[str, ast.Declaration] = {}
     edges: dict[str, str] = {}
     for declaration in declarations:
@@ -113,7 +114,7 @@ def _check_names(declarations: Iterable[ast.Declaration]) -> None:
 
 
 def _check_identities(declarations: Iterable[ast.Declaration], catalog: Catalog) -> None:
-    """Names in KIP, of concept types and of predicates, are unique too, and so are numbers."""
+    """Check that KIP names of types, KIP names of predicates, and numbers are unique."""
     kip_names: dict[tuple[bool, str], str] = {}
     numbers: dict[int, str] = {}
     for declaration in declarations:
@@ -247,7 +248,7 @@ def _implemented(
 def _inherit(
     body: DeclarationBody, names: Sequence[ast.Name], interfaces: Sequence[model.Interface]
 ) -> Iterator[tuple[str, model.Constraint]]:
-    """Append what a node lacks; yields the constraints that come along, each with its source."""
+    """Append properties that a node lacks; yields their constraints, each with its interface."""
     for name, interface in zip(names, interfaces, strict=True):
         added: set[str] = set()
         for property_ in interface.properties:

@@ -31,9 +31,9 @@ class _Piece(NamedTuple):
     text: str
     is_comment: bool = False
     follows: bool = False
-    """True for a comment after something on the same line."""
+    """True for a comment that follows other text on the same line."""
     level: int = 0
-    """The depth of its indentation."""
+    """The depth of indentation."""
     opens: bool = False
     """True if a declaration begins here."""
     gap: bool = False
@@ -62,7 +62,7 @@ def tidy(text: str) -> str:
         for declared, body in zip(tree.declarations, bodies, strict=True)
         for piece in _pieces(declared, body, comments)
     ]
-    begins = [start for start, _ in bodies]  # Declarations follow one another, and so do bodies.
+    begins = [start for start, _ in bodies]  # Walk over declarations and their bodies in order.
     for comment in comments:
         at = bisect_left(begins, comment.start) - 1
         is_inside = at >= 0 and comment.start < bodies[at][1]
@@ -85,7 +85,7 @@ def _comments(text: str, tokens: SchemaTokens) -> Iterator[_Piece]:
 
 
 def _bounded(comments: Iterable[_Piece]) -> list[_Piece]:
-    """The comments as a list; raises ResourceExhausted if they are too many."""
+    """The comments as a list; raises ResourceExhausted if there are too many."""
     pieces = list(islice(comments, SCHEMA_COMMENTS_MAX + 1))
     if len(pieces) > SCHEMA_COMMENTS_MAX:
         raise ResourceExhausted(
@@ -96,7 +96,7 @@ def _bounded(comments: Iterable[_Piece]) -> list[_Piece]:
 
 
 def _body(declared: ast.Declaration, tokens: SchemaTokens) -> tuple[int, int]:
-    """From the brace that opens a declaration's body to the one that closes it."""
+    """The pieces from the brace that opens a body to the brace that closes it."""
     start, end = declared.span
     for at in range(bisect_left(tokens.starts, start), bisect_left(tokens.starts, end)):
         if tokens.tokens[at] == "{":
@@ -128,7 +128,7 @@ def _pieces(
 def _join_lines(pieces: list[_Piece]) -> str:
     lines: list[str] = []
     takes_more = False  # A comment may follow on the last line.
-    is_apart = True  # Outside of bodies, the next line needs no empty line before it.
+    is_apart = True  # Outside of bodies, no empty line is needed before the next line.
     for piece in pieces:
         if piece.follows and takes_more:
             lines[-1] += f" {piece.text}"
@@ -138,7 +138,7 @@ def _join_lines(pieces: list[_Piece]) -> str:
             lines.append("")
         lines.append(f"{INDENT * piece.level}{piece.text}")
         takes_more = not piece.is_comment
-        # A comment belongs to what follows it, unless an empty line parts the two.
+        # A comment belongs to the line after it, unless an empty line separates the two.
         is_apart = piece.is_comment and piece.level == 0 and not piece.gap
         if piece.level or piece.text.endswith("{"):
             is_apart = True

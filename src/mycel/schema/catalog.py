@@ -27,16 +27,16 @@ class Dropped:
     property: Property | None = None
     declared: SchemaType | None = None
     seq: int = 0
-    """The position of the journal before it was hidden."""
+    """The journal position just before it was hidden."""
     attribute: str = ""
-    """The name of a property then, under which its values are in history."""
+    """The name of the property at that time, under which its values are in history."""
 
     def place(self) -> tuple[TypeKind, str, str | None]:
-        """Kind and name of the type, and the name of the property."""
+        """Kind and name of the type, and the name of the property (empty for a type)."""
         return self.kind, self.type_name, None if self.property is None else self.property.name
 
 
-# No slots: cached properties are kept in the instance.
+# There are no slots, because cached properties need the dictionary of the instance.
 @dataclass(frozen=True)
 class Catalog:
     """The types of a schema by name, in the order of their declaration.
@@ -55,7 +55,7 @@ class Catalog:
 
     @staticmethod
     def of(types: Iterable[SchemaType], dropped: Iterable[Dropped] = ()) -> Catalog:
-        """The catalog of declarations that were checked before; the last one of a name counts."""
+        """The catalog of checked declarations; of several with one name, the last is used."""
         by_kind: dict[TypeKind, dict[str, Any]] = {"interface": {}, "node": {}, "edge": {}}
         for type_name in types:
             by_kind[type_name.kind][type_name.name] = type_name
@@ -74,7 +74,7 @@ class Catalog:
         return self.interfaces.get(name)
 
     def type(self, name: str) -> SchemaType | None:
-        """The node, edge or interface of this name; no two share one."""
+        """The node, edge or interface of this name; names are unique."""
         return self.nodes.get(name) or self.interfaces.get(name) or self.edge(name)
 
     def types_of(self, kind: TypeKind) -> Mapping[str, SchemaType]:
@@ -106,7 +106,7 @@ class Catalog:
         return catalog_json.hash_of(self._ir)
 
     def same_shape(self, other: Catalog) -> bool:
-        """True if both declare the same, whatever numbers their types and properties have."""
+        """True if both declare the same; the numbers of types and properties may differ."""
         return self is other or bool(self._shape == other._shape)
 
     def arrow(self, type_name: str) -> Any:

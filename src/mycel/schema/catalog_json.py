@@ -70,7 +70,10 @@ def without_ids(value: Any) -> Any:
 
 
 def declared_json(declared: model.SchemaType) -> dict[str, Any]:
-    """A type. IR v1 has no annotations of interfaces, so that key is there only if it has any."""
+    """A type.
+
+    IR v1 has no annotations of interfaces, so an interface has the key only if it has annotations.
+    """
     payload: dict[str, Any] = {"name": declared.name, "type_id": declared.type_id}
     if isinstance(declared, model.EdgeType):
         payload |= {"from_type": declared.from_type, "to_type": declared.to_type}
@@ -132,7 +135,7 @@ def constraint_json(constraint: model.Constraint) -> dict[str, Any]:
 
 
 def constraint_order(constraint: model.Constraint) -> tuple[str, str]:
-    """The sort key of a constraint: its kind and columns, then its demand."""
+    """The sort key of a constraint: its kind and columns, then its parameters."""
     match constraint:
         case model.Range(_, minimum, maximum):
             demand = f"{minimum!r}..{maximum!r}"

@@ -31,7 +31,7 @@ _COLUMNS: Final[dict[str, type[model.Key] | type[model.Unique] | type[model.Inde
 
 
 def collision(name: str, other: str, span: Span) -> SchemaError:
-    """The error about two names with one number."""
+    """The error for two names with the same number."""
     return wrong(
         span,
         f"{name} and {other} have the same number: the hashes of their names collide.",
@@ -40,17 +40,17 @@ def collision(name: str, other: str, span: Span) -> SchemaError:
 
 
 def brief(type_: model.PropertyType) -> str:
-    """A type in a message; an enum may be very long."""
+    """A type for a message, cut because an enum may be very long."""
     return shorten(str(type_))
 
 
 def close_to(name: str, known: Iterable[str]) -> str:
-    """A suggestion among the first 1,000 names."""
+    """A suggestion of a similar name among the first 1,000 names."""
     return did_you_mean(name, list(islice(known, _COMPARED_MAX)))
 
 
 def hint_with_names(hint: str, names: Sequence[str]) -> str:
-    """A hint, and the names that it may mean."""
+    """A hint with the names that may be meant."""
     return f"{hint}: {', '.join(names[:5])}." if names else f"{hint}."
 
 
@@ -127,7 +127,7 @@ class DeclarationBody:
     def constraints(
         self, inherited: Sequence[tuple[str, model.Constraint]] = ()
     ) -> tuple[model.Constraint, ...]:
-        """The constraints of the body and of its properties, then the inherited, each once.
+        """The constraints of the body and its properties, then inherited ones, without repetition.
 
         Keys, defaults and embeddings are checked against them.
         """
@@ -310,7 +310,7 @@ class DeclarationBody:
             )
 
     def _check_default(self, declared: model.Property, demands: Sequence[model.Constraint]) -> None:
-        """Refuse a default that no instance could have."""
+        """Refuse a default that breaks a constraint."""
         place, type_ = f"{self.name}.{declared.name}", brief(declared.type)
         span = self.span(declared.name, model.DEFAULT)
         if declared.type.is_list or declared.type.scalar in {"Blob", "Vector"}:
@@ -362,6 +362,6 @@ def _keys(members: Iterable[ast.Member]) -> Iterator[_KeyDeclaration]:
 
 
 def _sorted(type_: model.PropertyType) -> model.PropertyType:
-    """A type with the values of its enum in one order."""
+    """A type with the values of its enum sorted."""
     values = type_.enum_values
     return type_ if values is None else replace(type_, enum_values=tuple(sorted(values)))

@@ -1,7 +1,7 @@
 """Warnings about entries of a definition that have no effect, one sentence each.
 
-Definitions are read leniently. Their authors learn here of entries without effect, so that they do
-not rely on a rule that does not exist.
+Definitions are read leniently. These warnings tell authors about entries without effect, so that
+they do not rely on a rule that does not exist.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from mycel.schema.merge_policies import MERGE_POLICIES
 from mycel.schema.model import quoted
 
 SLIPS_MAX: Final = 5
-"""The number of entries of one schema that are named."""
+"""The most entries of one definition that are named."""
 _COMPARED_MAX: Final = 120
 _KINDS: Final = (
     "Types are string, number, integer, boolean, array, object, null and any; a date is a string."
@@ -56,11 +56,11 @@ _OF_ENTRIES: Final = by_word(
         "enum": "enums",
     }
 )
-"""For each key, the letters of others that mean it, without case and signs."""
+"""For each key, other spellings that mean it, in lower case and without punctuation."""
 
 
 def slips(meta_type: str, name: str, attributes: Mapping[str, Any]) -> Iterator[str]:
-    """The entries of a definition that have no effect, by themselves."""
+    """The entries of a definition that have no effect, judged without other definitions."""
     known = _OF_CONCEPT_TYPES if meta_type == CONCEPT_TYPE else _OF_PREDICATES
     declared = attributes.get("instance_schema") if meta_type == CONCEPT_TYPE else None
     for message, suggestion in _misnamed(attributes, known):
@@ -94,7 +94,7 @@ def _retention(name: str, attributes: Mapping[str, Any]) -> Iterator[str]:
 def undefined_ends(
     name: str, attributes: Mapping[str, Any], defined: Collection[str]
 ) -> Iterator[str]:
-    """The names in `subject_types` and `object_types` that no definition has."""
+    """The names in `subject_types` and `object_types` that are not defined."""
     definition = predicate_definition(name, attributes)
     for key in ("subject_types", "object_types"):
         for type_name in getattr(definition, key):
@@ -116,7 +116,7 @@ def _misnamed(given: Mapping[str, Any], known: Mapping[str, str]) -> Iterator[tu
 
 
 def _json_schema(declared: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """The properties of a JSON Schema, if this is one and no attribute of that name."""
+    """The properties of a JSON Schema; None if `properties` is just the name of an attribute."""
     properties = declared.get("properties")
     if not isinstance(properties, Mapping):
         return None
@@ -170,5 +170,5 @@ def _entry(name: str, key: str, entry: object) -> Iterator[str]:
 
 
 def _key(key: str) -> str:
-    """A key as it is written in KIP."""
+    """A key in the spelling of KIP."""
     return key if key.isidentifier() and key.isascii() else quoted(key)

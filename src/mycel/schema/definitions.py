@@ -1,7 +1,7 @@
 """Definitions of types and predicates made by KIP, and the check of instances against them.
 
 Definitions are concepts (KIP §2.9) that people and models write and improve. So they are read
-leniently: an entry that makes no sense has no effect, and no definition is an error here:
+leniently: an invalid entry has no effect, and no definition is an error here:
 
     instance_schema      attribute -> {type, item_type, is_required, default_value, enum, merge}
     schema_enforcement   "strict": what is otherwise only a warning refuses the write
@@ -11,8 +11,8 @@ leniently: an entry that makes no sense has no effect, and no definition is an e
 A `type` is one of JSON's (`string number boolean array object null`), `integer`, or `any`; several
 are joined with `|` or listed. `string[]` and `array<string>` say `item_type` in one word.
 
-An attribute is missing when it is required, absent, and has no `default_value`, which gives its
-absence a meaning. An attribute that is not in the schema may hold anything.
+An attribute is missing if it is required, absent, and without a `default_value`, which would give
+its absence a meaning. An attribute that is not in the schema may have any value.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _ITEMS: Final = re.compile(r"(?:array|list)\s*<(?P<inner>[^<>]*)>|(?P<name>\w+)\
 _ARTICLES: Final = {"array": "an", "integer": "an", "object": "an", "null": ""}
 
 _Types = frozenset[str]
-"""JSON types that are allowed; an empty set allows all."""
+"""Allowed JSON types; an empty set allows all."""
 _ANYTHING: Final[_Types] = frozenset()
 
 
@@ -65,7 +65,7 @@ class AttributeRule:
     is_required: bool = False
     has_default: bool = False
     enum: tuple[Any, ...] = ()
-    """The values that are expected; empty if any will do."""
+    """The expected values; empty if any value is allowed."""
     description: str = ""
     merge: MergePolicy | None = None
 
@@ -79,7 +79,7 @@ class ConceptDefinition:
     rules: tuple[AttributeRule, ...] = ()
     is_strict: bool = False
     retention: str = ""
-    """The rule of retention in words; empty without one that makes sense."""
+    """The rule of retention in words; empty without a valid rule."""
     is_functional: bool = False
 
     @property
@@ -98,7 +98,7 @@ class PredicateDefinition:
     is_symmetric: bool = False
 
     def types_at(self, end: Literal["subject", "object"]) -> tuple[str, ...]:
-        """The types that one end may have."""
+        """The types that this end of a link may have."""
         return self.subject_types if end == "subject" else self.object_types
 
     @property
@@ -161,7 +161,8 @@ def _rule(name: str, entry: Mapping[str, Any]) -> AttributeRule:
 def _types(value: object) -> tuple[_Types, _Types]:
     """The types that a schema allows for a value, and for the items of an array.
 
-    An unknown word allows everything, rather than refuse what the author meant to permit.
+    An unknown word allows everything, because refusing values that the author meant to permit would
+    be worse.
     """
     types: set[str] = set()
     items: _Types = _ANYTHING
@@ -186,7 +187,7 @@ def _words(value: object) -> list[str] | None:
 
 
 def unknown_kinds(value: object) -> list[str]:
-    """The words of a `type` that name no type, and because of which it allows everything.
+    """The words of a `type` that name no type; such a word makes it allow everything.
 
     >>> unknown_kinds("string | Date[]"), unknown_kinds("any")
     (['date'], [])
@@ -222,7 +223,7 @@ def check_values(
 ) -> None:
     """Refuse an attribute whose JSON type contradicts the schema.
 
-    A value equal to that in `before` was accepted under an earlier definition, and stays.
+    A value equal to the one in `before` is not checked: an earlier definition has accepted it.
     """
     for rule in definition.rules:
         if rule.name not in attributes:
@@ -246,14 +247,14 @@ def check_values(
 
 
 def is_unchanged(key: str, after: Mapping[str, Any], before: Mapping[str, Any]) -> bool:
-    """True if both have an attribute with the same JSON text (to Python, `true` equals `1`)."""
+    """True if an attribute has the same JSON text in both (in Python, `True` equals `1`)."""
     if key not in before or key not in after:
         return False
     return json.dumps(after[key], sort_keys=True) == json.dumps(before[key], sort_keys=True)
 
 
 def _contradiction(rule: AttributeRule, value: object) -> tuple[str, _Types, str] | None:
-    """The place of a value that contradicts its rule, the types expected there, and its own."""
+    """For a value that contradicts its rule: its place, the expected types, and its own type."""
     if value is None:  # Null counts as absent; `missing` reports required attributes.
         return None
     if not _is_one_of(value, rule.types):
@@ -280,7 +281,7 @@ def _is_one_of(value: object, types: _Types) -> bool:
 
 
 def missing(definition: ConceptDefinition, attributes: Mapping[str, Any]) -> tuple[str, ...]:
-    """The required attributes that are not there, or null."""
+    """The required attributes that are absent or null."""
     return tuple(
         rule.name
         for rule in definition.rules
@@ -292,7 +293,7 @@ def missing(definition: ConceptDefinition, attributes: Mapping[str, Any]) -> tup
 
 
 def unexpected(definition: ConceptDefinition, attributes: Mapping[str, Any]) -> tuple[str, ...]:
-    """The attributes with a value, or an item of an array, that the schema does not list."""
+    """The attributes whose value, or an item of it, is not among the values of the enum."""
     return tuple(
         rule.name
         for rule in definition.rules
@@ -303,7 +304,7 @@ def unexpected(definition: ConceptDefinition, attributes: Mapping[str, Any]) -> 
 
 
 def _is_listed(value: object, enum: tuple[Any, ...]) -> bool:
-    # Types are compared too: to Python, `true` equals 1.
+    # Types are compared too, because in Python `True` equals 1.
     if any(json_type(value) == json_type(member) and value == member for member in enum):
         return True
     return isinstance(value, list) and all(_is_listed(item, enum) for item in value)

@@ -1,4 +1,4 @@
-"""Words of other languages, and their counterparts in a schema. Data only."""
+"""Words of other languages, and the words for them in a schema. Data only."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _EXAMPLES: Final = {"Vector": "Vector(768)"}
 
 
 def by_word(meanings: dict[str, str]) -> dict[str, str]:
-    """Each word with its meaning, from meanings with their words."""
+    """Invert a map from meanings to their words: each word with its meaning."""
     return {word: meaning for meaning, words in meanings.items() for word in words.split()}
 
 
@@ -21,7 +21,7 @@ DECLARATIONS: Final = by_word(
         "interface": "trait abstract protocol mixin contract",
     }
 )
-"""The first word of a declaration elsewhere, in lower case, and the word for it here."""
+"""First words of declarations in other languages, in lower case, with the word to use here."""
 
 OPENINGS: Final[dict[str, str]] = {
     "enum": "Write an enum where it is used: `status: enum(open, closed)`.",
@@ -42,10 +42,10 @@ FOREIGN_SCALARS: Final = by_word(
         "enum(open, closed)": "enum oneof union",
     }
 )
-"""The name of a type of values elsewhere, in lower case, and its name here."""
+"""Names of types of values in other languages, in lower case, with the name to use here."""
 
 EXTENDING: Final = frozenset(("extends", "inherits", "with", "is", "implement", "Implements"))
-"""Words of other languages for `implements`."""
+"""The words of other languages for `implements`."""
 
 MODIFIERS: Final = frozenset(
     ("optional", "required", "readonly", "unique", "key", "primary", "index", "public", "private")

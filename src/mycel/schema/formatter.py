@@ -3,7 +3,7 @@
 `parse(format(tree)) == tree` for every tree that `parse` can make; comments are not in the tree. A
 declaration takes a line for its head and one for each member, indented by two.
 
-A catalog does not keep which of two spellings a constraint had: one with a single column is written
+A catalog does not store how a constraint was spelled. A constraint with a single column is written
 after its property, every other one in the body.
 """
 
@@ -19,7 +19,8 @@ from mycel.schema import ast, model
 
 INDENT: Final = "  "
 _BARE: Final = re.compile(r"-?(?:0|[1-9][0-9]{0,18})(?:\.[0-9]{1,18})?|true|false", re.ASCII)
-"""Values that are written without quotes, because they read better. To the IR all are text."""
+"""A pattern of values to write without quotes, which is easier to read. In the IR all values are
+text."""
 
 
 def format_schema(tree: ast.SchemaDocument) -> str:
@@ -46,7 +47,7 @@ def format_types(
 
 
 def format_declared(declared: model.SchemaType) -> str:
-    """One declaration as text, on its own: what its interfaces add is written out."""
+    """One declaration as text, without its interfaces: their properties are written out."""
     own = tuple(replace(property_, inherited_from=None) for property_ in declared.properties)
     own_type = replace(declared, properties=own)
     if isinstance(own_type, model.NodeType):

@@ -1,15 +1,15 @@
 r"""A schema's text as tokens. The first character of a token says what it is.
 
     first character      the token is
-    "                    a string, or what there is of one that is broken
+    "                    a string, or the part of a broken one
     a letter, digit, _   a word: a name, a keyword, a value of an enum, or a number; also one that
-    $ - + or a dot       wants to be that and is wrong (checked where it is used)
+    $ - + or a dot       is malformed (checked where it is used)
     ->  ..               an arrow, the dots of a range
     /*                   a comment that is not closed, up to the end
     \n                   the end
-    anything else        punctuation, or a character that has no business there
+    anything else        punctuation, or an unexpected character
 
-White space and comments are dropped. A byte order mark at the start is as well.
+White space and comments are dropped, and so is a byte order mark at the start.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ _RULES: Final = TextRules(
 
 # A word takes more than the rules allow, so that `foo.bar` is one wrong name; but a dot before
 # another dot belongs to a range, and a dash before `>` to an arrow. A comment that is not closed
-# takes the rest: looking for its end again and again would take quadratic time. A group that is
-# repeated is atomic, `(?>(...)*)`, not possessive: before Python 3.11.5, `(...)*+` keeps what the
-# last try took although it failed.
+# takes the rest: searching for its end again and again would take quadratic time. A repeated group
+# is atomic, `(?>(...)*)`, and not possessive: before Python 3.11.5, `(...)*+` keeps the text of its
+# last try even if that failed.
 _STARRED = repeated(r"[^/*][^*]*+\*++")
 _SKIPPED = repeated(rf"[ \t\r\n]++|//[^\n]*+|/\*[^*]*+\*++{_STARRED}/")
 _WORD = repeated(r"[\w$]++|-(?!>)|\+(?=[0-9.])|\.(?=\w)", once=True)
@@ -75,5 +75,5 @@ class SchemaTokens(tokens.Tokens):
 
 
 def read(text: object) -> SchemaTokens:
-    """The tokens of a schema; raises an error if it is no text, or too long."""
+    """The tokens of a schema; raises an error if the schema is no string, or too long."""
     return SchemaTokens(checked_text(text, SCHEMA_BYTES_MAX, _RULES).removeprefix(BYTE_ORDER_MARK))

@@ -15,7 +15,7 @@ MERGE_POLICIES: Final[tuple[MergePolicy, ...]] = get_args(MergePolicy)
 
 
 def policy_of(word: object) -> MergePolicy | None:
-    """The policy that a word names, if it names one."""
+    """The policy that a word names; None if it names none."""
     return next((policy for policy in MERGE_POLICIES if policy == word), None)
 
 
@@ -59,6 +59,6 @@ def _is_general(policy: MergePolicy) -> bool:
 
 
 GENERAL_WORDS: Final = ("ours", "theirs", *filter(_is_general, MERGE_POLICIES))
-"""The words of a caller that fit all values: a side, or a policy."""
+"""The words that a caller may use for any value: a side, or a policy."""
 SPECIAL_WORDS: Final = tuple(policy for policy in MERGE_POLICIES if not _is_general(policy))
 """The policies for values of some types only."""

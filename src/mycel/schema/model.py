@@ -44,7 +44,7 @@ class PropertyType:
     is_list: bool = False
     enum_values: tuple[str, ...] | None = None
     dimension: int | None = None
-    """Of a Vector."""
+    """The number of dimensions; for a Vector only."""
 
     def __str__(self) -> str:
         if self.enum_values is not None:
@@ -58,7 +58,7 @@ class PropertyType:
 
 @node
 class Annotation:
-    """`@name` or `@name(value)`; the value as text, whatever kind of literal it was."""
+    """`@name` or `@name(value)`; the value is stored as text, for every kind of literal."""
 
     name: str
     value: str | None = None
@@ -74,14 +74,15 @@ class Property:
     type: PropertyType
     prop_id: int
     annotations: tuple[Annotation, ...] = ()
-    """Without `key`, `unique` and `index`, which are constraints, and without `rename_from`."""
+    """The annotations, without `key`, `unique` and `index`, which are constraints, and without
+    `rename_from`."""
     renamed_from: str | None = None
     inherited_from: str | None = None
-    """The interface that added it to a node which does not declare it itself."""
+    """The interface from which a node has the property; None if the node declares it itself."""
 
     @property
     def is_required(self) -> bool:
-        """True if every record has a value; a vector of `@embed` is derived where there is none."""
+        """True if every record must have a value; a missing vector of `@embed` is derived."""
         return not self.type.is_nullable and self.embed_source is None
 
     @property
@@ -90,7 +91,7 @@ class Property:
 
     @property
     def default(self) -> str | None:
-        """The literal of `@default`, as text; `parse_default` makes a value of it."""
+        """The literal of `@default`, as text; `parse_default` turns it into a value."""
         return annotation(self.annotations, DEFAULT)
 
     @property
@@ -119,7 +120,7 @@ class ColumnConstraint:
 
     @property
     def word(self) -> str:
-        """Its name in a schema."""
+        """The word for the constraint in a schema."""
         return type(self).__name__.lower()
 
     def __str__(self) -> str:
@@ -194,7 +195,7 @@ class _Type:
 
     @property
     def identity(self) -> str:
-        """A text that stays the same when the type is renamed."""
+        """A text that identifies the type and stays the same when it is renamed."""
         return f"{self.kind}:{self.type_id}"
 
     @property
@@ -230,7 +231,7 @@ class Interface(_Type):
     annotations: tuple[Annotation, ...] = ()
     properties: tuple[Property, ...] = ()
     constraints: tuple[Constraint, ...] = ()
-    """From `@key`, `@unique` and `@index` on its properties; nodes inherit them."""
+    """The constraints from `@key`, `@unique` and `@index` on its properties; nodes inherit them."""
     renamed_from: str | None = None
 
 
@@ -245,7 +246,8 @@ class NodeType(_Type):
     implements: tuple[str, ...] = ()
     properties: tuple[Property, ...] = ()
     constraints: tuple[Constraint, ...] = ()
-    """Its own and those of its interfaces, each once, in order of declaration."""
+    """Its own constraints and those of its interfaces, without repetition, in order of
+    declaration."""
     renamed_from: str | None = None
 
     @property
@@ -279,7 +281,7 @@ SchemaType: TypeAlias = Interface | NodeType | EdgeType
 
 
 def annotation(annotations: tuple[Annotation, ...], name: str) -> str | None:
-    """The value of the first annotation of this name, if it has one."""
+    """The value of the first annotation with this name; None if there is none."""
     return next((annotation.value for annotation in annotations if annotation.name == name), None)
 
 
@@ -295,8 +297,8 @@ def limits_of(declared: InstanceType) -> dict[str, list[Range | Check]]:
 def index_slots(declared: InstanceType) -> dict[tuple[str, ...], bool]:
     """The columns of each index that the constraints need, with True if it is unique.
 
-    A key and an index are looked up column by column; what is unique is so as a tuple. The ends of
-    propositions have indexes of their own, and vectors are not compared.
+    A key and an index have one slot per column; a unique constraint has one slot for its tuple. The
+    ends of propositions have indexes of their own, and vectors are not compared.
     """
     slots: dict[tuple[str, ...], bool] = {}
     left_out = {

@@ -1,7 +1,8 @@
-"""Text to tree: `parse` reads a schema.
+"""Parses a schema: `parse` turns its text into a tree.
 
-A descent without recursion: nothing in the language nests. Every function reads what its name says
-from the next token on and moves past it. `builder` checks that types exist and constraints fit.
+It is a descent without recursion, because nothing in the language nests. Every function reads the
+part in its name, starting at the next token, and moves past it. `builder` checks that types exist
+and constraints fit.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ VECTOR_DIMENSION_MAX: Final = (1 << 31) - 1
 _LIST_SCALARS: Final = frozenset(name for name, traits in SCALARS.items() if traits.in_lists)
 _ENUM_VALUE: Final = re.compile(r"[A-Za-z0-9_-]+", re.ASCII)
 _NUMBER_CHARACTERS_MAX: Final = 400
-"""Enough for every number of 64 bits, written out."""
+"""Every number of 64 bits fits."""
 _LARGE: Final = 1 << 16
 _MODEL_HINT: Final = 'Write @embed(source), or @embed(source, model="name of the model").'
 
@@ -159,7 +160,7 @@ def _members(tokens: SchemaTokens, kind: str) -> tuple[ast.Member, ...]:
 
 
 def _property(tokens: SchemaTokens, kind: str) -> ast.PropertyDeclaration:
-    """A property, whose name and colon are known to be there."""
+    """Read a property; the caller has seen its name and colon."""
     at = tokens.at
     name = ast.Name(tokens.tokens[at], span=tokens.span_at(at))
     tokens.at = at + 2
@@ -167,7 +168,7 @@ def _property(tokens: SchemaTokens, kind: str) -> ast.PropertyDeclaration:
     annotations: list[ast.AnnotationDeclaration] = []
     while tokens.next == "@":
         following = tokens.tokens[tokens.at + 1]
-        # With arguments it is a constraint of the body, even on the same line.
+        # With arguments, it is a constraint of the body, even if it is on the same line.
         if following in CONSTRAINTS and tokens.tokens[tokens.at + 2] == "(":
             break
         if following == "card":
@@ -362,7 +363,7 @@ def _check(tokens: SchemaTokens, at: int) -> ast.CheckDeclaration:
     return ast.CheckDeclaration(property_, pattern, span=tokens.span(at))
 
 
-# Signs, strings and numbers.
+# Punctuation, strings and numbers.
 
 
 def _expect(tokens: SchemaTokens, sign: str, hint: str | None) -> None:

@@ -1,7 +1,7 @@
 """Plans the steps from the schema in force to the desired one, in an order that works.
 
-A plan is made from the two schemas alone, matched by `schema_match`. Where the instances decide
-whether a step is possible, the plan takes it as possible, and the step `needs_data`.
+A plan is made from the two schemas alone, matched by `schema_match`. If instances decide whether a
+step is possible, the plan assumes that it is, and the step has `needs_data`.
 
 The order: interfaces, nodes, edges, each by name, so that a type exists before another names it.
 Within a type, renames come first, then additions and changes, constraints that are dropped before
@@ -32,14 +32,14 @@ class Plan:
 
     changes: tuple[SchemaStep, ...]
     catalog: Catalog
-    """The schema afterwards: what is desired, with the numbers that things had before, and with
-    what was dropped remembered."""
+    """The catalog after the plan: the desired one, with the earlier numbers, and with memories
+    of hidden types and properties."""
     warnings: tuple[str, ...] = ()
     """Sentences about likely mistakes in the schema."""
 
     @property
     def supported(self) -> bool:
-        """True if every step is possible, as far as the schemas tell."""
+        """True if every step is possible, judged by the schemas alone."""
         return not any(isinstance(change, UnsupportedChange) for change in self.changes)
 
     @property
@@ -67,11 +67,11 @@ def plan(
 ) -> Plan:
     """The plan from the accepted schema to the desired one.
 
-    A change that is not possible is a step too, `UnsupportedChange`, with the reason. What is no
-    longer declared is hidden, or with `allow_data_loss` dropped. A hidden type comes back with its
-    instances; a hidden property comes back if its values may fit the declared type, and otherwise a
-    warning says that they stay hidden. `is_empty` tells that a type has no instances, hidden ones
-    included.
+    An impossible change is a step too, `UnsupportedChange`, with the reason. A type or property
+    that is no longer declared is hidden, or with `allow_data_loss` dropped. A hidden type that is
+    declared again comes back with its instances. A hidden property comes back if its values may fit
+    the declared type; otherwise a warning says that they stay hidden. `is_empty` returns True if a
+    type has no instances, hidden ones included.
     """
     matching = compare(accepted, desired, allow_data_loss=allow_data_loss)
     planner = _Planner(accepted, matching, allow_data_loss, is_empty)
@@ -145,7 +145,7 @@ class _Planner:
             for property_ in sorted(before.properties, key=_name)
             if property_.prop_id not in prop_ids and property_.name not in match.claimed
         ]
-        # What makes room for another property of its name goes first.
+        # A step that frees a name for another property comes first.
         names = {property_.name for property_ in declared.properties}
         replaced = [property_ for property_ in properties if property_.name in names]
         for constraint in _naming(before, replaced):
@@ -223,12 +223,12 @@ class _Planner:
 
 
 def _kip_place(declared: model.SchemaType) -> tuple[bool, str]:
-    """A name in KIP: concepts and predicates have each their own."""
+    """The key of a name in KIP, where concept types and predicates have separate names."""
     return isinstance(declared, model.EdgeType), declared.kip_name
 
 
 def _name_taken(match: TypeMatch, holder: model.SchemaType) -> SchemaStep:
-    """Two types cannot have one KIP name, not even until the other one is dropped."""
+    """Refuse a KIP name that another type still has, even if a later step drops that type."""
     kind = holder.kind
     if kind == match.kind and match.before is None:
         advice = f'Say @rename_from("{holder.name}") if it is the same, or choose another name.'
@@ -267,7 +267,7 @@ def _retyped(
 
 
 def can_become(old: model.PropertyType, new: model.PropertyType) -> bool:
-    """True if the type of a property can change so."""
+    """True if the type of a property can change in this way."""
     return _core(old) == _core(new)
 
 
@@ -277,7 +277,7 @@ def _core(type_: model.PropertyType) -> Hashable:
 
 
 def _is_tighter(old: model.PropertyType, new: model.PropertyType) -> bool:
-    """True if the new type excludes a value that the old one took."""
+    """True if the new type excludes a value that the old one allowed."""
     if old.is_nullable and not new.is_nullable:
         return True
     if new.enum_values is None:
@@ -335,7 +335,7 @@ def _without(
 
 
 def _by_demand(constraints: Iterable[model.Constraint]) -> dict[Hashable, model.Constraint]:
-    """Constraints by their demand: the order of columns counts only in a key."""
+    """Constraints by their meaning: the order of columns matters only in a key."""
     return {
         constraint
         if isinstance(constraint, model.Key | model.Range | model.Check)
@@ -345,7 +345,7 @@ def _by_demand(constraints: Iterable[model.Constraint]) -> dict[Hashable, model.
 
 
 def _following(constraint: model.Constraint, renamed: Mapping[str, str]) -> model.Constraint:
-    """A constraint with the present names of properties."""
+    """A constraint with the new names of properties."""
     columns = tuple(renamed.get(column, column) for column in model.columns_of(constraint))
     if isinstance(constraint, model.Range | model.Check):
         return replace(constraint, property=columns[0])
@@ -353,7 +353,7 @@ def _following(constraint: model.Constraint, renamed: Mapping[str, str]) -> mode
 
 
 def _contains(outer: model.Constraint, inner: model.Constraint) -> bool:
-    """True if one range allows all that another one does."""
+    """True if one range allows every value of another."""
     if not (isinstance(outer, model.Range) and isinstance(inner, model.Range)):
         return False
     low, high = outer.minimum, outer.maximum
@@ -394,7 +394,7 @@ def _metadata(match: TypeMatch, before: model.SchemaType) -> Iterator[SchemaStep
 def _annotated(
     annotations: Iterable[model.Annotation], renamed: Mapping[str, str] | None = None
 ) -> list[tuple[str, bool, str, str]]:
-    """Annotations in one order, `@embed` with the present name of its source."""
+    """Sorted annotations; `@embed` has the new name of its source."""
     texts = []
     for annotation in annotations:
         value = annotation.value or ""
@@ -404,7 +404,7 @@ def _annotated(
     return sorted(texts)
 
 
-# What is there afterwards.
+# The catalog after the plan.
 
 
 def _afterwards(
@@ -426,7 +426,7 @@ def _afterwards(
 
 
 def _overwritten(accepted: Catalog, changes: tuple[SchemaStep, ...]) -> list[model.SchemaType]:
-    """Hidden types that can no longer be restored: another type takes over their definition."""
+    """Hidden types that can no longer be restored: another type takes over their definitions."""
     places = {
         _kip_place(change.declared)
         for change in changes
@@ -445,7 +445,7 @@ def _overwriting(lost: model.SchemaType) -> str:
 
 
 _HiddenKey = tuple[model.TypeKind, str, str | None, model.PropertyType | None]
-"""The key of a memory: kind, type, and a property with its type unless it is the whole type."""
+"""The key of a memory: the kind and name of a type; for a property also its name and type."""
 
 
 def _remembered(
@@ -454,7 +454,7 @@ def _remembered(
     changes: tuple[SchemaStep, ...],
     lost: Collection[tuple[model.TypeKind, str]],
 ) -> tuple[Dropped, ...]:
-    """The memories after the plan: what stays hidden, and what is hidden now."""
+    """The memories after the plan: of types and properties that stay hidden or become hidden."""
     entries: dict[_HiddenKey, Dropped] = {}
     for part in accepted.dropped:
         if (part.kind, part.type_name) not in lost:
@@ -502,14 +502,14 @@ def _remember(entries: dict[_HiddenKey, Dropped], entry: Dropped) -> None:
 def _following_types(
     entry: Dropped, renamed: Mapping[model.TypeKind, Mapping[str, str]]
 ) -> Dropped:
-    """A memory with the present names of types."""
+    """A memory with the new names of types."""
     name = renamed[entry.kind].get(entry.type_name, entry.type_name)
     declared = entry.declared and _following_nodes(entry.declared, renamed["node"])
     return replace(entry, type_name=name, declared=declared)
 
 
 def _following_nodes(declared: model.SchemaType, renamed: Mapping[str, str]) -> model.SchemaType:
-    """A declaration with the present names of its ends."""
+    """A declaration with the new names of its ends."""
     if not isinstance(declared, model.EdgeType) or not renamed:
         return declared
     return replace(

@@ -1,6 +1,6 @@
-"""Values of properties: their check against a type, and the spelling in which they are stored.
+"""Values of properties: checks against a type, and the canonical spelling for storage.
 
-A value in an attribute is JSON; its type determines which, and how it is spelled:
+A value in an attribute is JSON. Its type determines the JSON type and the spelling:
 
     String              text
     enum(a, b)          one of its texts
@@ -17,9 +17,9 @@ A value in an attribute is JSON; its type determines which, and how it is spelle
     [scalar]            an array of scalars, none of them null
 
 Values arrive in three ways: as JSON (`canonical`), as text in a cell or a literal (`from_text`),
-and as Python objects in a table (`from_python`). All three end in the same spelling, so that equal
-values are equal text: keys, unique tuples and indexes depend on it. None is the absence of a value:
-it stays None for a whole property, and is refused inside an array.
+and as Python objects in a table (`from_python`). All three give the same spelling, so that equal
+values are equal text; keys, unique tuples and indexes depend on it. None means that there is no
+value: it is allowed for a whole property, and refused inside an array.
 
 A value that does not fit raises `BadValue`, whose message continues "Person.age must be I32: ".
 """
@@ -47,22 +47,22 @@ from mycel.schema.model import Property, PropertyType
 from mycel.schema.scalars import FLOATS, INTEGERS, SCALARS, Scalar
 
 Canonical: TypeAlias = Callable[[Any], Any]
-"""Returns a value in its canonical spelling, the same object if it is spelled so already."""
+"""Returns a value in its canonical spelling; the same object if it has that already."""
 
 BLOB_PREFIX: Final = "base64:"
 """A prefix of Blobs in files of OmniGraph."""
 _EXACT_MAX: Final = float(1 << 53)
-"""Beyond this, a float does not determine one whole number."""
+"""Beyond this number, a float no longer stands for one whole number."""
 _WHOLE_MAX: Final = float(1 << 64)
 """The least number beyond the range of every type."""
 _PLAIN_NUMBERS: Final = frozenset((int, float))
 """Types of numbers that need no conversion."""
 SINGLE_MAX: Final = 3.4028235e38
-"""The greatest number of single precision, as it is written."""
+"""The greatest number of single precision, as text."""
 _SHOWN_MAX: Final = 60
 _DATA_CHARACTERS_MAX: Final = 200
 _DIGITS_MAX: Final = 100
-"""A bound for digits of a number: reading very many takes Python quadratic time."""
+"""A bound for digits of a number: Python needs quadratic time to read very many."""
 
 _NUMBER: Final = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 _WHOLE: Final = re.compile(r"([+-]?\d+)(?:\.0*)?", re.ASCII)
@@ -82,7 +82,7 @@ class UnknownEnumValue(BadValue):
 
 
 def canonical(type_: PropertyType, value: object) -> Any:
-    """A JSON value in the spelling in which it is stored; None stays None.
+    """A JSON value in its canonical spelling; None stays None.
 
     >>> canonical(PropertyType("I32"), 5.0)
     5
@@ -146,7 +146,7 @@ def _to_integer(value: float) -> int:
 def _float64(value: Any) -> float:
     if value.__class__ is float:
         if isfinite(value):
-            # -0.0 equals 0.0 and would be another text.
+            # -0.0 equals 0.0, but its text would differ.
             return value if value or copysign(1.0, value) > 0 else 0.0
         raise BadValue(f"{value} is no JSON number")
     if value.__class__ is int:
@@ -169,14 +169,14 @@ def singles(numbers: list[float]) -> list[float]:
     """The shortest decimal that reads as the same number of single precision, for each.
 
     JSON has double precision, tables of Arrow have single: 0.1 comes back from a table as
-    0.10000000149011612, which is the same single and another text.
+    0.10000000149011612, which is the same single with another text.
 
     >>> singles([0.10000000149011612, 0.123456789, -0.0])
     [0.1, 0.12345679, 0.0]
     """
     import numpy as np  # noqa: PLC0415 - only schemas with F32 or Vector need it
 
-    exact = np.array(numbers, np.float32) + np.float32(0)  # Which makes 0.0 of -0.0.
+    exact = np.array(numbers, np.float32) + np.float32(0)  # The addition turns -0.0 into 0.0.
     # orjson writes an array of singles that way.
     decimals: list[float] = orjson.loads(orjson.dumps(exact, option=orjson.OPT_SERIALIZE_NUMPY))
     return decimals
@@ -186,7 +186,7 @@ def _date(value: Any) -> str:
     if value.__class__ is not str:
         raise BadValue(_is(value))
     try:
-        # Python reads other formats too, none of which has hyphens in these places.
+        # Python reads other formats too, but these have no hyphens at these places.
         if len(value) == 10 and value[4] == value[7] == "-":
             date.fromisoformat(value)
             return value
@@ -203,7 +203,7 @@ def _date_time(value: Any) -> str:
         raise BadValue(f"{format_value(value)} is not written like 2024-01-31T12:00:00Z")
     day, time, fraction, zone = parts.groups()
     try:
-        if time[:2] > "23":  # 24:00:00 is no moment of its own.
+        if time[:2] > "23":  # 24:00:00 is the same moment as 00:00:00 of the next day.
             raise ValueError(time)
         moment = datetime.fromisoformat(f"{day}T{time}")
         if zone is not None and zone not in "Zz":
@@ -246,7 +246,7 @@ def _blob(value: Any) -> str:
     text: str = value.removeprefix(BLOB_PREFIX)
     try:
         decoded = a2b_base64(text, strict_mode=True)
-    except ValueError:  # binascii.Error is one
+    except ValueError:  # binascii.Error is a ValueError
         raise BadValue(f"{format_value(value)} is no base64 with padding") from None
     if b64encode(decoded).decode() != text:
         raise BadValue(f"{format_value(value)} is not how base64 writes these bytes")
@@ -320,7 +320,7 @@ def _vector(dimension: int) -> Canonical:
             raise BadValue(_is(value))
         if len(value) != dimension:
             raise BadValue(f"it has {len(value)} numbers")
-        # The usual case: a few passes in C, as vectors are long.
+        # The usual case takes a few passes in C, because vectors are long.
         if (
             value.__class__ is list
             and set(map(type, value)) == {float}
@@ -329,7 +329,7 @@ def _vector(dimension: int) -> Canonical:
             and max(value) <= SINGLE_MAX
         ):
             numbers = singles(value)
-            # Bytes, because -0.0 equals 0.0.
+            # Bytes are compared, because -0.0 equals 0.0.
             is_same = array("d", numbers).tobytes() == array("d", value).tobytes()
             return value if is_same else numbers
         return slowly(value)  # type: ignore[no-any-return]
@@ -341,7 +341,7 @@ def _vector(dimension: int) -> Canonical:
 
 
 def key_text(type_: PropertyType, value: object) -> str:
-    """A key value as it is in the name of a concept.
+    """The text of a key value in the name of a concept.
 
     >>> key_text(PropertyType("Bool"), True), key_text(PropertyType("F64"), 1)
     ('true', '1.0')
@@ -360,11 +360,12 @@ def text_in_name(type_: PropertyType, value: Any) -> str:
         return moment_in_name(value) if type_.scalar == "DateTime" else value
     if value.__class__ is bool:
         return "true" if value else "false"
-    return repr(value)  # The same in every version of Python, which libraries do not promise.
+    # This text is the same in every version of Python, which libraries do not promise.
+    return repr(value)
 
 
 def moment_in_name(text: str) -> str:
-    """A moment as it is in a name: without milliseconds that are zero."""
+    """The text of a moment in a name: milliseconds are left out if they are zero."""
     return f"{text[:19]}Z" if text.endswith(_WHOLE_SECOND) else text
 
 
@@ -430,7 +431,7 @@ def _bool_in(text: str) -> bool:
     raise BadValue(f"{format_value(text)} is neither true nor false")
 
 
-# Python objects, as tables of Arrow, pandas and numpy hold them.
+# Python objects of tables of Arrow, pandas and numpy.
 
 
 def from_python(type_: PropertyType, value: object) -> Any:
@@ -466,11 +467,11 @@ def _json_of(scalar: Scalar, value: object) -> Any:
 
 
 def _plain(value: object) -> object:
-    """Scalars and arrays of numpy as Python's own; everything else as it is."""
+    """Scalars and arrays of numpy as Python values; everything else unchanged."""
     if type(value).__module__ != "numpy":
         return value
     if kind_of(value) == "datetime64":
-        # Nanoseconds, the usual unit, would come out as a number.
+        # The usual unit, nanoseconds, would give a number.
         value = value.astype("datetime64[us]")  # type: ignore[attr-defined]
     return value.tolist()  # type: ignore[attr-defined]
 
@@ -516,7 +517,7 @@ def format_value(value: object) -> str:
 
 
 def wire(value: object) -> Any:
-    """A value as data of an error: JSON, whole if it is small."""
+    """A value for the data of an error: JSON, cut if it is large."""
     is_number = isinstance(value, int) and value.bit_length() <= 64
     if value is None or is_number or isinstance(value, float):
         return value
@@ -525,7 +526,7 @@ def wire(value: object) -> Any:
 
 
 def _is(value: object) -> str:
-    """The end of a message about a value of the wrong kind."""
+    """The end of a message about a wrong value: what it is instead."""
     if value is None or isinstance(value, (str, int, float, list, tuple, dict)):
         kind = with_article(json_type(value))
     else:

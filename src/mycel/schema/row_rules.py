@@ -7,11 +7,10 @@
 
 `shape` checks one row alone: undeclared names, kinds of values, enums, ranges, patterns, defaults,
 and that a key and the name of its concept agree. Rules about several rows (unique tuples,
-cardinality, ends) are not checked here, and neither is what is missing: an element may be built in
-steps. `@check` patterns are RE2 and match anywhere in the text, like `REGEX` in KQL. An attribute
-that is null stays null, and counts as absent.
-
-Each property has a chain of functions that return its value as it is stored, or raise an error.
+cardinality, ends) are not checked here. Missing properties are not checked either, because an
+element may be built in steps. `@check` patterns are RE2 and match anywhere in the text, like
+`REGEX` in KQL. An attribute that is null stays null, and counts as absent. Each property has a
+chain of functions that return its stored value, or raise an error.
 """
 
 from __future__ import annotations
@@ -71,7 +70,7 @@ class RowRules:
         self._key: Final[tuple[Property, ...]] = tuple(self._properties[name] for name in key)
 
     def shape(self, attributes: JsonObject, *, name: str | None, creating: bool) -> JsonObject:
-        """The attributes as they are stored; the same object if nothing changes.
+        """The attributes in the form to store; the same object if nothing changes.
 
         The key has to agree with `name`, the name of the concept, and is filled in when the concept
         is new. Defaults are for new elements only.
@@ -113,7 +112,7 @@ class RowRules:
         return name
 
     def value(self, property_name: str, value: object) -> Any:
-        """One value as it is stored, after all checks of its property."""
+        """One value in the form to store, after all checks of its property."""
         if value is None:
             return None
         try:
@@ -170,7 +169,7 @@ class RowRules:
     def _other_key(
         self, prop: Property, shaped: JsonObject, name: str, creating: bool
     ) -> MycelError:
-        """The error about a key that is not the name of its concept."""
+        """The error for a key that differs from the name of its concept."""
         value, is_ = shaped.get(prop.name), f"it is {self._role} of {self.declared.name}"
         message = (
             f"{self._place(prop.name)} is {format_value(value)}, but {is_} {format_value(name)}"
@@ -217,7 +216,7 @@ class RowRules:
 
     def _check_undeclared(self, property_name: str, name: str | None) -> None:
         if self.declared.is_open or property_name.__class__ is not str:
-            return  # The store refuses a key that is no text.
+            return  # A key that is not text is left to the store, which refuses it.
         type_name = self.declared.name
         known = f"Its properties are: {', '.join(self._properties) or 'none'}."
         others = "Declare it in the schema, or keep it in the metadata."

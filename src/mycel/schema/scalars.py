@@ -1,4 +1,4 @@
-"""The scalar types of properties: one entry for each, with what tells it apart from the others.
+"""The scalar types of properties: one entry for each, with its traits.
 
 A new scalar is a name in `Scalar`. The type checker then asks for its entry here, and for the check
 and the canonical spelling of its values in `property_values`.
@@ -20,15 +20,15 @@ class ScalarTraits(NamedTuple):
     arrow: str
     """The function of pyarrow that makes its type."""
     words: str
-    """Its names in other languages, in lower case."""
+    """The names of the scalar in other languages, in lower case."""
     kind: Literal["integer", "float", "time", "other"] = "other"
     limits: tuple[int, int] | None = None
-    """The least and the greatest integer."""
+    """The least and the greatest integer; None for other scalars."""
     wider: tuple[Scalar, ...] = ()
-    """The scalars that hold each of its values."""
+    """Wider scalars, which can hold every value of this one."""
     in_lists: bool = True
     format: str = ""
-    """A sentence about its values, if their spelling is easily mistaken."""
+    """A sentence on the spelling of values, if mistakes are likely."""
 
 
 def _traits(scalar: Scalar) -> ScalarTraits:
@@ -109,11 +109,11 @@ INTEGERS: Final = frozenset(name for name, traits in SCALARS.items() if traits.k
 FLOATS: Final = frozenset(name for name, traits in SCALARS.items() if traits.kind == "float")
 NUMERIC: Final = INTEGERS | FLOATS
 ORDERED: Final = NUMERIC | {name for name, traits in SCALARS.items() if traits.kind == "time"}
-"""The scalars of which one value is greater than another."""
+"""The scalars whose values can be ordered."""
 
 
 def scalar_words(scalars: Collection[Scalar]) -> str:
-    """Scalars in words, in the order of `SCALARS`.
+    """A list of scalars for a message, in the order of `SCALARS`.
 
     >>> scalar_words(FLOATS)
     'F32 and F64'

@@ -1,8 +1,8 @@
 """Errors about the text of a schema, each with advice.
 
-The parser only reports what it expected. Here the token that it found is looked at: a word of
-another language, a needless separator, a forgotten sign, an open bracket. Every function returns
-the error, for the parser to raise.
+The parser only reports what it expected. This module checks the token that is there instead: it may
+be a word of another language, a needless separator, a sign after a forgotten one, or an open
+bracket. Every function returns the error, for the parser to raise.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def unexpected(
     hint: str | None = None,
     hints: Mapping[str, str] | None = None,
 ) -> SchemaError:
-    """The next token is not what was expected; `hints` are for certain tokens, `hint` for others.
+    """The error for an unexpected token; `hints` are for certain tokens, `hint` for others.
 
     A character that has no meaning in a schema gets its own hint.
     """
@@ -71,7 +71,7 @@ def unexpected(
 
 
 def format_token(token: str) -> str:
-    """A token in a message."""
+    """A token for a message."""
     return token_errors.describe_token(token, "schema")
 
 
@@ -116,7 +116,7 @@ def name_too_long(tokens: SchemaTokens) -> SchemaError:
 def _no_name(
     tokens: SchemaTokens, what: str, better: str, start: str, *, is_better: bool
 ) -> SchemaError:
-    """The next token is a word, and no name for a type or a property."""
+    """The error for a word that cannot be the name of a type or property."""
     if too_long(tokens.next):
         return name_too_long(tokens)
     return fail(
@@ -132,7 +132,7 @@ def _no_name(
 
 
 def no_declaration(tokens: SchemaTokens) -> SchemaError:
-    """A declaration should start here."""
+    """The error if no declaration starts here."""
     token, word = tokens.next, tokens.next.lower()
     before = tokens.tokens[tokens.at - 1] if tokens.at else ""
     hint = None
@@ -152,7 +152,7 @@ def no_declaration(tokens: SchemaTokens) -> SchemaError:
 
 
 def no_type_name(tokens: SchemaTokens, what: str) -> SchemaError:
-    """The name of a type should be here."""
+    """The error if the name of a type is missing."""
     token = tokens.next
     if not (token[0].isalnum() or token[0] in "_$"):
         hint = "Names of types start with a capital letter, such as Person."
@@ -165,7 +165,7 @@ def no_type_name(tokens: SchemaTokens, what: str) -> SchemaError:
 
 
 def no_body(tokens: SchemaTokens, kind: str, name: str, *, implements: bool) -> SchemaError:
-    """The body of a node or an interface should start here."""
+    """The error if the body of a node or an interface does not start here."""
     token = tokens.next
     expected = "`{`" if kind == "interface" or implements else "`implements` or `{`"
     hint = f"Every {kind} has a body, even if it is empty: {kind} {name} {{}}."
@@ -183,13 +183,13 @@ def no_body(tokens: SchemaTokens, kind: str, name: str, *, implements: bool) -> 
 
 
 def no_edge_colon(tokens: SchemaTokens, name: str) -> SchemaError:
-    """A colon should follow the name of an edge."""
+    """The error if no colon follows the name of an edge."""
     hint = f"An edge is written `edge {name}: From -> To`."
     return unexpected(tokens, "`:`", hint, {"@": f"{hint} Its annotations come after the types."})
 
 
 def no_arrow(tokens: SchemaTokens, name: str, from_type: str) -> SchemaError:
-    """An arrow should be between the types of an edge."""
+    """The error if there is no arrow between the types of an edge."""
     to_type = tokens.next if tokens.next[:1].isupper() else "To"
     one_way = f"An edge goes one way, from left to right: `edge {name}: To -> {from_type}`."
     hint = f"Write `edge {name}: {from_type} -> {to_type}`."
@@ -200,7 +200,7 @@ def no_arrow(tokens: SchemaTokens, name: str, from_type: str) -> SchemaError:
 
 
 def no_member(tokens: SchemaTokens, kind: str) -> SchemaError:
-    """A property, a constraint or the end of a body should be here."""
+    """The error if neither a property nor a constraint nor the end of a body is here."""
     token, following = tokens.next, tokens.tokens[tokens.at + 1]
     expected = "a property or `}`" if kind == "interface" else "a property, a constraint or `}`"
     if _is_string(token) and following == ":":
@@ -236,7 +236,7 @@ def _about_sign(tokens: SchemaTokens, token: str) -> str | None:
 
 
 def _after_name(tokens: SchemaTokens, name: str, following: str) -> SchemaError:
-    """A property has a name, but no colon follows it."""
+    """The error if no colon follows the name of a property."""
     opened = open_brackets(tokens) or [0]
     after = tokens.tokens[tokens.at + 2]
     tokens.at += 1
@@ -259,7 +259,7 @@ def _after_name(tokens: SchemaTokens, name: str, following: str) -> SchemaError:
 
 
 def no_type(tokens: SchemaTokens, *, in_list: bool = False) -> SchemaError:
-    """The type of a property should be here."""
+    """The error if the type of a property is missing."""
     token, following = tokens.next, tokens.tokens[tokens.at + 1]
     if not token[0].isalpha():
         hints = {"?": "The `?` comes after the type: `age: I32?`."}
@@ -285,7 +285,7 @@ def no_type(tokens: SchemaTokens, *, in_list: bool = False) -> SchemaError:
 
 
 def no_list_end(tokens: SchemaTokens, scalar: str) -> SchemaError:
-    """The bracket of a list should close here."""
+    """The error if the bracket of a list is not closed."""
     hints = {
         "?": f"The items of a list are never absent, the list itself may be: [{scalar}]?.",
         ",": "A list has one type of items.",
@@ -294,7 +294,7 @@ def no_list_end(tokens: SchemaTokens, scalar: str) -> SchemaError:
 
 
 def no_enum_value(tokens: SchemaTokens) -> SchemaError:
-    """A value of an enum should be here."""
+    """The error if a value of an enum is missing."""
     token = tokens.next
     values = "Values are letters, digits, `_` and `-`, without quotes"
     hint = f"{values}: enum(open, in-progress)."
@@ -309,7 +309,7 @@ def no_enum_value(tokens: SchemaTokens) -> SchemaError:
 
 
 def no_separator(tokens: SchemaTokens, what: str) -> SchemaError:
-    """A comma or a closing parenthesis should be here."""
+    """The error if neither a comma nor a closing parenthesis is here."""
     token = tokens.next
     hint = None
     if token != END and (token[0].isalnum() or token[0] == "_"):
@@ -323,7 +323,7 @@ def no_separator(tokens: SchemaTokens, what: str) -> SchemaError:
 
 
 def no_annotation(tokens: SchemaTokens) -> SchemaError:
-    """The name of an annotation should be here."""
+    """The error if the name of an annotation is missing."""
     hint = "An annotation is written @name or @name(value)."
     if tokens.next[:1].isalpha():
         if too_long(tokens.next):
@@ -334,7 +334,7 @@ def no_annotation(tokens: SchemaTokens) -> SchemaError:
 
 
 def no_value(tokens: SchemaTokens, name: str) -> SchemaError:
-    """The value of an annotation should be here."""
+    """The error if the value of an annotation is missing."""
     token = tokens.next
     hint = f'The value is a string in double quotes, a number or a name: @{name}("…").'
     if token[:1].isalpha():
@@ -347,7 +347,7 @@ def no_value(tokens: SchemaTokens, name: str) -> SchemaError:
 
 
 def misplaced_constraint(tokens: SchemaTokens, name: str, kind: str) -> SchemaError:
-    """A constraint is among the annotations of a type."""
+    """The error for a constraint among the annotations of a type."""
     if name == "card":
         return misplaced_card(tokens, kind)
     if kind == "interface":
@@ -360,13 +360,13 @@ def misplaced_constraint(tokens: SchemaTokens, name: str, kind: str) -> SchemaEr
 
 
 def _example(name: str, property_: str = "property") -> str:
-    """A constraint as it is written in a body."""
+    """An example of a constraint in a body."""
     rest = f", {_ARGUMENTS[name]}" if name in _ARGUMENTS else ""
     return f"@{name}({property_}{rest})"
 
 
 def misplaced_card(tokens: SchemaTokens, kind: str) -> SchemaError:
-    """`@card` is in a wrong place; the next token is its `@`."""
+    """The error for `@card` in a wrong place; the next token is its `@`."""
     message, hint = "@card is for edges only.", "It says how many edges leave one source:"
     if kind == "edge":
         message, hint = "@card cannot be here.", "Write it once, right after the target:"
@@ -374,7 +374,7 @@ def misplaced_card(tokens: SchemaTokens, kind: str) -> SchemaError:
 
 
 def constraint_in_interface(tokens: SchemaTokens, name: str) -> SchemaError:
-    """A constraint is in the body of an interface."""
+    """The error for a constraint in the body of an interface."""
     message = "The body of an interface holds properties only."
     return fail(tokens, message, _interface_hint(name), length=2)
 
@@ -386,7 +386,7 @@ def _interface_hint(name: str) -> str:
 
 
 def no_constraint(tokens: SchemaTokens, kind: str) -> SchemaError:
-    """An `@` in a body is not followed by a constraint."""
+    """The error if no constraint follows an `@` in a body."""
     name = tokens.tokens[tokens.at + 1]
     if name == "card":
         return misplaced_card(tokens, kind)
@@ -404,13 +404,13 @@ def no_constraint(tokens: SchemaTokens, kind: str) -> SchemaError:
 
 
 def edge_constraint(tokens: SchemaTokens, name: str) -> SchemaError:
-    """A constraint that only nodes may have is in the body of an edge."""
+    """The error for a constraint in the body of an edge that only nodes may have."""
     hint = "Edges take @unique and @index, over their properties, `src` and `dst`."
     return fail(tokens, f"@{name} is for nodes only.", hint, length=2)
 
 
 def no_column(tokens: SchemaTokens, name: str) -> SchemaError:
-    """The name of a property should be in a constraint."""
+    """The error if the name of a property is missing in a constraint."""
     token = tokens.next
     hint = f"Write {_example(name)}."
     if token == ")":
@@ -435,12 +435,12 @@ def _property_before(tokens: SchemaTokens) -> str | None:
 
 
 def no_comma(tokens: SchemaTokens, name: str) -> SchemaError:
-    """The second argument of `@range` or `@check` is missing."""
+    """The error if the second argument of `@range` or `@check` is missing."""
     return unexpected(tokens, "`,`", f"Write {_example(name, tokens.tokens[tokens.at - 1])}.")
 
 
 def no_bounds(tokens: SchemaTokens, name: str, example: str) -> SchemaError:
-    """The bounds of `@range` or `@card` should be here."""
+    """The error if the bounds of `@range` or `@card` are missing."""
     hints = {"-": "Bounds are joined by two dots: 0..100."}
     if name == "card":
         hints[".."] = "A minimum comes before the dots: @card(0..1)."
@@ -449,7 +449,7 @@ def no_bounds(tokens: SchemaTokens, name: str, example: str) -> SchemaError:
 
 
 def no_dots(tokens: SchemaTokens, name: str, number: str) -> SchemaError:
-    """The two dots between bounds are missing."""
+    """The error if the two dots between bounds are missing."""
     hint = "Bounds are joined by two dots, and either may be left out: 0..100, 0.., ..100."
     if name == "card":
         hint = (
@@ -462,7 +462,7 @@ def no_dots(tokens: SchemaTokens, name: str, number: str) -> SchemaError:
 
 
 def bad_number(tokens: SchemaTokens) -> SchemaError:
-    """The next token looks like a number and is none."""
+    """The error for a token that looks like a number but is none."""
     return fail(
         tokens,
         f"{format_token(tokens.next)} is no number.",

@@ -1,17 +1,17 @@
 """Matches the types and properties of one schema with those of the schema before it.
 
-Types and properties are matched by name; those that remain by `@rename_from`; the rest are new, or
-come back if they were hidden. Names of edges that differ only in case are the same. A rename that
-is not possible is refused with a reason, and the type or property that it names is then neither
-added nor removed. A rename may stay in the schema once it is done, so one whose target exists
-already has no effect; if it may have been intended, there is a warning.
+Types and properties are matched by name, and then by `@rename_from`. The others are new, or come
+back if they were hidden. Names of edges that differ only in case are the same. A rename that is not
+possible is refused with a reason, and the type or property that it names is then neither added nor
+removed. A rename may stay in the schema once it is done, so one whose target exists already has no
+effect; if it may have been intended, there is a warning.
 
 A hidden property comes back if the declared type takes the same kind of values, or a wider kind of
 numbers; `migration` finds out whether each value fits. A rename in an interface is a rename in
 every node that implemented it.
 
-What is matched keeps its number. What is new gets the hash of its name, unless another type or
-property still has that number.
+A matched type or property keeps its number. A new one gets the hash of its name as number, unless
+another type or property still has it.
 """
 
 from __future__ import annotations
@@ -34,19 +34,20 @@ _NOTHING: Final[Mapping[str, str]] = {}
 
 @dataclass(frozen=True, slots=True)
 class TypeMatch:
-    """A type that is desired, and the type that it was."""
+    """A desired type, and the accepted type that it was before."""
 
     declared: model.SchemaType
-    """With the numbers of what it was."""
+    """The desired type, with the numbers of the accepted one."""
     before: model.SchemaType | None = None
     is_restored: bool = False
-    """`before` is what is remembered of a type that was hidden."""
+    """True if `before` is the memory of a hidden type."""
     refused: str | None = None
     """The error of its `@rename_from`."""
     properties: Mapping[str, model.Property] = field(default_factory=dict)
     """Its properties before, by their names now."""
     restored: Mapping[str, model.Property] = field(default_factory=dict)
-    """The properties whose hidden values come back, by name, as they were when they were hidden."""
+    """The properties whose hidden values come back, by name, in the form in which they were
+    hidden."""
     refused_properties: Mapping[str, str] = field(default_factory=dict)
     """The errors of `@rename_from`, by property."""
     claimed: frozenset[str] = frozenset()
@@ -69,22 +70,22 @@ class Matching:
     """Two schemas side by side."""
 
     matches: Mapping[model.TypeKind, tuple[TypeMatch, ...]]
-    """By name."""
+    """The matches by the desired name."""
     removals: Mapping[model.TypeKind, tuple[model.SchemaType, ...]]
-    """The accepted types that nothing desired was, by name."""
+    """The accepted types that match no desired type, by name."""
     renamed: Mapping[model.TypeKind, Mapping[str, str]]
     """Old names of types -> new names."""
     warnings: tuple[str, ...] = ()
-    """Renames that mean nothing and may have been meant."""
+    """Warnings about renames without effect that may have been intended."""
 
 
 class _Pairing(NamedTuple):
     sources: dict[str, str]
     """Wanted name -> the name it had."""
     refused: dict[str, str]
-    """Wanted name -> why its `@rename_from` makes no sense."""
+    """Wanted name -> why its `@rename_from` is refused."""
     claimed: set[str]
-    """Held names that refused renames name."""
+    """Accepted names that refused renames refer to."""
 
 
 class _HiddenNames:
@@ -119,7 +120,7 @@ def compare(accepted: Catalog, desired: Catalog, *, allow_data_loss: bool = Fals
     """Match each desired type and property with an accepted one, whose number it keeps."""
     matcher = _Matcher(accepted, allow_data_loss)
     by_kind: dict[model.TypeKind, list[TypeMatch]] = {
-        # Interfaces come first: nodes ask what they renamed.
+        # Interfaces come first, because nodes need their renames.
         kind: matcher.types(kind, desired.types_of(kind))
         for kind in _KINDS
     }
@@ -180,7 +181,7 @@ class _Matcher:
             elif name not in pairing.sources:
                 matches.append(self._new(declared))
             elif declared == (before := accepted[pairing.sources[name]]):
-                # From here on, the same object marks a type that did not change.
+                # From here on, a type that did not change is the same object.
                 own = {property_.name: property_ for property_ in before.properties}
                 matches.append(TypeMatch(before, before, properties=own))
             else:
@@ -195,7 +196,7 @@ class _Matcher:
         what: str,
         prefix: str,
     ) -> None:
-        """Warn of a `@rename_from` that names something that exists and still has no effect."""
+        """Warn of a `@rename_from` whose name exists, but which has no effect."""
         for name, source in sorted(sources.items()):
             is_ignored = name in accepted and source in accepted and source != name
             if is_ignored and (
@@ -226,7 +227,7 @@ class _Matcher:
         )
         memory = {} if before is None else self._memory.properties(declared.kind, before.name)
         if is_restored:
-            # What cannot be the same property stays hidden when its type comes back.
+            # A property that cannot be the same stays hidden when its type comes back.
             apart = {
                 name: prop
                 for name, prop in accepted.items()
@@ -293,7 +294,8 @@ class _Matcher:
     ) -> dict[str, str | None]:
         """The old names that the properties of a type give in `@rename_from`.
 
-        That of an interface counts for a node only if the node implemented the interface before.
+        A rename of an interface applies to a node only if the node implemented the interface
+        before.
         """
         sources = {
             property_.name: property_.renamed_from if property_.inherited_from is None else None
@@ -384,9 +386,9 @@ def _hidden(
 ) -> model.Property | None:
     """The hidden property whose values may come back as `declared`.
 
-    A hidden property of the same type is preferred, then the newest of a type that may fit. A
-    property in force may have hidden values too, which did not fit its type, range or pattern. They
-    may fit `declared`, if the type differs or the property is one of `eased`.
+    A hidden property of the same type is preferred, then the newest one whose type may fit. A
+    present property may have hidden values too, which did not fit its type, range or pattern. They
+    may fit `declared` if its type differs, or if the property is in `eased`.
     """
     if accepted is not None and accepted.type == declared.type and declared.name not in eased:
         return None
@@ -414,7 +416,7 @@ def _left_hidden(owner: model.SchemaType, declared: model.Property, was: model.P
 
 
 def _same_but_for_case(name: str, names: Iterable[str]) -> str | None:
-    """The name among others that differs in nothing but the case of its letters."""
+    """The name among others that differs only in case."""
     folded = name.casefold()
     return next((other for other in names if other.casefold() == folded and other != name), None)
 
@@ -448,7 +450,7 @@ def _ignored(what: str, name: str, source: str | None) -> str:
 
 
 def _shape(declared: model.SchemaType) -> tuple[object, ...]:
-    """The content of a type without its name, for comparing types."""
+    """The content of a type without its name, to compare types."""
     return (
         {property_.name: property_.type for property_ in declared.properties},
         set(declared.constraints),
@@ -475,14 +477,14 @@ def _article(kind: model.TypeKind) -> str:
 
 
 class _Numbers:
-    """Numbers types and properties: known ones keep their number, new ones get a free one."""
+    """Assigns numbers to types and properties: known ones keep theirs, new ones get a free one."""
 
     def __init__(self, accepted: Catalog) -> None:
         self._types: set[int] = set()
         self._properties: set[int] = set()
         for declared in accepted.types:
             self._take(declared)
-        # What was dropped comes back with its numbers, so they are not free either.
+        # Hidden types and properties keep their numbers, so these are not free either.
         for part in accepted.dropped:
             if part.property is not None:
                 self._properties.add(part.property.prop_id)
@@ -510,7 +512,7 @@ class _Numbers:
 
 
 def free_id(number: int, ids: set[int]) -> int:
-    """The number, or the next one that is free; it is taken then."""
+    """Take the number, or the next free one if it is taken."""
     while number in ids or number == 0:
         number = number + 1 & _ID_MAX
     ids.add(number)

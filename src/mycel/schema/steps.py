@@ -1,8 +1,8 @@
 """The steps from one schema to another: the parts of a plan.
 
-A step has three readers. Programs read `to_dict()`, tagged by `kind` and made of names and JSON
-alone; people read the line that `describe()` returns; `migration` reads the fields, which are the
-declarations themselves, with their ids, as they should be after the plan.
+A step has three readers. Programs read `to_dict()`, which is tagged by `kind` and has only names
+and JSON. People read the line that `describe()` returns. `migration` reads the fields, which are
+declarations with their ids, in the form after the plan.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from mycel.schema.catalog_json import annotations_json, cardinality_json, constr
 from mycel.syntax.nodes import node
 
 _SHOWN_MAX: Final = 160
-"""Characters of one line that are not names."""
+"""The most characters of a value in one line."""
 
 
 class SchemaStep:
@@ -42,7 +42,7 @@ class SchemaStep:
 
     @property
     def changed_type(self) -> model.SchemaType | None:
-        """The type that the step changes, as desired; None for a change that no step can make."""
+        """The type that the step changes, in its desired form; None for an unsupported change."""
         return None
 
     def describe(self) -> str:
@@ -86,7 +86,7 @@ class TypeStep(SchemaStep):
 
 @node
 class AddType(TypeStep):
-    """A type that is new. What the graph already holds under its name is not known here."""
+    """A type that is new. The graph may already have elements under its name."""
 
     def _text(self) -> str:
         return f"add {self.declared.kind}"
@@ -116,7 +116,7 @@ class RestoreType(TypeStep):
 
 @node
 class RenameType(TypeStep):
-    """A type and its instances move to another name. Where it is named, the name follows."""
+    """A type and its instances get another name. References to the name follow."""
 
     before: model.SchemaType
 
@@ -149,7 +149,7 @@ class ChangeInterfaces(TypeStep):
 
 @node
 class ChangeCardinality(TypeStep):
-    """An edge may leave a source more or less often than before."""
+    """The number of edges that may leave a source changes."""
 
     declared: model.EdgeType
     before: model.EdgeType
@@ -174,7 +174,7 @@ class ChangeCardinality(TypeStep):
 
 @node
 class UpdateTypeMetadata(TypeStep):
-    """The annotations of a type change. Its instances decide whether `@open` can go."""
+    """The annotations of a type change. The instances decide whether `@open` can be removed."""
 
     before: model.SchemaType
 
@@ -191,11 +191,11 @@ class UpdateTypeMetadata(TypeStep):
 
 @node
 class RemoveType(SchemaStep):
-    """A type goes with its instances."""
+    """A type is removed with its instances."""
 
     before: model.SchemaType
     rows: int | None = None
-    """The number of instances that go with it; None if they are not counted."""
+    """The number of removed instances; None if they are not counted."""
 
     @property
     def changed_type(self) -> model.SchemaType:
@@ -210,12 +210,12 @@ class RemoveType(SchemaStep):
 
 @node
 class HideType(RemoveType):
-    """A type goes with its instances, and comes back with them when it is declared again."""
+    """A type is hidden with its instances; they come back when it is declared again."""
 
 
 @node
 class DropType(RemoveType):
-    """A type goes with its instances, and cannot be restored."""
+    """A type is dropped with its instances, and cannot be restored."""
 
 
 # Properties.
@@ -274,8 +274,8 @@ class AddProperty(_DeclaredProperty):
 class RestoreProperty(_DeclaredProperty):
     """A hidden property comes back as `remembered`; the steps after it change it to `declared`.
 
-    Those of its values come back that fit the declaration. If the property exists already, these
-    are values that did not fit before.
+    The values that fit the declaration come back. If the property exists already, these are values
+    that did not fit before.
     """
 
     remembered: model.Property
@@ -308,7 +308,7 @@ class _ChangedProperty(_DeclaredProperty):
 
 @node
 class RenameProperty(_ChangedProperty):
-    """A property moves to another name. Constraints and `@embed` that name it follow."""
+    """A property gets another name. Constraints and `@embed` that name it follow."""
 
     def _text(self) -> str:
         return f"rename, was {self.before.name}"
@@ -323,7 +323,7 @@ class ExtendEnum(_ChangedProperty):
 
     @property
     def values(self) -> tuple[str, ...]:
-        """The new ones."""
+        """The new values."""
         known = self.before.type.enum_values or ()
         return tuple(value for value in self.declared.type.enum_values or () if value not in known)
 
@@ -346,7 +346,7 @@ class _RetypedProperty(_ChangedProperty):
 
 @node
 class TightenProperty(_RetypedProperty):
-    """A property takes fewer values than before. A `@default` replaces missing ones."""
+    """A property allows fewer values than before. A `@default` replaces missing ones."""
 
     @property
     def needs_data(self) -> bool:
@@ -355,7 +355,7 @@ class TightenProperty(_RetypedProperty):
 
 @node
 class RelaxProperty(_RetypedProperty):
-    """A property takes all earlier values, and others."""
+    """A property allows all earlier values, and others."""
 
 
 @node
@@ -371,7 +371,7 @@ class UpdatePropertyMetadata(_ChangedProperty):
 
 @node
 class RemoveProperty(PropertyStep):
-    """A property goes with its values."""
+    """A property is removed with its values."""
 
     before: model.Property
     rows: int | None = None
@@ -386,12 +386,12 @@ class RemoveProperty(PropertyStep):
 
 @node
 class HideProperty(RemoveProperty):
-    """A property goes with its values, which come back when it is declared again."""
+    """A property is hidden with its values, which come back when it is declared again."""
 
 
 @node
 class DropProperty(RemoveProperty):
-    """A property goes with its values, which cannot be restored."""
+    """A property is dropped with its values, which cannot be restored."""
 
 
 # Constraints.
@@ -400,7 +400,7 @@ class DropProperty(RemoveProperty):
 @node
 class _ConstraintStep(PropertyStep):
     constraint: model.Constraint
-    """It names properties as they are called after the plan."""
+    """The constraint, with the names that properties have after the plan."""
 
     def describe(self) -> str:
         return f"{self.owner.name}: {self.verb} {self.constraint}"
@@ -427,7 +427,7 @@ class DropConstraint(_ConstraintStep):
     """A constraint that is no longer declared."""
 
 
-# What no step can do.
+# Unsupported changes.
 
 
 @node
@@ -437,12 +437,12 @@ class UnsupportedChange(SchemaStep):
     entity: str
     """`node:Person` or `node:Person.age`."""
     reason: str
-    """The problem, and what to declare instead."""
+    """The problem, and the declaration to use instead."""
     violations: tuple[dict[str, Any], ...] = ()
-    """The first of the instances that break the declaration, each with its violation."""
+    """The first instances that break the declaration, each with its violation."""
     violation_count: int = 0
     has_more: bool = False
-    """True if there are more of them than were counted."""
+    """True if there are more violations than were counted."""
 
     def describe(self) -> str:
         return f"{self.entity}: not possible. {self.reason}"
@@ -463,7 +463,7 @@ def entity(type_kind: model.TypeKind, type_name: str, property_name: str | None 
     return place if property_name is None else f"{place}.{property_name}"
 
 
-# Parts of the JSON and of the texts.
+# Helpers for the JSON and the texts.
 
 
 def _identify_type(declared: model.SchemaType) -> dict[str, Any]:

@@ -1,14 +1,14 @@
 """Declarations in the graph: in the attributes of the concept that defines a type.
 
-A declared type is defined like any other, by a `$ConceptType` or a `$PropositionType`. Its
-attributes have two views of it:
+A declared type is defined like any other, by a `$ConceptType` or a `$PropositionType`. The
+attributes of the definition have two views of the declaration:
 
     pg                 the whole declaration, in its order: the one that the engine reads
     instance_schema    the same for readers of KIP: attribute -> {type, is_required, …}
     subject_types, object_types, description, is_interface
 
-All but `pg` are derived from it, for models that know nothing of schemas. A definition without `pg`
-is flexible: KIP alone made it.
+All attributes except `pg` are derived from it, for models that know nothing of schemas. A
+definition without `pg` is flexible: KIP alone made it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ IS_INTERFACE: Final = "is_interface"
 PG_DROPPED: Final = "pg_dropped"
 """The attribute for the memory of a dropped type whose definition had to stay."""
 OWNED: Final = (PG, "instance_schema", "subject_types", "object_types", IS_INTERFACE)
-"""The attributes of a definition that only applying a schema changes."""
+"""The attributes of a definition that only the application of a schema changes."""
 
 
 class HiddenType(NamedTuple):
@@ -36,11 +36,11 @@ class HiddenType(NamedTuple):
 
     declared: model.SchemaType
     payload: Mapping[str, Any]
-    """Its declaration as JSON."""
+    """The declaration of the type as JSON."""
     seq: int
-    """The position of the journal before it was dropped."""
+    """The journal position just before the type was dropped."""
     time_us: int
-    """The time of that."""
+    """The time at which the type was dropped."""
 
 
 _COLUMNS: Final[dict[str, Callable[[tuple[str, ...]], model.Constraint]]] = {
@@ -120,7 +120,7 @@ def _entry(declared: model.Property) -> dict[str, Any]:
 
 
 def _json_type(scalar: Scalar) -> str:
-    """The type of a value in JSON; of a Vector, that of its items."""
+    """The type of a value in JSON; for a Vector, the type of its items."""
     match scalar:
         case "I32" | "I64" | "U32" | "U64":
             return "integer"
@@ -261,18 +261,18 @@ def decode_property(payload: Mapping[str, Any]) -> model.Property:
 
 
 class HiddenProperty(NamedTuple):
-    """A hidden property, or hidden values that did not fit its type."""
+    """A hidden property, or hidden values of a present property that did not fit its type."""
 
     declared: model.Property
-    """Under the name that it has now."""
+    """The declaration of the property, under its present name."""
     attribute: str
-    """The name that it had when it was hidden, under which its values are in history."""
+    """The name of the property when it was hidden, under which its values are in history."""
     entry: Mapping[str, Any]
-    """Its entry in the definition."""
+    """The entry of the property in the definition."""
 
     @property
     def seq(self) -> int:
-        """The position of the journal before its values went."""
+        """The journal position just before its values were hidden."""
         return int(self.entry["seq"])
 
 
