@@ -80,7 +80,7 @@ class Merges:
     ) -> Merge:
         """Merge a commit of a source; `db.merge` calls this.
 
-        `how` has the policy, the trust, the granularity and `restore_purged`.
+        `how` has the policy, the trusted actors, the granularity and `restore_purged`.
         """
         from mycel.history.merge.requests import Request, options  # noqa: PLC0415 - as above
 

@@ -152,7 +152,7 @@ class Proposals:
     def accept(
         self, proposal: Proposal | str, *, by: str | None = None, message: str = ""
     ) -> Submission:
-        """Commit a proposal. The commit has the actor of who proposed; its message, who accepted.
+        """Commit a proposal. The commit's actor is the author; its message names who accepted.
 
         With conflicts nothing is written, and the result has them.
 

@@ -11,7 +11,8 @@ before another element takes it:
 6. set contents,
 7. remove concepts, and at last definitions.
 
-A step that fails is noted and the next one is tried, so that all obstacles are known at once.
+If a step fails, it is noted as an obstacle and the next step is tried, so that all obstacles are
+known at once.
 """
 
 from __future__ import annotations

@@ -85,7 +85,7 @@ class _KnownError(Exception):
 
 
 class Submissions:
-    """The submissions to one branch: `db.submissions`."""
+    """The submissions of changes to one branch: `db.submissions`."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Knowledge of an agent about its work: concepts, resources and relations by URI.
+"""The knowledge of agents: concepts, resources and relations by URI.
 
 `mycel.Knowledge` is the API. Modules, in the order in which a call passes through them:
 

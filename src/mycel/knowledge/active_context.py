@@ -1,8 +1,8 @@
 """The nodes that a model is working with, in memory.
 
 `ActiveContext` holds a bounded number of nodes, and evicts the least recently used one when it is
-full. A server on a pipe has one context. Over HTTP, where requests are independent, a caller gets a
-handle and passes it back: `Contexts` keeps a bounded number of them.
+full. A server on a pipe has one context. Over HTTP, requests are independent: a caller gets the
+handle of a context and passes it back. `Contexts` keeps a bounded number of contexts.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class Shown:
 
 
 class ActiveContext:
-    """The loaded nodes; the least recently used one is evicted for a new one. Thread-safe."""
+    """The loaded nodes. A new node evicts the least recently used one. Safe for threads."""
 
     def __init__(self, size_max: int = CONTEXT_NODES) -> None:
         if isinstance(size_max, bool) or not isinstance(size_max, int):

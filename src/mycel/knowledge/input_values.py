@@ -1,4 +1,4 @@
-"""Checks of arguments: lists of URIs, limits, nodes and relations to write."""
+"""Checks arguments: lists of URIs, limits, and nodes and relations to write."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _REQUIRED: Final = ("uri", "source", "relation", "target")
 
 
 def uri_list(uris: Iterable[str]) -> list[str]:
-    """The URIs of a call."""
+    """The URIs that a caller passed, as a list."""
     if isinstance(uris, str | Mapping) or not isinstance(uris, Iterable):
         raise InvalidValueType(
             f"A list of URIs is needed, not {kind_of(uris)}.", hint="Put a single one into a list."

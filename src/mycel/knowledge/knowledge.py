@@ -1,7 +1,7 @@
 """The class `Knowledge`: concepts, resources and relations of one workspace, by URI.
 
-A node is a concept of KIP whose name is its URI, a relation is a proposition with a weight: KIP can
-query what is written here, and what KIP wrote can be read here.
+A node is a KIP concept whose name is its URI. A relation is a proposition with a weight. So KIP can
+query nodes and relations that were written here, and this class can read what KIP wrote.
 
 Methods that read are in `knowledge_view`; methods that write are here. Each of these is one
 transaction, and idempotent. Threads may share one `Knowledge`.

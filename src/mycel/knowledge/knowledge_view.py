@@ -179,7 +179,7 @@ class KnowledgeView:
             return iter(list(python_views.nodes_of(reader, self.workspace)))
 
     def _repr_html_(self) -> str:
-        """The first nodes as a table, for notebooks."""
+        """An HTML table of the first nodes, for notebooks."""
         with self._reading() as reader:
             return python_views.html_table(reader, self.workspace)
 
@@ -417,7 +417,8 @@ class KnowledgeView:
         The node itself comes first, at a cost of 0. `max_nodes` and `max_tokens` are hard budgets;
         `cut_off` tells what did not fit. Reached nodes are loaded into the active context. `as_of`
         is a moment of the past whose state is read. `for_time` leaves out elements that do not hold
-        at that time. Both with one time give what was known then about that time.
+        at that time. With both set to one time, the answer is what was known at that time about
+        that time.
 
         Raises:
             NotFound: there is no such node.
@@ -525,11 +526,11 @@ class KnowledgeView:
         warnings: list[str] | None = None,
         **filters: Unpack[Filters],
     ) -> list[Hit]:
-        """Nodes, relations or both that fit a question; modes and filters as of `Graph.search`.
+        """Nodes, relations or both that fit a question. Modes and filters are as in `Graph.search`.
 
-        `type` is a type of nodes, or a relation type if only relations are sought. Placeholders of
-        missing concepts are not found, and tasks of upkeep only by their type.
-        `warnings` gets a sentence if an embedder fails and the answer does without it.
+        `type` is a type of nodes; or a relation type, if the search is for relations only.
+        Placeholders of missing concepts are not found. Tasks of upkeep are found only by their
+        type. `warnings` gets a sentence if an embedder fails and the answer does without it.
 
         Raises:
             TypeMismatch: the type is not defined.
@@ -569,8 +570,8 @@ class KnowledgeView:
     def mentions(self, uri: str, *, limit: int = MENTIONS_DEFAULT) -> tuple[str, ...]:
         """The URIs of nodes that the text of a node mentions by name, the rarest names first.
 
-        Mentions are derived from texts and follow every rename, alias and new node. They are not
-        relations: write a relation where the text says how the nodes are related.
+        Mentions are derived from texts, so they follow every rename, alias and new node. They are
+        no relations: if a text says how two nodes are related, write a relation.
 
         Raises:
             NotFound: there is no such node.

@@ -1,4 +1,4 @@
-"""Every bound of the knowledge engine, in one place."""
+"""Every limit of the knowledge engine, in one place."""
 
 from __future__ import annotations
 

@@ -118,7 +118,7 @@ def find_bearers(reader: Reader, names: Iterable[str]) -> list[Concept]:
 
 
 def node_at(reader: Reader, uri: Uri) -> Concept:
-    """The concept that a reference means; raises as `locate` does."""
+    """The concept that a reference means. It raises the same errors as `locate`."""
     return locate(reader, uri).concept
 
 

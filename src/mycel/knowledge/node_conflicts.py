@@ -32,7 +32,7 @@ def with_conflicts(reader: Reader, elements: Sequence[ElementT]) -> list[Element
 
 
 def conflict_warnings(reader: Reader, names: Mapping[str, str]) -> list[str]:
-    """A sentence for each open conflict at elements that were written; `names` has URIs by id."""
+    """A sentence for each open conflict at written elements; `names` has their URIs by id."""
     uris = {ids.parse_id(id_): uri for id_, uri in names.items()}
     return [
         f"{uris[number]} has an open conflict, {conflict['id']} of the merge {conflict['merge']}:"

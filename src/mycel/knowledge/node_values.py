@@ -14,7 +14,7 @@ from mycel.errors import MycelError
 from mycel.model.values import JsonObject, with_times_as_text
 
 NodeType = Literal["concept", "resource", "missing"]
-"""Outgoing relations of a node, incoming ones, or both."""
+"""The directions of relations: outgoing ones of a node, incoming ones, or both."""
 
 
 class _Value:
@@ -175,7 +175,7 @@ class DistantNode:
 
     uri: str
     state: str
-    """`fetched`, `unchanged` (the answer before is still valid), or the reason for no node:
+    """`fetched`; `unchanged`, if the last answer is still valid; or the reason for a missing node:
     `removed`, `moved`, `unknown`, `forbidden`, `unreachable`, `not registered`, `untrusted`."""
     cost: float
     workspace: str
@@ -306,7 +306,7 @@ class Removed(_Value):
 
 @dataclass(frozen=True, slots=True)
 class NodeOutcome(Generic[Item_co]):
-    """The result for one URI among several, or its error."""
+    """The result or the error for one URI among several."""
 
     uri: str
     """The URI as the caller passed it; for a removed node, its own URI."""

@@ -235,7 +235,7 @@ class NodeChanges(NamedTuple):
 
 
 def update_node(tx: Transaction, uri: Uri, changes: NodeChanges) -> tuple[Written, list[str]]:
-    """Change a node that exists."""
+    """Change an existing node."""
     located = locate(tx.reader, uri, at_home=True)
     before, warnings = located.concept, name_line({uri: located})
     content = changes.content

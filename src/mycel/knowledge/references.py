@@ -102,7 +102,7 @@ class References(NamedTuple):
     possible: tuple[FileLines, ...]
     """Lines of code with the name that may use the symbols; nothing more is known of them."""
     others: tuple[FileLines, ...]
-    """Lines of code that define or name one of the `namesakes`."""
+    """Lines of code that define or name a symbol of `namesakes`."""
     mentions: tuple[FileLines, ...]
     """Lines of comments, strings and documents."""
     namesakes: tuple[str, ...]
@@ -116,7 +116,7 @@ class References(NamedTuple):
 
 
 def find_references(reader: Reader, knowledge: KnowledgeView, uri: Uri) -> References:
-    """All uses of the symbol with a URI, or of those with a short name."""
+    """All uses of the symbol with a URI, or of all symbols with a short name."""
     concepts = locate_all(reader, uri)
     symbols = ([concept for concept in concepts if concept.type == SYMBOL] or concepts)[
         :SYMBOLS_MAX

@@ -138,7 +138,7 @@ def _read_cursor(cursor: object, ways: tuple[Way, ...]) -> LinkPlace | None:
 
 
 def is_number(text: object) -> bool:
-    """True for the digits of a number in a cursor."""
+    """True if a text from a cursor is a number."""
     return isinstance(text, str) and text.isascii() and text.isdecimal() and len(text) < 19
 
 

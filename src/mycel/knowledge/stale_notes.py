@@ -1,8 +1,8 @@
 """Finds notes that may be outdated, because a file, symbol or section that they cite has changed.
 
 A note cites the nodes that it is linked with. It may be outdated if the content of such a node has
-changed since the note and the link were last written. The mark is derived when a note is read:
-nothing is written when a file changes, and writing the note again removes the mark.
+changed since the note and the link were last written. The mark is derived when a note is read: a
+changed file writes nothing, and writing the note again removes the mark.
 """
 
 from __future__ import annotations

@@ -176,7 +176,7 @@ def kip_identity(uri: Uri) -> tuple[str, str] | str:
 
 
 def uri_of(type_name: str, name: str) -> str:
-    """The URI of a concept: its name, if that is a URI in its normal form, or kip:type/name.
+    """The URI of a concept: its name if that is a URI in normal form, otherwise `kip:type/name`.
 
     >>> uri_of("Concept", "concept://shop/auth"), uri_of("Note", "Tea")
     ('concept://shop/auth', 'kip:Note/Tea')

@@ -5,8 +5,8 @@ first use; its own types get the descriptions below. Existing definitions stay u
 
 `SYMBOL`, `RELATIONS` and the costs are for the code bases that a bootstrap reads. The costs decide
 what a traversal up to a cost of 1 reaches: from a folder its README and two levels of folders
-before its files; from a file its symbols, its imports and its tests; from a symbol what it calls,
-but not what that calls in turn. `docs/bootstrap.md` has the table.
+before its files; from a file its symbols, its imports and its tests; from a symbol the symbols that
+it calls, but not the calls of those. `docs/bootstrap.md` has the table.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The store as a whole: readers on snapshots, one writer, and closing.
 
-Readers are connections that cannot write, kept in a pool. A caller takes one for as long as one
-snapshot has to last: a single statement, a `reading()` block, or the life of a generator.
+Readers are connections that cannot write. They are kept in a pool. A caller takes a reader as long
+as it needs one snapshot: for a statement, a `reading()` block, or the life of a generator.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ T = TypeVar("T")
 
 
 def wall_clock_us() -> int:
-    """Microseconds since the epoch. The default clock; tests pass their own."""
+    """The default clock: microseconds since the epoch. Tests pass their own clock."""
     return time.time_ns() // 1000
 
 
@@ -297,7 +297,7 @@ class Store:
             raise ConstraintViolation("A transaction is open in this thread.", hint=hint)
 
     def check_in_place(self) -> None:
-        """Check that the file is still found at its path (`Writer.check_in_place`)."""
+        """Check that the file is still at its path (`Writer.check_in_place`)."""
         self._writer.check_in_place()
 
     # Writing.

@@ -25,7 +25,7 @@ CREATE TABLE 'text_idx'(segid, term, pgno, PRIMARY KEY(segid, term)) WITHOUT ROW
 CREATE TABLE 'text_docsize'(id INTEGER PRIMARY KEY, sz BLOB, origin INTEGER);
 CREATE TABLE 'text_config'(k PRIMARY KEY, v) WITHOUT ROWID;
 """
-"""The tables of the full-text index, as SQLite makes them."""
+"""The tables of the full-text index, as SQLite itself makes them."""
 _HEAD: Final = re.compile(
     r"CREATE\s++(?:UNIQUE\s++|VIRTUAL\s++)?(TABLE|INDEX|VIEW|TRIGGER)\s++['\"`\[]?(\w++)",
     re.IGNORECASE | re.ASCII,

@@ -121,7 +121,8 @@ def apply_draft(tx: Transaction, draft: MergeDraft) -> ReachedState:
         _apply_schema(tx, *schema)
     for extra in draft.plan.extras:
         _say_beside_schema(tx, extra)
-    # Purges come first, so that their keys are free. A purged definition must be out of use before.
+    # Purges come first, because they free keys. Definitions are purged last, when nothing uses
+    # them.
     _purge(tx, draft, definitions=False)
     reached = attempt(
         tx,

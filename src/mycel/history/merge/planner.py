@@ -421,7 +421,7 @@ class Planner:
         return has_joined
 
     def _in_order(self, one: int, other: int, place: tuple[Any, ...]) -> tuple[int, int]:
-        """Two links in one place: first the one that the target has there, or has at all."""
+        """Two links in one place: the link to keep is first, by preference one of the target."""
 
         def rank(number: int) -> tuple[bool, bool, int]:
             mine = self._versions(number).ours
@@ -456,7 +456,7 @@ class Planner:
                 self._lead_to(number, link, joined, survivor)
 
     def _lead_to(self, number: int, link: Proposition, old: int, new: int) -> None:
-        """Let a link lead to another link than before, with which its own end has become one."""
+        """Replace the end of a link by the link that it was joined with; drop equal ends."""
         ends = [new if end == old else end for end in link.ends]
         if ends[0] == ends[1]:
             self._warnings.append(f"{self._label(number)} goes: its ends have become one link.")

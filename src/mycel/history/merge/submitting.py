@@ -90,7 +90,7 @@ class Submitting(Merging):
         return self._draft(request).conflicts
 
     def preview(self, request: Request) -> tuple[Submitted, Diff]:
-        """The changes that edits would make now, and their conflicts; nothing is written."""
+        """The changes that edits would make now, with their conflicts. Nothing is written."""
         draft = self._draft(request)
         return _refused(draft, draft.conflicts), expected_changes(draft.plan, draft.seq)
 

@@ -1,4 +1,4 @@
-"""The lists of authors that files and folders should have, and those that differ in the graph.
+"""Computes the lists of authors for files and folders, and finds those that differ in the graph.
 
 The stamp of the root has the commit up to which the lists were made, for each bootstrapped folder.
 As long as that commit is checked out, the stored lists are used unchanged.

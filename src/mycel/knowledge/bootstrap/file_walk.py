@@ -159,7 +159,7 @@ def is_gone(root: Path, path: str) -> bool:
 
 
 def is_out_of_sight(root: Path, path: str) -> bool:
-    """True if permissions hide what is at a path."""
+    """True if permissions hide the file at a path."""
     return not os.path.lexists(root / path) and not is_gone(root, path)
 
 
@@ -288,7 +288,7 @@ def _rules(folder: Path, path: str, patterns_max: int, skip: Skip) -> tuple[_Rul
 
 
 def _is_ignored(name: str, rules: tuple[_Rules, ...]) -> bool:
-    """True if the nearest `.gitignore` that matches a path ignores it."""
+    """True if a path is ignored by the nearest `.gitignore` with a matching rule."""
     for folder, spec in reversed(rules):
         verdict = spec.check_file(name.removeprefix(folder)).include
         if verdict is not None:

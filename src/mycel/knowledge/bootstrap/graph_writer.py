@@ -102,7 +102,7 @@ class WritePlan:
     related: dict[str, list[WantedEdge]] = field(default_factory=dict)
     """For each file whose relations may differ: all relations written in the file."""
     tags: dict[str, Wanted] = field(default_factory=dict)
-    """The tags of these files, by URI."""
+    """The tags of the related files, by URI."""
     removals: list[str] = field(default_factory=list)
     gone_folders: list[str] = field(default_factory=list)
     renamed: dict[str, str] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""Every bound of a bootstrap, in one place."""
+"""Every limit of a bootstrap, in one place."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tells the values that a bootstrap wrote, and may change, from those of other writers.
+"""Tells values that a bootstrap wrote, and may change, from values of other writers.
 
 Its nodes and relations have the metadata `author: bootstrap`. Its nodes also have a stamp, the
 attribute `_bootstrap`: a hash of the values that it wrote last. If the stored values have the same
@@ -27,7 +27,7 @@ from mycel.search.validity import MISSING_SINCE
 from mycel.store.query.bulk.prefixes import Held, HeldLink
 
 GONE: Final = "gone from the project"
-"""The reason with which a bootstrap removes elements."""
+"""The reason that a bootstrap gives for a removal."""
 
 _WROTE: Final = "wrote"
 _KEPT: Final = "kept"

@@ -109,21 +109,21 @@ class Namer:
         self.folder: Final = cache(lambda path: build("concept", workspace, path).text)
 
     def symbol(self, path: str, qualified: str) -> str:
-        """The URI of a symbol; "" if it cannot have one."""
+        """The URI of a symbol; "" for a name that fits into no URI."""
         if not _PLAIN.fullmatch(qualified) or qualified in (".", ".."):
             return self._odd_symbol(path, qualified)
         uri = f"{self.folder(path)}/{qualified}"
         return uri if len(uri) <= NAME_BYTES_MAX // 4 else self._odd_symbol(path, qualified)
 
     def section(self, path: str, slug: str) -> str:
-        """The URI of a section; "" if it cannot have one."""
+        """The URI of a section; "" for a name that fits into no URI."""
         try:
             return _checked(build("concept", self._workspace, f"{path}/{slug}").text)
         except MycelError:
             return ""
 
     def concept(self, path: str) -> str:
-        """The URI of a concept that a document names; "" if it cannot have one."""
+        """The URI of a concept that a document names; "" for a name that fits into no URI."""
         try:
             uri = _checked(build("concept", self._workspace, path).text)
         except MycelError:

@@ -25,7 +25,7 @@ DEBOUNCE_MS: Final = 400
 PATIENCE_MS: Final = 500
 """The milliseconds between two checks for `stop`."""
 OWN_FOLDERS: Final = frozenset({".git", ".hg", ".svn", ".jj"})
-"""Folders of version control."""
+"""The folders of version control, whose changes do not count."""
 STEP_MS: Final = 50
 """The milliseconds without changes after which a set is complete."""
 
@@ -35,7 +35,7 @@ class."""
 
 
 def watch(bootstrap: Bootstrap, database: str, *, stop: Event | None = None) -> Iterator[Summary]:
-    """Run for every set of changes until `stop`; yields summaries with changes or new skips.
+    """Run for every set of changes until `stop`. Yields summaries with changes or new skips.
 
     Raises:
         KeyboardInterrupt: Ctrl-C was pressed.

@@ -64,7 +64,7 @@ class Calls:
             outer = scope.outer_function if scope is not None else None
             is_definition = scope is not None and scope.parent is None and scope.kind in _VARIABLES
             if outer is None and scope is not None and not is_definition:
-                continue  # A class or a module inside the file binds no variables.
+                continue  # Definitions in a class or a module inside the file are no variables.
             bound = self._bound.setdefault(id(outer) if outer is not None else 0, {})
             if outer is not None:
                 functions[id(outer)] = outer
@@ -102,7 +102,7 @@ class Calls:
             if callee is None:
                 callee = callees[key] = self._callee(parts, scope)
             if callee:
-                # Code directly in a class runs with the file.
+                # Code directly in a class runs when the file runs.
                 calls[Call(_caller(scope), callee)] = None
         return tuple(calls)
 

@@ -22,7 +22,7 @@ _RULE: Final = re.compile(r"[\W_]*")
 
 
 def comment_above(source: bytes, start: int) -> str:
-    """The comment that ends on the line before `start`, with its markers; "" for none."""
+    """The comment, with its markers, that ends on the line before `start`; "" for none."""
     floor = max(0, start - _COMMENT_BYTES_MAX)
     end = source.rfind(b"\n", floor, start)
     if any(mark in source[max(end + 1, floor) : start] for mark in _OTHER_CODE):

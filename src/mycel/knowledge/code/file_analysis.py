@@ -54,7 +54,7 @@ LANGUAGES: Final = frozenset({*SYNTAXES, *MANIFESTS, *DOCUMENTS, PDF})
 def analyse(path: str, source: bytes, language: str) -> FileFacts:
     """The facts of a file. `path` is relative, with slashes.
 
-    Raises nothing for the content of a file: parts that cannot be read are left out.
+    No content raises an error: unreadable parts are left out.
     """
     source = source.removeprefix(codecs.BOM_UTF8)
     facts = _analyse(path, source, language)

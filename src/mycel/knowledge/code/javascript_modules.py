@@ -207,7 +207,7 @@ def _required(value: Node, source: bytes) -> tuple[str, str]:
 
 
 def is_required(value: Node | None, source: bytes) -> bool:
-    """True if a value is that of `require`, or a member of it."""
+    """True if a value is a call of `require`, or a member of its result."""
     return (
         value is not None
         and value.type in ("call_expression", "member_expression")
@@ -268,7 +268,7 @@ def _last_value(node: Node) -> Node | None:
 
 
 def own_name(node: Node, source: bytes) -> str:
-    """The name of a class or function; "default" when it has none."""
+    """The name of a class or function; "default" if it has none."""
     name = node.child_by_field_name("name")
     return identifier(name, source) if name is not None else DEFAULT
 

@@ -100,7 +100,7 @@ class Syntax:
     names_from_elsewhere: ClassVar[bool] = True
     """True if a bare name may come from another file without an import."""
     shares_names: ClassVar[bool] = False
-    """True if every name of a package or an included file is known without an import."""
+    """True if code knows all names of its package, or of included files, without an import."""
     label_sign: ClassVar[bytes] = b""
     """The sign after the name of an argument, field or parameter: such a name is no use."""
     locator: ClassVar[type[Locator]] = Locator

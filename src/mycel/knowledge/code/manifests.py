@@ -35,7 +35,7 @@ _XML_COMMENT: Final = re.compile(r"<!--(?:.*?-->|.*+)", re.DOTALL)
 _POM_DEPENDENCY: Final = re.compile(r"<dependency>((?>[^<]*+(?:<(?!/?dependency>)[^<]*+)*))")
 _POM_PARENT: Final = re.compile(r"<parent>(?>[^<]*+(?:<(?!/?parent>)[^<]*+)*)")
 _GO_MODULE: Final = re.compile(r"^module[ \t]++\"?([^\s\"]++)", re.MULTILINE)
-# An unclosed string or comment extends to the end, so that no text is searched twice.
+# An unclosed string or comment extends to the end, so each text is searched only once.
 _STRING_OR_COMMENT: Final = re.compile(
     r'("(?>(?:[^"\\\n]|\\.)*)"?)|//[^\n]*+|/\*(?:.*?\*/|.*+)', re.DOTALL
 )

@@ -17,7 +17,7 @@ from mycel.knowledge.code.source_facts import FileFacts, Import
 class Unit(NamedTuple):
     """The files of a module.
 
-    `folder` holds the modules inside it; `rest` are the parts of the name that are symbols in the
+    `folder` has the modules inside this one. `rest` are the last parts of the name: symbols in the
     files.
     """
 

@@ -89,7 +89,7 @@ class SymbolNames:
         self._unit_names: dict[int, tuple[Unit, dict[str, list[str]]]] = {}
         """The names in a unit, by the identity of the unit's paths, which may be many."""
         self._in_package: defaultdict[tuple[Home, str], list[str]] = defaultdict(list)
-        """The files of a package that define a name."""
+        """For each package and name: the files that define the name."""
         for path in sorted(files):
             own = {symbol.qualified: symbol for symbol in files[path].symbols}
             self.symbols[path] = own
@@ -130,7 +130,7 @@ class SymbolNames:
     def binding_scope(self, path: str, scope: str, name: str) -> str:
         """The innermost scope that decides what a bare name means there; "" is the file.
 
-        Of `self` and in languages whose classes are searched, every scope does.
+        For `self`, and in languages whose classes are searched, it is the scope itself.
         """
         if not scope or name in ("self", "super") or self.locator(path).class_members_visible:
             return scope
@@ -162,7 +162,7 @@ class SymbolNames:
     # Names.
 
     def follow(self, path: str, scope: str, parts: tuple[str, ...]) -> Meaning | None:
-        """The meaning of a dotted name in a scope of a file."""
+        """The symbol or module that a dotted name means in a scope of a file."""
         if self.facts[path].language in _C_FAMILY:
             return self._c_name(path, scope, parts)
         longest = self._dotted_import(path, scope, parts)
@@ -179,7 +179,7 @@ class SymbolNames:
     def _dotted_import(
         self, path: str, scope: str, parts: tuple[str, ...]
     ) -> tuple[Meaning | None, tuple[str, ...]] | None:
-        """The module of the longest imported prefix (`import a.b`), and the rest of the name."""
+        """The module of the longest imported prefix (`import a.b`), and the rest of a name."""
         bindings = self.bound(path)
         for length in range(len(parts) - 1, 1, -1):
             for prefix in outward(scope, "."):

@@ -24,7 +24,7 @@ _RESULTS_MAX: Final = 6
 """The most functions that are followed in a row, each of which returns the result of the next."""
 
 _OUTSIDE: Final = CodeLocation("", "")
-"""The class of an object from outside the project."""
+"""Stands for the class of an object from outside the project."""
 _OWN: Final = frozenset({"Self", "self", "this"})
 
 
@@ -150,7 +150,7 @@ class Receivers:
     # Objects.
 
     def _through(self, owner: CodeLocation | None, fields: tuple[str, ...]) -> CodeLocation | None:
-        """The class of the object at the end of a path of fields."""
+        """The class of the object that a path of fields leads to."""
         for name in fields:
             if owner is None or owner == _OUTSIDE:
                 return owner

@@ -22,7 +22,7 @@ RESULT: Final = "()"
 LITERAL: Final = "!"
 """The type of a variable or field that holds a literal."""
 UNKNOWN: Final = "?"
-"""The first part of a callee on an object of unknown class."""
+"""The first part of a callee whose object has an unknown class."""
 
 
 class Symbol(NamedTuple):
@@ -43,7 +43,7 @@ class Symbol(NamedTuple):
     returns: str = ""
     """The type of a function's result as a dotted name; "" if none is written."""
     hash: int = 0
-    """A checksum of its source."""
+    """A checksum of the source of the symbol."""
 
 
 class Import(NamedTuple):
@@ -51,9 +51,9 @@ class Import(NamedTuple):
 
     `names` are pairs (name there, name here); `"*"` means all of them. `alias` is the name of the
     module itself here, if it has one. `level` counts the leading dots of a relative import of
-    Python. `scope` is the function that imports, "" for the file. `form` is the kind of statement
-    where it matters: "mod" of Rust, "system" for an include in angle brackets, "reexport" for
-    `export … from`, "require".
+    Python. `scope` is the function that imports, "" for the file. `form` is the kind of statement,
+    if it matters: "mod" of Rust, "system" for an include in angle brackets, "reexport" for `export
+    … from`, "require".
     """
 
     module: str
@@ -65,7 +65,7 @@ class Import(NamedTuple):
 
 
 class Call(NamedTuple):
-    """A call, once per caller and callee.
+    """A call. Each pair of caller and callee appears once.
 
     `callee` is the dotted name in parts, with `self`, `super`, `RESULT` and `UNKNOWN` as described
     in `calls`. A caller of None is the file itself.
@@ -101,12 +101,12 @@ class Section(NamedTuple):
 class FileFacts:
     """All facts of one file.
 
-    `uses` are names that are used and not called, written as `calls` are. `package` is the declared
+    `uses` are names that are used but not called, in the form of `calls`. `package` is the declared
     package of Java and Go, the module of go.mod, or the crate of Cargo.toml. `links` are the
     targets of the links of a document. `exports` are pairs (name outside, name inside) of
     JavaScript. `fields` are pairs of the qualified name of a field and its type. `settings` are
     further pairs of a manifest. `tags`, `aliases` and `front_matter` (an object as JSON) are the
-    properties of a note. `note` tells what was left out and why.
+    properties of a note. `note` says which parts were left out, and why.
     """
 
     language: str

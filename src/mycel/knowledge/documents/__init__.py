@@ -2,7 +2,7 @@
 
 Modules, in the order in which a document passes through them:
 
-- `document_reading`   from the text of a file to its facts, by its format
+- `document_reading`   turns the text of a file into facts, by its format
 - `text_lines`         lines and headings of a document
 - `markdown_blocks`    headings and texts of Markdown
 - `restructured_text`, `asciidoc`, `html_blocks`, `notebooks`, `pdf_pages`  of other formats

@@ -48,14 +48,14 @@ _PROSE_NAMES: Final = frozenset(
 _DATA_NAMES: Final = (
     "constraints", "robots.", "humans.", "security.", "cmakelists.", "manifest.", "top_level."
 )  # fmt: skip
-"""The first words of names of plain texts that programs read."""
+"""The first words of file names that mean data: plain texts that only programs read."""
 _LICENCES: Final = ("license", "licence", "copying")
 _WORD: Final = re.compile(r"[^\W\d_]{2,}")
 _SAMPLE_CHARACTERS: Final = 4_000
 
 
 def read_document(path: str, text: str, language: str) -> FileFacts:
-    """The facts of a document. Raises nothing for its content."""
+    """The facts of a document. No content raises an error."""
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     match language:
         case "markdown":
@@ -249,7 +249,7 @@ def without_fences(text: str) -> str:
 
 
 def title_of(path: str) -> str:
-    """The name of a file without its ending; of an index file, that of its folder too."""
+    """The name of a file without its ending; for an index file, with the name of its folder."""
     folder, name = posixpath.split(path)
     stem = posixpath.splitext(name)[0] or name
     is_index = stem.lower() in ("index", "readme", "_index") and folder

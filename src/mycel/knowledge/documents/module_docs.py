@@ -87,7 +87,7 @@ def package_doc(text: str) -> Lines | None:
 
 
 def block_doc(text: str) -> Lines | None:
-    """The first `/** */` or `/* */`, unless it belongs to the definition below it."""
+    """The first `/** */` or `/* */` comment, unless the definition below it owns it."""
     match = _BLOCK.match(text)
     if match is None:
         return None

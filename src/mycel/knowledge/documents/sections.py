@@ -34,7 +34,7 @@ _FENCE_MARK: Final = re.compile(r"\s*(```|~~~)")
 
 
 def slug_of(heading: str) -> str:
-    """A heading as a part of a URI.
+    """The slug of a heading, which is a part of a URI.
 
     >>> slug_of("What's new in 2.0?")
     'whats-new-in-2-0'
@@ -70,7 +70,7 @@ def arrange_sections(
         heading = block.heading[:HEADING_CHARACTERS_MAX] or title
         while stack and stack[-1][0] >= max(block.level, 1):
             stack.pop()
-        # The title is the first heading, if it is of the highest level.
+        # The first heading is the title, if no other heading has its level or a higher one.
         is_title = is_first and block.level <= 1
         is_first = is_first and not block.level
         if block.level == 1:

@@ -44,7 +44,7 @@ SELF_KEY: Final = "selfRelations"
 RELATION_KEY: Final = "relationType"
 
 PERSON: Final = "Person"
-"""The type of the core capsules that entities of the type `person` have."""
+"""The core type for entities of the entity type `person`."""
 
 _DEFINITION: Final[dict[str, Any]] = {
     "description": "A named thing. Its attributes are entityType, the kind of thing, and"
@@ -278,7 +278,7 @@ def _admits_entities(definition: Concept) -> bool:
 
 
 def as_identifier(text: str) -> str:
-    """A text as the name of a predicate; a valid name stays as it is.
+    """A text in the form of a predicate name; a valid name stays unchanged.
 
     >>> as_identifier("works_at"), as_identifier("worked on (2024)"), as_identifier("3rd of")
     ('works_at', 'worked_on_2024', '_3rd_of')

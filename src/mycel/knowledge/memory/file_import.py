@@ -80,7 +80,7 @@ class MemoryImport:
 
     @property
     def line_count(self) -> int:
-        """The number of valid lines."""
+        """The number of valid lines in the file."""
         entities = self.entities_created + self.entities_updated + self.entities_unchanged
         return entities + self.relations_created + self.relations_unchanged
 

@@ -351,7 +351,7 @@ def _unrelate_from_itself(tx: Transaction, concept: Concept, relation_type: str)
     return tx.update(concept, drop_attributes=(SELF_KEY,))
 
 
-# What is read.
+# Reading concepts and relations.
 
 
 def _placeholder_types(reader: Reader) -> list[int]:

@@ -47,7 +47,7 @@ class ReaderPool:
         self._readers: list[_Reader] = []
 
     def read(self, paths: Iterable[str]) -> Iterator[FileRead]:
-        """The files in the order of `paths`. Never raises for the content of a file.
+        """The files in the order of `paths`. No content of a file raises an error.
 
         Raises:
             ResourceExhausted: no process can be started.

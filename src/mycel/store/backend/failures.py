@@ -77,4 +77,4 @@ def translate(error: BaseException) -> MycelError:
 
 
 _TOO_MUCH = ("too many", "too large", "too big", "at most 64", "too deep", "stack overflow")
-"""Messages of SQLite about a statement beyond one of its limits."""
+"""Messages of SQLite about a statement that exceeds one of its limits."""

@@ -25,7 +25,7 @@ from mycel.text.queries import ColumnWeights, TextMatch, TextQuery
 Durability = Literal["full", "normal", "off"]
 
 MemoryUse = Literal["ample", "modest"]
-"""The amount of a file that a process may keep in memory."""
+"""A measure of memory: the part of a file that a process may keep in memory."""
 
 
 class Failure(Exception):  # noqa: N818 - `error` is the error.
@@ -71,7 +71,7 @@ class Selection(NamedTuple):
         return self._replace(is_newest_first=True)
 
     def narrowed(self, condition: str) -> Selection:
-        """The selection with one more condition."""
+        """The same selection with one more condition."""
         return self._replace(where=f"{self.where} AND {condition}")
 
 
@@ -210,7 +210,7 @@ class Connection(Protocol):
 
 
 class Housekeeping(Protocol):
-    """Work on the storage that goes on beside commits."""
+    """Background work on the storage, beside commits."""
 
     def watch(self, connection: Any) -> None: ...
     def begin(self) -> None: ...
@@ -300,7 +300,7 @@ class Backend(Protocol):
     def branches(self) -> BranchPlaces: ...
     @property
     def name(self) -> str:
-        """A short name of the graph."""
+        """A short name of the graph, without folder or server."""
 
     @property
     def busy_timeout_s(self) -> float: ...
@@ -328,7 +328,7 @@ class Backend(Protocol):
         """The device and inode number of the file, or of a companion; None if it does not exist."""
 
     def checkpointer(self) -> Housekeeping:
-        """The work on the storage beside commits."""
+        """The background work on the storage of this graph."""
 
     def settle(self, connection: Any) -> None:
         """Bring the storage in order before the last connection is closed."""
@@ -343,7 +343,7 @@ class Backend(Protocol):
         """
 
     def locked(self, name: str) -> AbstractContextManager[None]:
-        """Hold a lock of the graph with a name.
+        """Hold a named lock of the graph during the block.
 
         Raises:
             BlockingIOError: somebody else holds it.

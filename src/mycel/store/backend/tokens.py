@@ -1,4 +1,4 @@
-"""The terms of a text, as the tokenizer of FTS5 makes them."""
+"""Splits texts into terms with the tokenizer of FTS5."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checks of SQLite itself, and of a file before it is opened as a graph: for `mycel doctor`."""
+"""Checks for `mycel doctor`: of SQLite itself, and of a file before it is opened as a graph."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class FileHeader(NamedTuple):
 
 
 def versions() -> tuple[str, str]:
-    """The versions of SQLite and of the module that binds it."""
+    """The version of SQLite, and that of its Python module."""
     return apsw.sqlite_lib_version(), apsw.apsw_version()
 
 

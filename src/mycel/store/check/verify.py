@@ -102,7 +102,7 @@ class Report:
 
 
 def verify(store: Store, *, replay: bool = False) -> Report:
-    """Run every check and report all that disagrees. Damage is reported, never raised."""
+    """Run every check and report all faults. Damage raises no error."""
     try:
         # This connection and its names are new: cached values could hide a change.
         with store.reading_afresh() as reader:

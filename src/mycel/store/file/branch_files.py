@@ -24,11 +24,11 @@ MAIN: Final = "main"
 """The name of the graph's own branch."""
 NAME_CHARACTERS_MAX: Final = 64
 COMPANIONS: Final = ("", "-wal", "-shm", "-journal", "-use")
-"""The endings of the files of one database."""
+"""The suffixes of the files of one database."""
 
 _NAME: Final = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9._-]*[A-Za-z0-9_-])?", re.ASCII)
 _RESERVED: Final = re.compile(r"(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\..*)?", re.IGNORECASE)
-"""Names of devices, which Windows has in every folder."""
+"""Device names that Windows reserves in every folder."""
 _FILE: Final = re.compile(rf"(.+)@({_NAME.pattern})\.db", re.ASCII | re.DOTALL)
 
 

@@ -63,7 +63,7 @@ def existing_database(workspace: object) -> Path:
 
 
 def is_address(place: str) -> bool:
-    """True for the URL of a database on a server, and False for a path."""
+    """True if a text is the URL of a database on a server; False if it is a path."""
     return place.startswith(SERVER_SCHEMES)
 
 
@@ -87,5 +87,5 @@ def _companion_of_url(home: Path, url: str) -> Path:
 
 
 def workspace_in(url: str) -> str:
-    """The workspace that the URL of a graph on a server names."""
+    """The name of the workspace in the URL of a graph on a server."""
     return parse_qs(urlsplit(url).query)["workspace"][0]

@@ -33,7 +33,7 @@ VALID_UNTIL: Final = "valid_until"
 EXPIRES_AT: Final = "expires_at"
 
 SETTLED_TOGETHER: Final = 2000
-"""The number of elements that are read together."""
+"""The number of elements whose rows are written together."""
 
 _MARKS: Final = (ARCHIVED_AT.encode(), EXPIRES_AT.encode(), b"valid_")
 """Keys of metadata as bytes. A record without any of them says nothing about times."""

@@ -18,7 +18,7 @@ from mycel.store.index.write_cache import WriteCache
 from mycel.store.log.journal import Kind
 
 LinkEnd = tuple[int, int]
-"""The number of a predicate, and a side."""
+"""The number of a predicate, and a side (subject or object)."""
 
 FOUND: Final = " UNION ".join(
     f"SELECT predicate, {side} AS side FROM {table} WHERE {column} & 1 = 1"

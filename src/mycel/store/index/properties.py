@@ -76,7 +76,7 @@ class Properties:
         """New entries by slot, for elements that a bulk put created: no such entry is in the table
         yet."""
         self._changed: Final[dict[tuple[int, Value, int], bool]] = {}
-        """Index entries since the last write: True for one that was added, False for one
+        """Index entries that changed since the last write: True for an added one, False for a
         removed."""
         self._touched: Final[dict[Slot, set[Value] | None]] = {}
         """Values that were written to unique slots; None if they are too many to be remembered."""

@@ -12,7 +12,7 @@ from mycel.store.backend.interface import Connection
 from mycel.store.file.rows import fetch_all
 
 SUBJECT, OBJECT = "src", "dst"
-"""Columns of links: the numbers of their ends."""
+"""Names of columns that stand for the ends of a link."""
 
 Value = str | int | float
 Ends = tuple[int, int]
@@ -45,7 +45,7 @@ def encode(values: tuple[Any, ...]) -> Value | None:
 
 
 def encoded(value: Any) -> Value:
-    """The form of a single value in the index."""
+    """The form in which the index stores a single value."""
     match value:
         case str() | float():
             return value
@@ -82,7 +82,7 @@ def value_of(slot: Slot, attributes: Mapping[str, Any], ends: Ends) -> Value | N
 
 
 def column_of(attributes: Mapping[str, Any], ends: Ends, column: str) -> Any:
-    """The value of a column: an attribute, or an end of a link."""
+    """The value of a column: that of an attribute, or the number of an end."""
     if ends is not NO_ENDS and column in (SUBJECT, OBJECT):
         return ends[column == OBJECT]
     return attributes.get(column)

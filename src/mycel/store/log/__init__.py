@@ -1,4 +1,4 @@
-"""The journal and what commits to it: names, entries, Merkle log, state trees, records.
+"""The journal, and the log and trees that commit to it: names, entries, trees, records.
 
 - `registry`     names of types, predicates and actors, interned to integers
 - `journal`      entries, the Merkle log over them, and the head
@@ -7,9 +7,9 @@
 - `merges`       tables of merges that are open, and of their choices
 - `submissions`  tables of outcomes of submissions, and of proposals
 - `saved_views`  the table of views that people have saved under names
-- `copied`       tables of a filtered copy: how far it follows its source, and the numbers there
+- `copied`       tables of a filtered copy: its position in the source, and the numbers there
 - `trees`        the two state trees on disk
-- `topological`  links about links in an order where each follows what it is about
-- `audit`        rows turned back into records
+- `topological`  orders links about links: each after its ends
+- `audit`        makes records from rows
 - `server_records`  tokens and audit log of a server, in a file of their own
 """

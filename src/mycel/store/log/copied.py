@@ -45,7 +45,7 @@ def head(connection: Connection) -> CopyHead | None:
 
 
 def keep_head(connection: Connection, reached: CopyHead) -> None:
-    """Note how far a copy follows its source."""
+    """Store the position up to which a copy follows its source."""
     connection.make(TABLES)
     connection.execute("DELETE FROM copy_head")
     connection.execute("INSERT INTO copy_head VALUES (1, ?, ?)", reached)

@@ -37,7 +37,7 @@ from mycel.store.log.registry import Registry
 _ENTRY = Struct(">Bq32s32s")
 NO_RECORD = bytes(32)
 _NUMBER_MAX: Final = 1 << 62
-"""The upper bound of numbers in a head; a larger one is damage."""
+"""The upper bound of numbers in a head; a larger number means damage."""
 
 _SETTLE: Final = (
     "UPDATE tx SET folded_seq = seq, pending = 0, changes = ?2, texts = ?2 WHERE seq = ?1"
@@ -53,7 +53,7 @@ in the pending rows after it."""
 
 
 class Kind(IntEnum):
-    """The kind of a journal entry. Numbers are part of the format: append only."""
+    """The kind of a journal entry. The numbers are part of the file format: only add new ones."""
 
     PUT_CONCEPT = 1
     RETIRE_CONCEPT = 2
@@ -114,7 +114,7 @@ class Head:
 
     @classmethod
     def before_genesis(cls) -> Self:
-        """The head before the first entry."""
+        """The head of an empty journal."""
         fetch_first = ids.FIRST_CONCEPT, ids.FIRST_LINK
         return cls(0, 0, *fetch_first, 0, 0, 0, log.Frontier(), EMPTY, EMPTY)
 
@@ -243,7 +243,7 @@ class JournalNodes:
         return self._transaction_bytes(TransactionRow(*row))
 
     def leaf(self, row: EntryRow | TransactionRow) -> bytes:
-        """The leaf of a row in the log."""
+        """The hash of the leaf of a row in the log."""
         if isinstance(row, EntryRow):
             return row.leaf()
         return log.leaf_hash(self._transaction_bytes(row))

@@ -83,7 +83,7 @@ class KnownPurges:
 
 
 def purges(connection: Connection, since: int = 0) -> Iterator[tuple[int, int, PurgeFields]]:
-    """The purges after an entry: the entry, the element, and the record of each."""
+    """The purges after an entry. Each: the entry, the element and the record."""
     query = "SELECT seq, element, after FROM journal WHERE kind = 6 AND seq > ?"
     for seq, element, record in fetch_all(connection, query, (since,)):
         yield seq, element, PurgeFields.decode(record)

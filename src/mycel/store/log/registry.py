@@ -28,7 +28,7 @@ LISTED_MAX: Final = 10
 
 
 class NameTable:
-    """One interning table: names to numbers and back."""
+    """The names of one kind and their numbers, cached in both directions."""
 
     def __init__(self, table: str, first_number: int) -> None:
         self.table: Final = table
@@ -41,7 +41,7 @@ class NameTable:
         """The number of the last cached row; all rows before it are cached too."""
 
     def number(self, connection: Connection, name: str) -> int | None:
-        """The number of a name, or None."""
+        """The number of a name; None if it has none."""
         number = self.numbers.get(name)
         if number is None:
             self.load(connection)

@@ -68,8 +68,8 @@ def keep(
 ) -> str:
     """Store a new view, or replace the view with this id.
 
-    Returns "" or the reason why it is not stored: "gone" if there is no view to replace, "taken" if
-    another view has its name, "full" if there are `most` already.
+    Returns "" if it was stored, or the reason why not: "gone" if there is no view to replace,
+    "taken" if another view has the name, "full" if there are `most` views already.
     """
     connection.make(TABLES)
     if reason := _obstacle(connection, view, is_new=is_new):
@@ -102,7 +102,7 @@ def rename(connection: Connection, view: SavedView) -> str:
 
 
 def _obstacle(connection: Connection, view: SavedView, *, is_new: bool) -> str:
-    """The reason why a view cannot be stored: "gone" or "taken"; "" for none."""
+    """The reason why a view cannot be stored: "gone" or "taken"; "" if it can."""
     names = {head.id: head.name for head in heads(connection)}
     if not is_new and names.pop(view.id, None) is None:
         return "gone"

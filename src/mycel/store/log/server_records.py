@@ -57,7 +57,7 @@ CREATE TABLE IF NOT EXISTS audit (
 
 
 class TokenRow(NamedTuple):
-    """A token as it is stored."""
+    """A stored token."""
 
     id: str
     digest: bytes
@@ -87,7 +87,7 @@ class AuditRow(NamedTuple):
 
 
 class ServerRecords:
-    """One file of records, for all threads of a process."""
+    """The file of records, for all threads of a process."""
 
     def __init__(self, path: Path) -> None:
         """Open the file; make it if it does not exist.
@@ -98,7 +98,7 @@ class ServerRecords:
         self.path: Final = path
         self._lock: Final = threading.RLock()
         with translated():
-            # Only the user of the server may read it.
+            # The file is for the user of the server only.
             os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
             self._connection: Final = apsw.Connection(str(path))
             self._connection.set_busy_timeout(_BUSY_MS)

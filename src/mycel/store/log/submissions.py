@@ -1,4 +1,4 @@
-"""Tables of submissions: the outcomes of those that have a key, and proposals that wait for review.
+"""Tables of submissions: outcomes of submissions with a key, and proposals that wait for review.
 
     submission_outcome   the answer to a submission, by its author and key, with a digest of what
                          was sent; the same key again gets the same answer
@@ -6,7 +6,7 @@
 
 They are no part of the knowledge: no record, root or history depends on them, `verify` leaves them
 out, and they are made with the first row. An outcome is written in the transaction of its commit.
-Purges and scrubs remove proposals that name what they forget.
+Purges and scrubs remove proposals that name forgotten elements.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ OUTCOME_KEPT_US: Final = 30 * 86_400 * 1_000_000
 """The time for which an outcome is kept."""
 OPEN_MAX: Final = 1_000
 CLOSED_MAX: Final = 1_000
-"""Proposals that are kept after they have ended."""
+"""The most ended proposals that are kept."""
 
 TABLES: Final = """
 CREATE TABLE IF NOT EXISTS submission_outcome (
@@ -187,7 +187,7 @@ def forget(connection: Connection, names: Collection[str], *, closed: bool = Fal
 
 
 def forget_all(connection: Connection) -> None:
-    """Remove submissions and proposals from the file of a new branch."""
+    """Remove outcomes and proposals from the file of a new branch."""
     if are_there(connection):
         for table in ("outcome", "proposal"):
             connection.execute(f"DELETE FROM submission_{table}")

@@ -26,7 +26,7 @@ from mycel.store.file.rows import fetch_all, fetch_one
 from mycel.store.log.journal import Head
 
 FOLD_CHANGES_MAX: Final = 256
-"""The most pending changes; more are folded into the pages."""
+"""The most pending changes; if there are more, they are folded into the pages."""
 
 CHANGE_BYTES: Final = 65
 """The bytes of a pending change: a tree (1), a key (32), a record hash or zeros (32)."""
@@ -64,7 +64,7 @@ class TreeChanges:
             self._spill()
 
     def set_all(self, changes: Iterable[tuple[bytes, bytes]]) -> None:
-        """Note many changes."""
+        """Note the new hashes of the records under many natural keys."""
         self._few.update((tree_key(key), record_hash) for key, record_hash in changes)
         if len(self._few) > _LISTED_MAX:
             self._spill()

@@ -37,9 +37,9 @@ class Touched(NamedTuple):
 
     numbers: frozenset[int]
     ended: frozenset[int]
-    """The elements that were removed at some point of this part of the journal."""
+    """The elements that were removed at some point of this range."""
     purged: Mapping[int, int]
-    """The elements that were purged, each with the last entry that did so."""
+    """The elements that were purged, each with its last purge entry."""
     made_from: tuple[int, int]
     """The smallest numbers of a concept and of a link that were created in this range."""
 
@@ -175,7 +175,7 @@ class Alignment:
         If the other copy gave the number of a removed element to a new one, both are included.
         """
         # The surest matches come first: live elements before removed ones, and elements that a
-        # merge knows before those that only have the same key.
+        # merge knows before elements with the same key only.
         there = self._theirs.elements(changed).keys()
         known = sorted(
             changed,
@@ -275,9 +275,9 @@ class Alignment:
     def _is_apart(self, element: Element, candidate: int, theirs_seq: int, ours_seq: int) -> bool:
         """True if two elements with one key are different because one copy has purged that key.
 
-        Purges up to the given entries count. The copy that purged the key added its element after
-        the purge, so this is not the element that the other copy still has. Definitions are never
-        apart: names identify them.
+        Only purges up to the given entries are considered. The copy that purged the key added its
+        element after the purge, so this is not the element that the other copy still has.
+        Definitions are never apart: names identify them.
         """
         if self._purged is None or not any(self._purged):
             return False

@@ -17,12 +17,12 @@ _NAMED: Final = "SELECT id FROM actor WHERE name IN (SELECT value FROM json_each
 
 
 class WritingSpan(NamedTuple):
-    """The conditions on a version: its place in the journal, and its author."""
+    """The conditions on a version: a range of the journal, and its author."""
 
     after: int
     """The entry after which the version was written."""
     until: int
-    """The last entry at which the version may have been written."""
+    """The last entry that may have written the version."""
     actors: Collection[str] | None = None
     """The actors, one of whom wrote the version; None for anybody."""
 
@@ -38,7 +38,7 @@ class AuthorCount(NamedTuple):
 
 
 def authors(reader: Reader, after: int, until: int) -> list[AuthorCount]:
-    """The actors of the transactions in a span, those with the most changes first."""
+    """The actors of the transactions in a span; actors with the most changes come first."""
     rows = reader.execute(
         "SELECT a.name, count(*), sum(tx.seq - tx.first_seq), max(tx.time) FROM tx"
         " JOIN actor a ON a.id = tx.actor WHERE tx.seq > ? AND tx.seq <= ?"

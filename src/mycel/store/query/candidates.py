@@ -53,10 +53,10 @@ COUNTED_MAX: Final = 1_000
 """The number at which counting the elements of a term stops; a term with more is frequent."""
 
 SENTENCE_WORDS: Final = 12
-"""The usual number of words of a link, read as a sentence."""
+"""The usual number of words in the sentence of a link."""
 
 _ORDERING: Final = 1e-3
-"""The part of BM25 that only orders candidates of equal rarity; it is no weight of a score."""
+"""A weight of BM25 that only orders candidates of equal rarity, and adds nothing to a score."""
 
 
 class Term(NamedTuple):
@@ -76,7 +76,7 @@ def counted(reader: Reader, terms: Iterable[str]) -> list[Term]:
 
 
 def usual_bm25(reader: Reader, terms: Iterable[Term]) -> float:
-    """The BM25 score of a text of average length that has each of some terms once."""
+    """The BM25 score of an average text that has each of these terms once."""
     size = reader.connection.text_index.size(reader.connection)
     return sum(rarity(size, term.elements) for term in terms if term.elements)
 
@@ -247,7 +247,7 @@ class Candidates:
         return self._with_fresh(matches, query, limit, ())
 
     def _definitions(self, query: TextQuery) -> TextQuery:
-        """The same query without tests and generated files, unless `tests` is true."""
+        """The same query, without tests and generated files unless `tests` is true."""
         return query if self._tests else query._replace(without_key=ASIDE_KEY)
 
     def _with_fresh(
@@ -336,7 +336,7 @@ def _contains(tokens: Sequence[str], phrase: Sequence[str]) -> bool:
 class Sentence(NamedTuple):
     """A link as a sentence: its subject, predicate and object by name, then its attributes.
 
-    Ends have all their names and aliases; identifiers are also cut into their parts.
+    The sentence has all names and aliases of the ends. Identifiers are also split into their parts.
     """
 
     link: int

@@ -1,9 +1,9 @@
 """Reads the past texts of elements that have changed since a moment.
 
-The text index holds the present. Elements that have not changed since the moment are found there.
-Of the others, this module reads those that may have a word of the question. All words with one
-ASCII stem begin with the stem without its last two letters. SQLite tests for these beginnings with
-LIKE, which is many times faster than an index of all past texts. Two kinds of texts are always
+The text index only has the present texts. Elements that have not changed since the moment are found
+there. Of the others, this module reads those that may have a word of the question. All words with
+one ASCII stem begin with the stem without its last two letters. SQLite tests for these beginnings
+with LIKE, which is many times faster than an index of all past texts. Two kinds of texts are always
 read: those with other letters, whose accents the tokenizer drops, and those with aliases, whose
 spelling is compared. If too many are left, those with the exact words of the question come first.
 """

@@ -176,7 +176,7 @@ def transactions_after(reader: Reader, seq: int, limit: int) -> list[LogEntry]:
 def later_transactions(
     reader: Reader, numbers: Iterable[int], after: int, limit: int
 ) -> list[LogEntry]:
-    """The transactions after an entry that changed one of some elements, newest first."""
+    """The transactions after an entry that changed one of these elements, newest first."""
     chosen = sorted(numbers)
     versions = " UNION ".join(
         _versions(table, f"v.id IN ({', '.join(map(str, ids)) or 'NULL'})")
@@ -213,7 +213,7 @@ def marks_since(reader: Reader, first_seq: int) -> list[marks.Mark]:
 
 
 def has_purged(reader: Reader, entry: LogEntry) -> bool:
-    """True if a transaction has purged elements."""
+    """True if a transaction purged elements."""
     query = "SELECT 1 FROM journal WHERE seq >= ? AND seq < ? AND kind = ? LIMIT 1"
     return reader.fetch_first(query, (entry.first_seq, entry.seq, int(Kind.PURGE))) is not None
 

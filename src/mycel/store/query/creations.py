@@ -1,4 +1,4 @@
-"""Creations: what an element is in every copy of a graph, whatever its number and key are there.
+"""Creations: they identify an element in every copy of a graph, whatever its number and key.
 
 An element begins with one entry of one commit. A copy that gets the element with a merge gives it a
 number of its own, and keeps the creation that it has in the source (`log.merges`). So two copies
@@ -58,7 +58,7 @@ class Creations:
             self.by_number.setdefault(number, set()).update(creations)
 
     def numbers(self, creations: Iterable[bytes]) -> set[int]:
-        """The elements that have one of some creations."""
+        """The elements with one of these creations."""
         among = frozenset(creations)
         if not among:
             return set()

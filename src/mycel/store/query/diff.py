@@ -1,11 +1,10 @@
 """Differences between two states of a graph, or of two copies of it, by element and by value.
 
-The journal says which elements changed between two positions, so that the cost depends on the
-number of changes and not on the size of the graph. Each of them is read in both states. Live
-elements are identified by number: one with another name, type, predicate or end has moved. An
-element that was removed in between is the same as a new one with its identity. The diff compares
-content, not records: times and versions do not count, and a change that was undone is no
-difference.
+The journal says which elements changed between two positions, so the cost depends on the number of
+changes and not on the size of the graph. Each changed element is read in both states. Live elements
+are identified by number: an element with another name, type, predicate or end has moved. An element
+that was removed in between is the same as a new one with its identity. The diff compares content,
+not records: times and versions do not count, and a change that was undone is no difference.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ from mycel.store.query.paths import PathSelection
 from mycel.store.query.reader import Reader
 
 LINES_MAX: Final = 5_000
-"""The most lines of a text that is compared line by line."""
+"""The most lines of a text for which a diff of lines is made."""
 
 DiffKind = Literal["added", "removed", "changed", "moved"]
 Field = Literal[
@@ -53,7 +52,7 @@ ABSENT: Final = Absent.ABSENT
 
 
 class ValueChange(NamedTuple):
-    """One value that differs: of a field, or of a key of attributes or metadata."""
+    """A differing value of an element: a field, or a key of attributes or metadata."""
 
     field: Field
     key: str
@@ -354,7 +353,7 @@ def _has_moved(
 
 
 def _content(element: Element) -> tuple[object, ...]:
-    """The content of an element without its identity; equal values are equal as canonical JSON."""
+    """The content of an element without its identity; equal contents compare as equal."""
     weight = element.weight if isinstance(element, Proposition) else None
     return element.attributes_json, element.metadata_json, weight
 

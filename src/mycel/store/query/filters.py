@@ -38,10 +38,10 @@ METADATA_KEYS_MAX: Final = 100
 
 
 class Filters(TypedDict, total=False):
-    """The filters of a search, as its callers name them; None is no filter."""
+    """The filters of a search, as callers give them. A filter that is None does nothing."""
 
     kind: AnswerKind | None
-    """Notes, or code that a bootstrap read from files; "any" is no filter."""
+    """"note", "code" (which a bootstrap read from files), or "any"."""
     path: str | None
     """A URI, `kip:Type`, or an id. It finds the concept there, all below it, and links that leave
     them."""
@@ -50,9 +50,9 @@ class Filters(TypedDict, total=False):
     actor: str | None
     """The actor who created the element, or who wrote it last."""
     since: datetime | str | None
-    """The element was written last at this time or later."""
+    """The element was last written at this time or later."""
     until: datetime | str | None
-    """The element was written last before this time."""
+    """The element was last written before this time."""
     metadata: Mapping[str, Any] | None
     """Metadata keys with values. A list in the metadata fits if it has the value."""
     near: Ref | None

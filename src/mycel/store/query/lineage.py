@@ -43,7 +43,7 @@ _partings: Final[dict[tuple[tuple[int, bytes], ...], Parting]] = {}
 def parting(one: Reader, other: Reader) -> Parting:
     """The moment at which two graphs part.
 
-    It depends on the two journals alone, so it is cached by their roots.
+    It depends only on the two journals, so their roots are the cache key.
     """
     heads = [reader.head().snapshot() for reader in (one, other)]
     key = tuple((head.seq, head.journal_root) for head in heads)
@@ -95,7 +95,7 @@ class Lineage(NamedTuple):
     bases: tuple[Ancestor, ...]
     """The newest common ancestors; none of them is an ancestor of another."""
     into_ours: Mapping[int, int]
-    """Merges of theirs into ours: the last entry of each, and the entry of ours at that time."""
+    """Merges of theirs into ours: the last entry of each, with the entry of ours right after it."""
     into_theirs: Mapping[int, int]
     """Merges of ours into theirs: the last entry of each, with the entry of ours that was
     merged."""

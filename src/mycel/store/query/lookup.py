@@ -80,7 +80,7 @@ def type_of(reader: Reader, number: int) -> int | None:
 
 
 def types_between(reader: Reader, start: int, stop: int) -> list[tuple[int, int]]:
-    """The live concepts with numbers from `start` to before `stop`, each with its type."""
+    """The live concepts with numbers from `start` on and below `stop`, each with its type."""
     query = "SELECT id, type FROM concept WHERE id >= ? AND id < ?"
     return [(number, kind) for number, kind in reader.fetch_all(query, (start, stop))]
 
@@ -125,7 +125,7 @@ def former_names(
 
 def former_names_ending(reader: Reader, root: str, ends: Collection[str]) -> list[str]:
     """Past names of concepts below a path whose last segment is one of these."""
-    # Trimming all characters but slashes from the end of a name leaves what is before its end.
+    # A name trimmed of all characters but slashes is the part before its last segment.
     query = (
         "SELECT DISTINCT name FROM concept_past WHERE name > ?1 || '/' AND name < ?1 || '0'"
         " AND substr(name, length(rtrim(name, replace(name, '/', ''))) + 1)"

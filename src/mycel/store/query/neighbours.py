@@ -15,14 +15,14 @@ from mycel.store.query.reader import Reader
 
 
 class ConceptCard(NamedTuple):
-    """A concept without its content."""
+    """A concept in short, without its content."""
 
     number: int
     type: int
     name: str
     version: int
     label: str | None
-    """Its readable name."""
+    """The readable name of the concept."""
     symbol: str | None
     """The attribute `kind` of a symbol of a source file: class, method and so on."""
     is_gone: bool

@@ -55,7 +55,7 @@ def purges(reader: Reader) -> int:
 
 
 def links_end(reader: Reader) -> int:
-    """The number that the next new link gets."""
+    """The number of the next new link."""
     (number,) = newest(reader.connection, "next_proposition")
     return int(number)
 

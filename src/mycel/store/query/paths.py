@@ -27,7 +27,7 @@ class GraphPath(NamedTuple):
     """A path in the form in which it is compared."""
 
     type: str | None
-    """The type that a `kip:` path names."""
+    """The type in a `kip:` path."""
     name: str
     """The name of the concept; empty if the path covers a whole type."""
     number: int | None = None
@@ -68,7 +68,7 @@ def path_of(text: object) -> GraphPath:
 
 
 class PathSelection:
-    """The elements that some paths cover; without paths, all."""
+    """The elements that some paths cover; all elements if there are no paths."""
 
     def __init__(self, paths: Sequence[object]) -> None:
         self.paths: Final = tuple(path_of(path) for path in paths)

@@ -1,4 +1,4 @@
-"""The elements that a copy of a graph has purged, or that were purged in what it has merged."""
+"""Finds the elements that were purged in a copy of a graph, or in copies merged into it."""
 
 from __future__ import annotations
 

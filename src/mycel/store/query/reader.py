@@ -85,7 +85,7 @@ class _Limits:
 
 
 def _nothing() -> None:
-    """Readers have nothing to settle."""
+    """A reader that is not the writer's has nothing to settle."""
 
 
 class Reader:
@@ -417,7 +417,7 @@ class Reader:
     def find_concept(
         self, type_name: str, name: str, *, tombstoned: bool = False
     ) -> Concept | None:
-        """The concept of a type and name; None if there is none, or no such type."""
+        """The concept with a type and name; None if there is none, or no such type."""
         number = self.find_type(type_name)
         return None if number is None else self.concept_named(number, name, tombstoned=tombstoned)
 
@@ -542,7 +542,7 @@ class Reader:
             if link is not None:
                 yield link
 
-    # How a state is asked.
+    # Queries about a state.
 
     def _concept(self, where: str, bindings: Row, tombstoned: bool) -> Concept | None:
         query = self._concepts_where(where, tombstoned) + (_LIVE_FIRST if tombstoned else "")
@@ -589,7 +589,7 @@ class Reader:
         query = f"SELECT {_PROPOSITION_PAST} FROM proposition_past WHERE rowid = ?"
         return next(self._as_links((self.fetch_one(query, (rowid,)),)))
 
-    # From rows to elements.
+    # Elements from rows.
 
     # Elements are made by the million, so named tuples are made directly and known names looked up
     # in place. When iteration stops early, the cursor is dropped with the generator.

@@ -16,7 +16,7 @@ SUCCESSORS_MAX: Final = 3
 
 
 def successors(reader: Reader, numbers: Collection[int]) -> dict[int, list[int]]:
-    """The live concepts that supersede each of some elements, the newest first."""
+    """The live concepts that supersede each of these elements, the newest first."""
     by_number: dict[int, list[int]] = {}
     if not numbers:
         return by_number

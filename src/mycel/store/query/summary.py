@@ -118,7 +118,7 @@ def definitions(
     after: str = "",
     limit: int = INTEGER_MAX,
 ) -> list[str]:
-    """The names of the types (or predicates) that are defined, in order."""
+    """The names of the defined types (or predicates), in order."""
     source = reader.tables.concepts("c")
     query = f"SELECT c.name FROM {source} WHERE c.type = ? AND c.name > ? ORDER BY c.name LIMIT ?"
     return reader.column(query, (meta, after, limit))
@@ -147,7 +147,7 @@ class Domain(NamedTuple):
 
 
 def domains(reader: Reader, domain_type: int, membership: int, limit: int) -> list[Domain]:
-    """Domains, those with the most members first."""
+    """The domains, those with the most members first."""
     rows = reader.fetch_all(
         "SELECT id, name, attributes, (SELECT count(*) FROM (SELECT 1 FROM proposition"
         " WHERE predicate = ?2 AND object = c.id LIMIT ?3) m) AS members"

@@ -1,4 +1,4 @@
-"""Links with their weights in whole units, cheapest first: what traversals read."""
+"""Reads links for traversals: weights in whole units, cheapest first."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from mycel.store.query.history import time_of_state
 from mycel.store.query.reader import Reader
 
 UNITS_PER_COST: Final = 1_000_000_000
-"""The number of cost units of a weight of 1."""
+"""The number of units in a weight of 1."""
 
 _UNITS: Final = f"CAST(round(weight * {UNITS_PER_COST}.0) AS BIGINT)"
 _ENDS: Final = (

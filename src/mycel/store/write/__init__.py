@@ -5,17 +5,17 @@
 - `guards`             rules on every write
 - `transaction`        the primitives of every change
 - `element_content`    attributes and metadata as texts that are stored, merged and indexed
-- `creation`           new elements
-- `content_change`     other attributes, metadata or weight
+- `creation`           creates elements
+- `content_change`     changes attributes, metadata or weight
 - `bulk`               the primitives for many rows at once
 - `removal`            removing elements, which become tombstones
 - `relink`             giving a link another end or predicate
 - `move`               giving an element another type or name
 - `bitset`             a set of element numbers, one bit each
-- `rekey`              links whose natural keys change because an end has moved
+- `rekey`              gives new natural keys to links whose ends have moved
 - `change_summary`     the message of a transaction that was given none
 - `ledger`             journal, past versions and keys: shared by the primitives
-- `marks`              names of commits, and parents of merges
+- `marks`              tags of commits, and parents of merges
 - `merges`             the end of an open merge, and its choices
 - `copies`             the pairs of a filtered copy and its source
 - `submissions`        outcomes of submissions, and the end of a proposal

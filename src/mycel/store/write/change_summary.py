@@ -1,6 +1,6 @@
 """Makes the message of a transaction that was given none: a count of its changes.
 
-It names types and predicates only. A message stands in the journal for good, so the name of an
+It names types and predicates only. A message is never removed from the journal, so a name of an
 element in it would outlive a purge.
 """
 

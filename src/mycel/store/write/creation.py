@@ -21,7 +21,7 @@ from mycel.store.write.ledger import ElementRow
 DEFAULT_WEIGHT: Final = 1.0
 
 KeyedTriple = tuple[int, int, int, bytes, bytes]
-"""The subject, predicate and object of a link, with the natural keys of its ends."""
+"""The subject, predicate and object of a link, with the keys of subject and object."""
 
 
 def create_concept(

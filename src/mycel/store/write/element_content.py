@@ -1,4 +1,4 @@
-"""Attributes and metadata as texts that are stored, merged and indexed."""
+"""Turns attributes and metadata into texts, which are stored, merged and indexed."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def content(given: Mapping[str, Any] | None, what: str) -> tuple[str, bytes]:
         return NO_CONTENT
     flat = cbor.flat_object(given) if given.__class__ is dict else None
     if flat is None or len(flat) > _FLAT_BYTES_MAX:
-        allowance.check()  # Thousands of large objects take minutes.
+        allowance.check()  # Loading thousands of large objects takes minutes.
         text = checked_metadata(given) if what == "metadata" else object_text(given, what)
         if text == EMPTY_OBJECT:
             return NO_CONTENT

@@ -123,7 +123,7 @@ def copy_page(
 
 
 class _Copying:
-    """The state of one page while it is applied."""
+    """The state while one page is applied."""
 
     def __init__(
         self,
@@ -235,7 +235,7 @@ class _Copying:
         return key
 
     def _journal_purged(self, row: EntryRow) -> None:
-        """Journal an entry that holds hashes in place of records."""
+        """Append an entry that has hashes in place of records."""
         self._flush()
         ledger = self._ledger
         ledger.flush_entries()
@@ -476,7 +476,7 @@ class _Copying:
         return self._stored_key(number, self._first_key)
 
     def _first_key(self, number: int) -> bytes:
-        """The key of an element before this transaction."""
+        """The key that an element had before this transaction."""
         former = self._former.get(number)
         if former:
             return former[0]

@@ -1,4 +1,4 @@
-"""Shared by the primitives of a transaction: journal, past versions, keys, closing.
+"""The bookkeeping that the primitives share: journal, past versions, keys, closing.
 
 A `Ledger` is the bookkeeping of one transaction on the writer's connection. The primitives in
 `transaction` and `bulk` decide what changes; the ledger journals every change, keeps the version
@@ -41,7 +41,7 @@ from mycel.store.write.change_summary import summary
 
 _ENTRIES_HELD_MAX: Final = 1000
 _CHECK_EVERY: Final = 16
-"""The number of entries between two looks at the deadline; an entry can have a megabyte."""
+"""The number of entries between two checks of the deadline; an entry can have a megabyte."""
 
 _FIND_CONCEPT: Final = (
     "SELECT id, attributes, metadata, version, 0 FROM concept WHERE name = ?1 AND type = ?2"
@@ -376,7 +376,7 @@ class Ledger:
         allowance.check()  # A long write stops here at its deadline, and is rolled back.
 
     def record_at(self, seq: int) -> bytes | None:
-        """The record that the entry `seq` left behind."""
+        """The record that the entry `seq` wrote."""
         if (known := self._records.pop(seq, None)) is not None:
             return known
         entries = self._entries
@@ -497,7 +497,7 @@ class Ledger:
             self.flush_entries()
             query = (
                 "SELECT seq, kind, element, before, after FROM journal"
-                " WHERE seq >= ? AND purged IS NULL"  # Purged entries hold hashes, not records.
+                " WHERE seq >= ? AND purged IS NULL"  # Purged entries only have hashes.
                 " ORDER BY seq"
             )
             entries = fetch_all(self.connection, query, (self.first_seq,))

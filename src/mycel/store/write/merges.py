@@ -10,7 +10,7 @@ from mycel.store.write.transaction import Transaction
 
 
 def end_merge(tx: Transaction, id_: str, body: Mapping[str, Any]) -> bool:
-    """Remove an open merge, which this transaction commits.
+    """Remove the open merge that this transaction commits.
 
     Returns False, and removes nothing, if the merge has changed or ended since `body` was read.
     """

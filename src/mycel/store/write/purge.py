@@ -2,8 +2,8 @@
 
 Retiring leaves a tombstone; purging leaves nothing but hashes. The content of every version of the
 element goes from the live tables, the past, the journal and the text index, together with every
-link that ever touched it. The journal keeps the hashes of what it held, so the log still verifies,
-and gains an entry that says who purged it and why.
+link that ever touched it. The journal keeps the hashes of its purged records, so the log still
+verifies. It gets an entry that says who purged the element and why.
 
 What stays: the names of types and predicates, the names of actors, messages of transactions, and
 the hash of the element's natural key. Somebody who guesses a type and name can confirm the guess
@@ -39,7 +39,7 @@ Keys = tuple[bytes, list[tuple[int, bytes]]]
 
 
 class Purged(NamedTuple):
-    """Counts of what was forgotten."""
+    """Counts of the purged elements and links."""
 
     concepts: int
     propositions: int

@@ -88,7 +88,7 @@ def check_not_in_use(ledger: Ledger, concept: Concept) -> None:
 
 
 def _describe_element(reader: Reader, number: int) -> str:
-    """An element for a message: its id, and its name or the names of its ends."""
+    """A description of an element for a message: its id, and its name or the names of its ends."""
     element = reader.element(number)
     if isinstance(element, Proposition):
         ends = map(reader.element, element.ends)

@@ -90,7 +90,7 @@ def _count(connection: Connection, seq: int) -> Scrubbed:
 def scrub(tx: Transaction, seq: int, reason: str) -> Scrubbed:
     """Forget what was removed or superseded up to a position of the journal.
 
-    Nothing is written if there is nothing to forget.
+    If there is nothing to forget, nothing is written.
     """
     check_reason(reason)
     ledger, connection = tx.ledger, tx.ledger.connection

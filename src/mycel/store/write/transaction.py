@@ -91,7 +91,7 @@ class Guard(Protocol):
         """
 
     def check_commit(self, tx: Transaction) -> None:
-        """Raise to refuse the transaction as a whole, just before it is closed."""
+        """Raise an error to refuse the transaction as a whole, just before it is closed."""
 
 
 P = ParamSpec("P")
@@ -204,7 +204,7 @@ class Transaction:
         """The position of the last entry so far, which grows with every change."""
         return self.ledger.head.seq
 
-    # Reading inside the transaction sees what it has written.
+    # Readers inside the transaction see what it has written.
 
     @property
     def reader(self) -> Reader:
@@ -299,7 +299,7 @@ class Transaction:
         return self.put_concept(PROPOSITION_TYPE, name, attributes)
 
     def define_meta_types(self) -> None:
-        """Write the definitions of the two meta-types, before which nothing is defined."""
+        """Write the definitions of the two meta-types. Nothing can be defined before them."""
         for name in META_TYPES:
             create_concept(
                 self, CONCEPT_TYPE_NUMBER, CONCEPT_TYPE, name, None, None, tombstone=None
@@ -458,9 +458,9 @@ class Transaction:
 
     @all_or_nothing
     def relink(self, ref: Ref, *, subject: Ref | None = None, object_: Ref | None = None) -> str:
-        """Point a live link to other ends. It keeps its id, and the links about it.
+        """Point a live link to other ends. The link keeps its id, and links about it stay.
 
-        Its version increases by one, unless it has these ends already. Returns the id.
+        Its version increases by one, unless it already has these ends. Returns the id.
 
         Raises:
             NotFound: there is no such link, or no such end.
@@ -499,8 +499,8 @@ class Transaction:
         """Give a live concept another type or name, or a live link another predicate.
 
         It keeps its number, its history and the links on it. Its version increases by one, unless
-        nothing changes. `attributes` replace its own in the same step, because the new type may
-        require other ones. Returns the id; that of a link names the new predicate.
+        nothing changes. `attributes` replace the old ones in the same step, because the new type
+        may require other attributes. Returns the id. The id of a link has the new predicate.
 
         Raises:
             NotFound: there is no such element.
@@ -625,7 +625,7 @@ class Transaction:
     def retire(self, ref: Ref, *, reason: str = "") -> Retired:
         """Remove an element with every link that refers to it, and every link about those links.
 
-        What is removed becomes a tombstone: gone from the live state, kept in history.
+        Removed elements become tombstones: they are gone from the live state, but kept in history.
 
         Raises:
             NotFound: there is no such live element.
@@ -686,7 +686,7 @@ def _label(element: Element) -> str:
 
 
 class _RolledBackError(Exception):
-    """Ends the transaction of a rehearsal."""
+    """Raised inside a rehearsal to end its transaction."""
 
 
 @contextmanager

@@ -13,7 +13,7 @@ patient busy handler. There are two kinds of turns:
 Short transactions of one thread can share a commit as well (`together`): then `run` returns before
 the commit, and each caller gets the outcome of its own work at the end.
 
-When SQLite gives up the whole transaction (a full disk, an I/O error), everyone in the group gets
+If SQLite gives up the whole transaction (a full disk, an I/O error), every member of the group gets
 the error. When the final COMMIT itself fails, the outcome is uncertain, and the error says so.
 
 The module is long because the lock, the group and the rollback of an interrupted turn depend on
@@ -316,7 +316,7 @@ class Writer:
             return False
 
     def begin_checkpoint(self) -> None:
-        """Copy the log into the file soon, in a thread, unless anybody is writing now."""
+        """Copy the log into the file soon, in a thread, unless somebody is writing now."""
         self.maintain(lambda _connection, _trees: self._checkpointer.begin(), wait=False)
 
     def copy(self, work: Callable[[Connection, Registry, StateTrees], T]) -> T:
@@ -364,7 +364,7 @@ class Writer:
                 self._close(connection)
 
     def after_fork(self) -> None:
-        """In a forked child: leave the parent's connection alone and start afresh."""
+        """In a forked child process: leave the parent's connection alone, and start without one."""
         self._forks += 1
         self._turn, self._long_writers = threading.Lock(), threading.Lock()
         self._counting = threading.Lock()

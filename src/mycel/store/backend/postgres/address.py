@@ -25,7 +25,7 @@ class Address(NamedTuple):
     """A graph in a PostgreSQL database."""
 
     url: str
-    """The URL that libpq gets: without the parameters of Mycel."""
+    """The URL for libpq, without the parameters of Mycel."""
     workspace: str
     branch: str
 

@@ -93,14 +93,14 @@ class _Text(StrDumper):
 
 
 class _Boolean(Int8BinaryDumper):
-    """Booleans as the numbers that tables hold."""
+    """Sends booleans as the numbers that tables hold."""
 
     def dump(self, obj: Any) -> bytes | bytearray | memoryview | None:
         return super().dump(int(obj))
 
 
 class _Number(psycopg.adapt.Dumper):
-    """Floats as decimal numbers with the digits that JSON shows."""
+    """Sends floats as decimal numbers, with the digits that JSON shows."""
 
     oid = 1700
 
@@ -109,7 +109,7 @@ class _Number(psycopg.adapt.Dumper):
 
 
 class _Numbers(psycopg.adapt.Dumper):
-    """Lists of numbers as arrays."""
+    """Sends lists of numbers as arrays."""
 
     oid = 1016
 
@@ -118,7 +118,7 @@ class _Numbers(psycopg.adapt.Dumper):
 
 
 class _Texts(psycopg.adapt.Dumper):
-    """Lists of texts as arrays."""
+    """Sends lists of texts as arrays."""
 
     oid = 1009
 
@@ -131,7 +131,7 @@ class _Texts(psycopg.adapt.Dumper):
 
 
 class _Numeric(NumericBinaryLoader):
-    """Decimal numbers as the integers or floats that JSON would show."""
+    """Reads decimal numbers as the integers or floats that JSON would show."""
 
     def load(self, data: Any) -> Any:
         value = super().load(data)
@@ -149,7 +149,7 @@ class PostgresCursor(psycopg.RawCursor[Any]):
         try:
             if keys:
                 super().execute(text, values_of(keys, params), binary=True)
-            else:  # Several statements in one text go together, and are never prepared.
+            else:  # Several statements in one text are sent together, and are never prepared.
                 alone = ";" not in text
                 super().execute(text, binary=alone, prepare=None if alone else False)
         except psycopg.Error as error:
@@ -272,7 +272,7 @@ class PostgresConnection:
         return PostgresCursor(self._driver)
 
     def execute_with_version(self, cursor: PostgresCursor, statement: str, bindings: Any) -> None:
-        """Run a statement, and ask for the data version in the same round trip."""
+        """Run a statement and read the data version, in one round trip."""
         self._forget_unprepared()
         if self._is_writable:
             self._send_held()
@@ -482,7 +482,7 @@ class PostgresConnection:
         self._is_writing = True
 
     def begin_creating(self) -> None:
-        """Begin the transaction that makes the tables, with the locks of writer and library."""
+        """Begin the transaction that makes the tables, with the locks of the writer and library."""
         self.execute(
             f"BEGIN; SET LOCAL lock_timeout = {self._busy_ms};"
             f" SELECT pg_advisory_xact_lock({_LIBRARY_LOCK});"
@@ -539,13 +539,13 @@ class PostgresConnection:
         return [str(line) for (line,) in rows]
 
     def map_nothing(self) -> None:
-        """Map nothing: the server holds the pages."""
+        """Do nothing: the server holds the pages."""
 
     def keep_in_memory(self, kib: int) -> None:
-        """Keep nothing: the server holds the pages."""
+        """Do nothing: the server holds the pages."""
 
     def keep_nothing(self) -> None:
-        """Keep nothing: the server holds the pages."""
+        """Do nothing: the server holds the pages."""
 
     def close(self, force: bool = True, /) -> None:
         self._driver.close()

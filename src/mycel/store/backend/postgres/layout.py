@@ -145,7 +145,7 @@ NAMES: Final = tuple(re.findall(r"CREATE TABLE (\w+)", TABLES))
 """The tables."""
 INDEXES: Final = tuple(re.findall(r"CREATE (?:UNIQUE )?INDEX [^;]+", TABLES))
 VIEWS: Final = tuple(re.findall(r"CREATE VIEW [^;]+", TABLES))
-"""The statements that make indexes, beside those of keys, and views."""
+"""The statements that make the views, and all indexes except those of keys."""
 COUNTERS: Final = tuple(
     (table, column)
     for statement in TABLES.split(";")

@@ -103,7 +103,7 @@ def scores(connection: Any, phrase: str, columns: ColumnWeights) -> list[tuple[i
 def _scored(
     connection: Any, query: TextQuery, elements: Sequence[int], columns: ColumnWeights
 ) -> Iterator[TextMatch]:
-    """BM25 of elements, in their order."""
+    """The elements of a query with their BM25 scores, in the order of the elements."""
     if not elements:
         return
     phrases = _phrases(query)
@@ -174,12 +174,12 @@ def _elements(query: TextQuery, words: _Words) -> str:
 
 
 def _in_column(column: Column | None) -> str:
-    """The condition that a term stands in a column."""
+    """The condition that a term occurs in a column."""
     return "" if column is None else f" AND cardinality(p.{column}) > 0"
 
 
 def _rows_of(phrase: _Phrase, words: _Words) -> str:
-    """A query for the elements that have a phrase, and how often in title and body."""
+    """A query for the elements that have a phrase, with its number of places in title and body."""
     if not phrase.terms:  # The tokenizer finds no word in the phrase.
         return "SELECT 0::bigint AS element, 0 AS title, 0 AS body WHERE FALSE"
     last = len(phrase.terms) - 1

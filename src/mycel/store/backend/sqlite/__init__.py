@@ -4,10 +4,10 @@
 - `functions`    functions that every connection has: JSON equality, regular expressions
 - `walks`        functions and a table for walks of many hops
 - `text_index`   the full-text index
-- `connection`   a connection, with what a `Connection` offers beside statements
+- `connection`   a connection, as the `Connection` of the store
 - `creation`     opens a file, and makes a database of an empty one
 - `checkpoints`  moves the write-ahead log into the database, in the background
 - `location`     the place of a file, and the settings of its connections
-- `branches`     branches, files beside that of the graph
-- `copy`         a consistent copy of a database that others may be writing
+- `branches`     branches: files beside the one of the graph
+- `copy`         copies a database, even while others write to it
 """

@@ -1,4 +1,4 @@
-"""Branches of a graph in a file: files beside it."""
+"""Branches of a graph in a file: each is a file beside it."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class FileBranches:
         return branch_files.existing(self._graph, name)
 
     def check_room(self) -> None:
-        """Check that a copy of the graph leaves some of the disk free.
+        """Check that the disk has room for a copy of the graph, and some more.
 
         Raises:
             DiskFull: it does not.

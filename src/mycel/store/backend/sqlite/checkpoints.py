@@ -69,7 +69,7 @@ class Checkpointer:
         try:
             self._make_those_wanted()
         except apsw.Error:
-            pass  # The next commit that finds the log long starts a new thread.
+            pass  # If the log is still long, the next commit starts a new thread.
         finally:
             self._working.release()
 

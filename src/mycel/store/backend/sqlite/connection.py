@@ -1,4 +1,4 @@
-"""A connection of SQLite, with what a `Connection` offers beside statements."""
+"""A connection of SQLite with the methods of `Connection` that SQLite's own connection lacks."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ of a megabyte each may run a second beyond its deadline.
 
 
 class SqliteConnection(apsw.Connection):
-    """A connection of SQLite that is a `Connection` of the store."""
+    """A connection of SQLite, as the `Connection` of the store."""
 
     dialect: Dialect = sqlite
     text_index: TextIndex = text_index

@@ -34,9 +34,9 @@ _IN_USE_MS: Final = 500
 
 
 def create_branch(source: Backend, graph: Path, name: str, prepare: Callable[[Path], None]) -> Path:
-    """Copy a database to the file of a new branch. Other creations of branches take turns.
+    """Copy a database to the file of a new branch. Only one branch is created at a time.
 
-    `prepare` is called with the copy before it has its name.
+    `prepare` gets a connection to the copy before the file has its name.
 
     Raises:
         InvalidIdentifier, DuplicateExists: it cannot have this name, or another one has it.

@@ -33,7 +33,7 @@ def open_or_create(
     *,
     create: bool,
 ) -> SqliteConnection:
-    """Look at the file, make a database of it if it is new, and return the first connection.
+    """Open a file, or make a database of a new one. Returns the first connection.
 
     Raises:
         NotADatabase, FormatTooNew, DatabaseReadOnly, DatabaseError: it cannot be opened.

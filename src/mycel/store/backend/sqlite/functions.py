@@ -23,7 +23,7 @@ from mycel.syntax.regex import matcher
 
 
 def register(connection: SqliteConnection) -> None:
-    """Give a connection the functions that compiled statements call."""
+    """Register the functions that compiled statements call on a connection."""
     walks.register(connection)
     for name, function, arguments in (
         ("mycel_json_equal", json_equal, 2),
@@ -44,12 +44,12 @@ def register(connection: SqliteConnection) -> None:
 
 
 LONG: Final = 1 << 14
-"""A comparison of more characters of JSON checks the deadline itself: SQLite checks it only after
-thousands of its instructions, and a comparison is a single one."""
+"""A comparison of more characters of JSON than this checks the deadline itself. SQLite checks it
+only after thousands of instructions, and a comparison is a single one."""
 
 
 def json_equal(left: str | None, right: str | None) -> bool:
-    """True if two JSON texts are equal values; numbers compare by value, null equals null."""
+    """True if two JSON texts have equal values. Numbers compare by value, and null equals null."""
     if left == right:
         return True
     if left is None or right is None:
@@ -128,7 +128,7 @@ def _fits(value: float) -> bool:
 
 
 def compare(left: str | None, right: str | None) -> int | None:
-    """-1, 0 or 1 for two JSON texts that are numbers; null for others."""
+    """The order of two JSON texts that are numbers: -1, 0 or 1; null for other texts."""
     if not left or not right:
         return None
     one, other = orjson.loads(left), orjson.loads(right)
@@ -171,7 +171,7 @@ def _rank(text: str) -> tuple[bool, Any]:
 
 
 class _Total:
-    """A sum so far: exact as an integer, and as floats whose own sum is exact (Shewchuk)."""
+    """A running sum. It is exact as an integer, and as floats with an exact sum (Shewchuk)."""
 
     __slots__ = ("count", "has_floats", "parts", "whole")
 
@@ -218,7 +218,7 @@ def _sum() -> tuple[_Total, Callable[..., None], Callable[..., Any]]:
 
 
 def matches(pattern: str | None, text: str | None) -> bool:
-    """True if a regular expression matches somewhere in a text. Null matches nothing.
+    """True if a regular expression matches anywhere in a text. Null never matches.
 
     Raises:
         InvalidSyntax: the pattern cannot be compiled.

@@ -102,7 +102,7 @@ class DatabaseLocation:
         check_format(self.path, connection)
 
     def checkpointer(self) -> Checkpointer:
-        """The thread that moves the log into the file."""
+        """The checkpointer of the file: it moves the log into the file, in a thread."""
         return Checkpointer(self)
 
     def settle(self, connection: SqliteConnection) -> None:

@@ -1,4 +1,4 @@
-"""The text index of a file: rows of FTS5."""
+"""The text index of a file: a table of FTS5."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def differences(
 def merge_some(connection: Any) -> bool:
     """Merge a few pages of the index; False if there was nothing to merge.
 
-    FTS5 counts one changed row for the statement itself, and more if it merged anything.
+    FTS5 reports one changed row for the statement itself, and more only if it merged pages.
     """
     before = connection.total_changes()
     connection.execute("INSERT INTO text (text, rank) VALUES ('merge', ?)", (MERGED_PAGES,))

@@ -38,7 +38,8 @@ _LOOK_EVERY: Final = 1 << 14
 class Links(NamedTuple):
     """The links of a predicate that count in a state; a moment of -1 is the present.
 
-    Left out are hidden links, if the state hides them, and links that do not hold at its time.
+    Two kinds of links do not count: hidden ones if the state hides them, and those that do not hold
+    at its time.
     """
 
     predicate: int
@@ -93,7 +94,7 @@ class Steps:
         self._room = REMEMBERED_ELEMENTS_MAX
 
     def from_all(self, level: set[int]) -> set[int]:
-        """The elements one link away from a level."""
+        """The elements one link away from any element of a level."""
         if self._room <= 0:
             return self._read(level)
         absent = level - self._neighbours.keys()
@@ -168,7 +169,7 @@ class WalkSearch:
         self._levels: Final = self._search(steps, start, minimum, maximum)
 
     def _search(self, steps: Steps, start: int, minimum: int, maximum: int) -> Iterator[set[int]]:
-        # A walk of no hops joins a concept with itself, but no link.
+        # A walk without hops joins a concept with itself; a link has no such walk.
         if minimum == 0 and ids.is_concept(start):
             self.found.add(start)
             yield {start}
@@ -185,7 +186,7 @@ class WalkSearch:
         return self._levels
 
     def reaches(self, end: int) -> bool:
-        """True if some walk leads to an element."""
+        """True if some walk leads to the element."""
         while end not in self.found:
             if next(self._levels, None) is None:
                 return False
@@ -296,7 +297,7 @@ def _circles(connection: SqliteConnection, links: Links) -> str:
 
 
 def _on_circles(count: int, subjects: Sequence[int], objects: Sequence[int]) -> Iterator[int]:
-    """Tarjan's algorithm without recursion, over elements that are numbered from 0."""
+    """The elements on cycles, numbered from 0, by Tarjan's algorithm without recursion."""
     firsts, targets = _adjacency(count, subjects, objects)
     order, low = array("q", bytes(8 * count)), array("q", bytes(8 * count))
     is_open = bytearray(count)

@@ -142,7 +142,7 @@ def first_versions(
 
 
 def has_metadata(reader: Reader, table: Table, kind: int) -> bool:
-    """True if an instance has metadata of a user; keys of the engine begin with `_`."""
+    """True if an instance has metadata of a user. Keys of the engine begin with `_`."""
     query = (
         f"SELECT 1 FROM {{table}} c WHERE c.{KIND_COLUMN[table]} = ? AND {{in_force}}"
         " AND c.metadata <> '{{}}' AND EXISTS"

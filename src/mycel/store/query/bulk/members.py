@@ -1,6 +1,7 @@
 """Concepts of some types, and the links between them.
 
-Rows, not elements: a caller that shows thousands of concepts needs only names and attributes.
+The queries give rows and not elements: a caller that shows thousands of concepts needs only names
+and attributes.
 """
 
 from __future__ import annotations
@@ -101,7 +102,7 @@ def links(
 
 
 def predicate_names(reader: Reader, numbers: Collection[int], said_as: str) -> dict[int, str]:
-    """Display names of predicates: the attribute `said_as` of the definition, or the name."""
+    """The display names of predicates: the attribute `said_as` of the definition, or its name."""
     query = (
         "SELECT r.id, coalesce(d.attributes ->> ?2, r.name)"
         " FROM json_each(?1) j CROSS JOIN predicate r"

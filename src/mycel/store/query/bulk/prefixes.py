@@ -35,7 +35,7 @@ _REMOVED: Final = (
 
 
 class Held(NamedTuple):
-    """A live concept as it is stored: type by number, attributes and metadata as canonical JSON."""
+    """A live concept as stored: number of the type, attributes and metadata as canonical JSON."""
 
     number: int
     type: int
@@ -117,7 +117,7 @@ class StoredSpan(NamedTuple):
 
 def spans_below(reader: Reader, type_number: int, paths: Collection[str]) -> list[StoredSpan]:
     """The lines of the concepts of a type below these paths; those without lines are left out."""
-    # The plus keeps SQLite to the index of names.
+    # The plus makes SQLite use the index of names.
     query = (
         "SELECT c.name, json_extract(c.attributes, '$.kind', '$.line', '$.end_line')"
         f" {_BELOW} AND +c.type = ?2"
@@ -137,7 +137,7 @@ def names_of(reader: Reader, numbers: Collection[int]) -> dict[int, str]:
 
 
 def links_on(reader: Reader, numbers: Collection[int]) -> list[HeldLink]:
-    """All links that leave or reach these elements, each once."""
+    """The links that leave or reach these elements; each link comes once."""
     query = " UNION ".join(
         f"SELECT {_LINK} FROM json_each(?1) j CROSS JOIN proposition p WHERE p.{end} = j.value"
         for end in ("subject", "object")
