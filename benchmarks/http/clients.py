@@ -1,9 +1,11 @@
-"""Many connections that ask one after the other, in a process with one event loop."""
+"""Many connections that each ask again and again, in a process with one event loop."""
 
 from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Iterable, Iterator
+from itertools import repeat
 from time import perf_counter
 from typing import Any, Final
 
@@ -11,17 +13,22 @@ _LENGTH: Final = b"content-length:"
 
 
 def request(command: str, **parameters: Any) -> bytes:
+    """A request of a command as bytes."""
+    return post("/kip", {"command": command, "parameters": parameters})
+
+
+def post(path: str, content: Any) -> bytes:
     """A request as bytes."""
-    body = json.dumps({"command": command, "parameters": parameters}).encode()
-    lines = ["POST /kip HTTP/1.1", "Host: localhost", "Content-Type: application/json"]
+    body = json.dumps(content).encode()
+    lines = [f"POST {path} HTTP/1.1", "Host: localhost", "Content-Type: application/json"]
     return "\r\n".join([*lines, f"Content-Length: {len(body)}", "", ""]).encode() + body
 
 
 class _Asking(asyncio.Protocol):
-    """A connection that sends the same request again and again, and notes the time of each."""
+    """A connection that sends one request after the other, and notes the time of each."""
 
-    def __init__(self, sent: bytes, until: float, took_s: list[float]) -> None:
-        self._sent, self._until, self._took_s = sent, until, took_s
+    def __init__(self, requests: Iterator[bytes], until: float, took_s: list[float]) -> None:
+        self._requests, self._until, self._took_s = requests, until, took_s
         self._got = bytearray()
         self.done = asyncio.get_running_loop().create_future()
 
@@ -30,8 +37,9 @@ class _Asking(asyncio.Protocol):
         self._ask()
 
     def _ask(self) -> None:
+        sent = next(self._requests)
         self._asked_at = perf_counter()
-        self._transport.write(self._sent)
+        self._transport.write(sent)
 
     def data_received(self, data: bytes) -> None:
         self._got += data
@@ -54,12 +62,16 @@ class _Asking(asyncio.Protocol):
         self.done.set_result(None)
 
 
-async def _load(port: int, sent: bytes, connections: int, seconds: float) -> list[float]:
+async def _load(port: int, clients: Iterable[Iterator[bytes]], seconds: float) -> list[float]:
     took_s: list[float] = []
     loop, until = asyncio.get_running_loop(), perf_counter() + seconds
     made = [
-        await loop.create_connection(lambda: _Asking(sent, until, took_s), "127.0.0.1", port)
-        for _ in range(connections)
+        await loop.create_connection(
+            lambda requests=requests: _Asking(requests, until, took_s),  # type: ignore[misc]
+            "127.0.0.1",
+            port,
+        )
+        for requests in clients
     ]
     for _, asking in made:
         await asking.done
@@ -67,5 +79,10 @@ async def _load(port: int, sent: bytes, connections: int, seconds: float) -> lis
 
 
 def load(port: int, sent: bytes, *, connections: int, seconds: float) -> list[float]:
-    """The seconds that each request took."""
-    return asyncio.run(_load(port, sent, connections, seconds))
+    """The seconds that each request took; all are the same."""
+    return load_each(port, [repeat(sent) for _ in range(connections)], seconds=seconds)
+
+
+def load_each(port: int, clients: Iterable[Iterator[bytes]], *, seconds: float) -> list[float]:
+    """The seconds that each request took; each client sends its own, one after the other."""
+    return asyncio.run(_load(port, clients, seconds))

@@ -1,7 +1,7 @@
 """A submission of 100 changes to the head, against the same changes in one transaction.
 
 It is sent to `mycel serve`, whose processor time counts, and made in this process. All three write
-the same nodes in turns, each to a graph of its own.
+the same nodes in turns, each to a graph of its own. Then 32 clients submit at the same time.
 """
 
 from __future__ import annotations
@@ -11,12 +11,14 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from http.client import HTTPConnection
+from itertools import count
 from pathlib import Path
 from time import process_time
 from typing import Any, Final
 
 import mycel
 from benchmarks.databases import Databases, say
+from benchmarks.http.clients import load_each, post
 from benchmarks.http.loads import processor_s, serving
 from benchmarks.report import Bar, Line, Measure, Skipped
 from benchmarks.timing import Summary
@@ -25,6 +27,9 @@ from mycel.knowledge.submission import submit
 CHANGES: Final = 100
 PASSES: Final = 40
 RATIO_MAX: Final = 2.0
+CLIENTS: Final = 32
+SECONDS: Final = 60.0
+P99_S_MAX: Final = 1.0
 
 
 def measure(databases: Databases) -> Iterator[Line]:
@@ -34,6 +39,8 @@ def measure(databases: Databases) -> Iterator[Line]:
     say("submissions")
     with tempfile.TemporaryDirectory(prefix="mycel-bench-", dir=databases.folder) as folder:
         yield from _measure(Path(folder))
+        for options in ((), ("--workers", "2")):
+            yield _many_clients(Path(folder), options)
 
 
 def _measure(folder: Path) -> Iterator[Line]:
@@ -72,6 +79,29 @@ def _measure(folder: Path) -> Iterator[Line]:
     made = Summary.of(times["plain"])
     yield Measure("submission, served", "100", "s", Summary.of([served_s]), made, bar=bar)
     yield Measure("submission", "100", "s", Summary.of(times["ours"]), made, bar=bar)
+
+
+def _many_clients(folder: Path, options: tuple[str, ...]) -> Line:
+    """The times of submissions of a new and a changed node, by clients without a pause."""
+
+    def submissions(name: str) -> Iterator[bytes]:
+        for number in count():
+            new = {"node": f"{name}/n{number}", "attributes": {"content": "a text"}}
+            changed = {"node": f"{name}/last", "attributes": {"content": f"number {number}"}}
+            body = {"changes": [new, changed], "key": f"submission-{name}-{number}"}
+            yield post("/submit", body | {"on_conflict": "merge"})
+
+    path = folder / f"many{len(options)}.db"
+    with mycel.open(path) as db:
+        mycel.Knowledge(db, workspace="shop").add("start")
+    with serving(path, str(folder), None, *options) as server:
+        clients = [submissions(f"concept://shop/client{number}") for number in range(CLIENTS)]
+        took_s = load_each(server.port, clients, seconds=SECONDS)
+    summary = Summary.of([Summary.of(took_s).p99])
+    note = f"{len(took_s) / SECONDS:.0f} a second, median {Summary.of(took_s).median * 1e3:.0f} ms"
+    note += f"; {' '.join(options)}" if options else ""
+    bar = Bar(P99_S_MAX, "ours")
+    return Measure("submission, 32 clients, p99", "2", "s", summary, bar=bar, note=note)
 
 
 def _changes(number: int) -> list[dict[str, Any]]:

@@ -21,7 +21,7 @@ DOORS: Final = frozenset(
     (
         *("api", "audit", "branches", "commits", "consistency", "diff", "healthz", "journal"),
         *("kip", "mcp", "merges", "metrics", "openapi.json", "proposals", "purges", "queries"),
-        *("refs", "status", "subgraph", "submit", "ui", "ws"),
+        *("refs", "search", "status", "subgraph", "submit", "ui", "ws"),
     )
 )
 """The first parts of paths under which requests are counted; others count as one."""

@@ -1,7 +1,8 @@
 """The reading part of the protocol between workspaces (docs/remote-protocol.md).
 
-`/refs`, `/commits`, `/diff`, `/journal`, `/purges`, `/consistency` and `/subgraph`, each for the
-branch that `?branch=` names. The routes and their description are made from `REMOTE_ENDPOINTS`.
+`/refs`, `/commits`, `/diff`, `/journal`, `/purges`, `/consistency`, `/subgraph` and `/search`, each
+of the branch that `?branch=` names. The routes and their description are made from
+`REMOTE_ENDPOINTS`.
 """
 
 from __future__ import annotations
@@ -23,12 +24,23 @@ from mycel.http.request_values import given_parameters
 from mycel.http.responses import JSON, encode, refusal
 from mycel.http.worker_pool import PERMISSION, Workers
 from mycel.knowledge.knowledge_view import KnowledgeView
-from mycel.knowledge.subgraph import NODES_MAX, STARTS_MAX, SubgraphRequest, read_subgraph
+from mycel.knowledge.subgraph import (
+    HITS_MAX,
+    NODES_MAX,
+    STARTS_MAX,
+    WORDS_CHARACTERS_MAX,
+    SubgraphRequest,
+    read_hits,
+    read_subgraph,
+)
 from mycel.model.directions import DIRECTIONS
+from mycel.model.json_text import read_json
 from mycel.model.limits import INTEGER_MAX
 from mycel.remote import pages
 from mycel.remote.signing import HeadSigner
+from mycel.search.modes import HYBRID, MODES
 from mycel.sharing.scopes import ACTIONS, WorkspaceAccess, readable_text
+from mycel.text.kinds import KINDS
 
 CBOR: Final = "application/cbor"
 
@@ -138,6 +150,19 @@ def _subgraph(call: _RemoteCall) -> RemoteAnswer:
     return RemoteAnswer(encode(payload), digest)
 
 
+def _search(call: _RemoteCall) -> RemoteAnswer:
+    given = dict(call.given)
+    metadata = given.pop("metadata")
+    if metadata is not None:
+        try:
+            given["metadata"] = read_json(metadata)
+        except ValueError:
+            raise ConstraintViolation("metadata is a JSON object.") from None
+    view = KnowledgeView(call.db, workspace=call.workspace)
+    payload, digest = read_hits(view, given.pop("q"), **given)
+    return RemoteAnswer(encode(payload), digest)
+
+
 def _position(description: str, default: int | None, least: int = 0) -> Argument:
     return integer_parameter(description, default, INTEGER_MAX, least)
 
@@ -208,6 +233,28 @@ REMOTE_ENDPOINTS: Final = (
             "direction": Argument("text", "Of the links", "both", words=DIRECTIONS),
             "relation": Argument("texts", "Relation types to follow", (), most=100),
             "proofs": Argument("flag", "With proofs of the nodes", False),
+        },
+    ),
+    RemoteEndpoint(
+        "/search",
+        "The nodes that fit a question, with proofs, for search from another workspace",
+        _search,
+        {
+            "q": Argument("text", "The question", required=True, most=WORDS_CHARACTERS_MAX),
+            "limit": integer_parameter("The most hits", 10, HITS_MAX),
+            "type": Argument("texts", "Types of nodes; all if left out", None, most=100),
+            "without": Argument("texts", "Types to leave out", None, most=100),
+            "mode": Argument("text", "How", HYBRID, words=MODES),
+            "kind": Argument("text", "Only notes, or only code", "any", words=KINDS),
+            "path": Argument("text", "Only what is at or below this URI"),
+            "workspace": Argument("text", "Only nodes of this workspace"),
+            "actor": Argument("text", "Only what this actor created, or wrote last"),
+            "since": Argument("text", "Only what was written last at this time or later"),
+            "until": Argument("text", "Only what was written last before this time"),
+            "metadata": Argument("text", "Only with these values: a JSON object"),
+            "near": Argument("text", "Prefer what is close to this node"),
+            "for_time": Argument("text", "Only what holds at this time"),
+            "include_archived": Argument("flag", "What is archived too", False),
         },
     ),
 )

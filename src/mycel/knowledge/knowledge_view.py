@@ -121,6 +121,7 @@ class OtherWorkspaces(Protocol):
         max_cost: float,
         max_nodes: int = 100,
         direction: Direction = "out",
+        relation_types: Sequence[str] | None = None,
     ) -> list[DistantNode]:
         """The nodes near URIs of other workspaces. `starts` has the cost to reach each URI."""
         ...
@@ -130,9 +131,9 @@ class KnowledgeView:
     """Nodes, relations and files of a workspace, by URI, to read, search and traverse.
 
     A path without a scheme belongs to `workspace`. Its `file://` URIs are relative to the folder
-    `root`; without a root, no file can be read. With a `file_rule`, only files that the rule allows
-    are read. Traversals load the nodes that they reach into `context`, and continue in other
-    workspaces through `elsewhere`.
+    `root`; without one, no file can be read. With `file_rule`, only files that it allows are read.
+    Traversals load the nodes they reach into `context`. They go on in other workspaces through
+    `elsewhere`, and `get`, `search` and `recall` find nodes there.
     """
 
     def __init__(
@@ -211,14 +212,14 @@ class KnowledgeView:
         )
 
     @contextmanager
-    def moment(self) -> Iterator[Self]:
-        """The same knowledge at one moment: all reads in this block see one state.
+    def moment(self, reader: Reader | None = None) -> Iterator[Self]:
+        """The same knowledge at one moment: all reads in the block see one state.
 
-        Writes in the block are not visible there.
+        Writes in the block are not visible there. A `reader` that is open gives its own moment.
         """
-        with self._reading() as reader:
+        with self._reading() if reader is None else nullcontext(reader) as moment_reader:
             view = self.with_context(self.context)
-            view._reader = reader
+            view._reader = moment_reader
             try:
                 yield view
             finally:
@@ -277,16 +278,32 @@ class KnowledgeView:
     def get(self, uri: str, *, content: bool = True) -> Node:
         """The node with a URI; without `content`, its text is left out.
 
-        A former URI, an alias, the path of a file and a short name of only one node also lead to
-        their node; its `hint` says so.
+        A former URI, an alias, the path of a file and a short name that one node alone has lead to
+        their node too; its `hint` says so. A node of another workspace that is not here is read
+        there; its caveat says who wrote it.
 
         Raises:
-            NotFound: there is none.
+            NotFound: there is none; of another workspace, the hint says what became of it.
             AmbiguousName: several have the short name; the hint names them.
         """
         address = self.uri(uri)
-        with self._reading() as reader:
-            return self._node(reader, address, content=content)
+        try:
+            with self._reading() as reader:
+                return self._node(reader, address, content=content)
+        except NotFound as error:
+            if not self._is_elsewhere(address):
+                raise
+            (distant,) = self.distant([uri])
+            if distant.node is None:
+                error.hint = f"It is {distant.state}. {distant.advice}"
+                raise
+            return distant.node if content else replace(distant.node, content=None)
+
+    def _is_elsewhere(self, address: Uri) -> bool:
+        """True for a node of another workspace that can be asked for."""
+        # Within a moment nothing is asked for: readers wait for nobody.
+        is_free = self.elsewhere is not None and self._reader is None
+        return is_free and address.scheme == "concept" and address.workspace != self.workspace
 
     def _node(self, reader: Reader, address: Uri, *, content: bool) -> Node:
         located = locate(reader, address)
@@ -428,31 +445,51 @@ class KnowledgeView:
         address = self.uri(uri)
         visibility = visibility_of({"for_time": for_time, "include_archived": include_archived})
         bounds = Bounds(max_cost, max_nodes, max_tokens, direction, relation_types, visibility)
-        with self._reading() as live:
-            reader = state_reader(live, {"as_of": as_of})
-            start = locate(reader, address)
-            reached_elements = self.db.traverse_in(reader, start.concept, bounds)
-            reached = with_uris(reader, reached_elements, visibility.valid_at_us)
-            notes: tuple[tuple[Node, str], ...] = ()
-            if relation_types is None or ABOUT in relation_types:
-                uris = {node.uri for node in reached.nodes}
-                notes = find_notes_inside(reader, start.concept, uris)
-            reached = replace(reached, notes_inside=notes, hint=start.hint)
-            self._count(start.concept.number, reached_elements.nodes)
+        is_now = as_of is None and for_time is None
+        try:
+            reached = self._traverse_here(address, bounds, as_of)
+        except NotFound as error:
+            if not (is_now and self._is_elsewhere(address)):
+                raise
+            distant = self._reach({address.text: 0.0}, bounds, max_nodes)
+            start = next(node for node in distant if node.uri == address.text)
+            if not start.is_there:
+                error.hint = f"It is {start.state}. {start.advice}"
+                raise
+            return NodeTraversal((), distant=tuple(distant))
         evicted = self.context.add_all(
             ((node.uri, node.tokens, node.reason) for node in reached.nodes),
             ids={node.uri: node.node.id for node in reached.nodes},
         )
-        distant: list[DistantNode] = []
-        is_now = as_of is None and for_time is None
-        if self.elsewhere is not None and relation_types is None and is_now:
-            starts = distant_starts(reached.nodes, self.workspace)
-            left = max(1, max_nodes - len(reached.nodes) + len(starts))
-            if starts:
-                distant = self.elsewhere.reach(
-                    starts, max_cost=max_cost, max_nodes=left, direction=direction
-                )
+        starts = distant_starts(reached.nodes, self.workspace) if is_now else {}
+        room = max(1, max_nodes - len(reached.nodes) + len(starts))
+        distant = self._reach(starts, bounds, room)
         return replace(reached, evicted=evicted, distant=tuple(distant))
+
+    def _traverse_here(self, address: Uri, bounds: Bounds, as_of: Moment | None) -> NodeTraversal:
+        with self._reading() as live:
+            reader = state_reader(live, {"as_of": as_of})
+            start = locate(reader, address)
+            reached_elements = self.db.traverse_in(reader, start.concept, bounds)
+            reached = with_uris(reader, reached_elements, bounds.visibility.valid_at_us)
+            notes: tuple[tuple[Node, str], ...] = ()
+            if bounds.relation_types is None or ABOUT in bounds.relation_types:
+                uris = {node.uri for node in reached.nodes}
+                notes = find_notes_inside(reader, start.concept, uris)
+            self._count(start.concept.number, reached_elements.nodes)
+        return replace(reached, notes_inside=notes, hint=start.hint)
+
+    def _reach(self, starts: Mapping[str, float], bounds: Bounds, room: int) -> list[DistantNode]:
+        """The nodes near some of other workspaces, to which links lead."""
+        if self.elsewhere is None or not starts:
+            return []
+        return self.elsewhere.reach(
+            starts,
+            max_cost=bounds.max_cost,
+            max_nodes=room,
+            direction=bounds.direction,
+            relation_types=None if bounds.relation_types is None else list(bounds.relation_types),
+        )
 
     def distant(self, uris: Iterable[str]) -> list[DistantNode]:
         """The nodes of other workspaces among these, as their own workspaces have them now."""
@@ -528,9 +565,10 @@ class KnowledgeView:
     ) -> list[Hit]:
         """Nodes, relations or both that fit a question. Modes and filters are as in `Graph.search`.
 
-        `type` is a type of nodes; or a relation type, if the search is for relations only.
-        Placeholders of missing concepts are not found. Tasks of upkeep are found only by their
-        type. `warnings` gets a sentence if an embedder fails and the answer does without it.
+        `type` is a type of nodes, or a relation type if only relations are sought. Placeholders of
+        missing concepts are not found, and tasks of upkeep only by their type.
+        `warnings` gets a sentence if an embedder fails and the answer does without it.
+        A URI of another workspace finds its node there, if it is not here.
 
         Raises:
             TypeMismatch: the type is not defined.
@@ -544,7 +582,23 @@ class KnowledgeView:
         how = {"type": type, "threshold": threshold, "mode": mode, "warnings": warnings}
         with self._hits(words, limit, filters, element=_SOUGHT[element], **how) as (reader, hits):
             time_us = visibility_of(filters).valid_at_us
-            return recalled_nodes.as_hits(reader, hits, words, time_us)
+            answers = recalled_nodes.as_hits(reader, hits, words, time_us)
+        distant = [] if element == "relation" else self._named_elsewhere(words, warnings)
+        return [*distant, *answers][:limit]
+
+    def _named_elsewhere(self, words: str, warnings: list[str] | None) -> list[Hit]:
+        """The node of another workspace whose URI is searched for, if it is not here."""
+        if not words.startswith("concept://"):
+            return []
+        with suppress(MycelError):
+            address = self.uri(words.strip())
+            if self._is_elsewhere(address) and not self.has(address.text):
+                (distant,) = self.distant([address.text])
+                if distant.node is not None:
+                    return [Hit(distant.uri, 1.0, distant.node, ("name",))]
+                if warnings is not None:
+                    warnings.append(f"{distant.uri} is {distant.state}. {distant.advice}")
+        return []
 
     @contextmanager
     def _hits(
@@ -609,8 +663,8 @@ class KnowledgeView:
 
         Nodes that fit come first, best first; then their surroundings by cost, in both directions.
         No node comes twice, and all of them together take at most `max_tokens`. `type` and the
-        other filters are those of `search`. They apply to the nodes that fit, not to the nodes near
-        them.
+        other filters are those of `search`: the nodes that fit pass them, those near them need not.
+        Nodes of other workspaces to which they lead are in `distant`.
 
         Raises:
             TypeMismatch: the type is not defined.
@@ -631,4 +685,8 @@ class KnowledgeView:
             ]
         recalled = recalled_nodes.gathered(Question(question), hits, around, max_tokens)
         self.db.use_counts.note(ids.parse_id(node.node.id) for node in recalled.nodes)
-        return recalled
+        if filters.get("as_of") is not None or filters.get("for_time") is not None:
+            return recalled
+        starts = distant_starts(recalled.nodes, self.workspace)
+        distant = self._reach(starts, bounds, recalled_nodes.RECALL_NODES_EACH)
+        return recalled_nodes.with_distant(recalled, distant, max_tokens)

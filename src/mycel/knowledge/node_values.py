@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import Any, Generic, Literal, TypeVar, overload
 
@@ -175,7 +175,8 @@ class DistantNode:
 
     uri: str
     state: str
-    """`fetched`; `unchanged`, if the last answer is still valid; or the reason for a missing node:
+    """`fetched`, `unchanged` (the answer before is still valid), `kept` (it is young enough not to
+    be asked for again), or the reason for no node:
     `removed`, `moved`, `unknown`, `forbidden`, `unreachable`, `not registered`, `untrusted`."""
     cost: float
     workspace: str
@@ -190,14 +191,17 @@ class DistantNode:
     is_proven: bool = False
     """True if a proof connects the record of the node with the root of the remote."""
     advice: str = ""
-    """A suggestion, if there is no node."""
+    """The next step, if there is no node."""
+    node: Node | None = None
+    """The whole node; its caveat says who wrote it and where it comes from."""
 
     @property
     def is_there(self) -> bool:
-        return self.state in ("fetched", "unchanged")
+        return self.node is not None
 
     def to_dict(self) -> JsonObject:
-        return {key: value for key, value in asdict(self).items() if value not in ("", None)}
+        values = asdict(replace(self, node=None))
+        return {key: value for key, value in values.items() if value not in ("", None)}
 
 
 # Input of writes.

@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from mycel.engine.missing_concepts import is_placeholder
+from mycel.graph.costs import TOKEN_CHARACTERS
 from mycel.knowledge.bootstrap_stamp import AUTHOR
 from mycel.knowledge.node_lookup import as_node, as_relation, element_uri
 from mycel.knowledge.node_traversal import ReachedNode
-from mycel.knowledge.node_values import Hit, Node, Relation
+from mycel.knowledge.node_values import DistantNode, Hit, Node, Relation
 from mycel.knowledge.relation_writer import broken_counts
 from mycel.knowledge.stale_notes import with_marks
 from mycel.model import ids
@@ -42,7 +43,9 @@ class Recalled:
     nodes: tuple[ReachedNode, ...]
     """Nodes that fit come first, at a cost of 0; each has the reasons for which it was found."""
     left_out: int
-    """The number of nodes for which the budget had no room."""
+    """The number of nodes for which there was no room."""
+    distant: tuple[DistantNode, ...] = ()
+    """Nodes of other workspaces, to which links lead from these."""
 
     @property
     def tokens(self) -> int:
@@ -50,7 +53,13 @@ class Recalled:
         return sum(node.tokens for node in self.nodes)
 
     def to_dict(self) -> JsonObject:
-        return {"nodes": [node.to_dict() for node in self.nodes], "left_out": self.left_out}
+        payload: JsonObject = {
+            "nodes": [node.to_dict() for node in self.nodes],
+            "left_out": self.left_out,
+        }
+        if self.distant:
+            payload["distant"] = [node.to_dict() for node in self.distant]
+        return payload
 
 
 def written_hits(
@@ -155,6 +164,19 @@ def gathered(
         chosen[start.uri] = start
         room -= start.tokens
     return Recalled(tuple(chosen.values()), len(left_out - chosen.keys()))
+
+
+def with_distant(recalled: Recalled, nodes: Sequence[DistantNode], max_tokens: int) -> Recalled:
+    """The recalled nodes with those of other workspaces, the nearest for which there is room."""
+    room = max_tokens - recalled.tokens
+    chosen = []
+    for node in nodes:
+        text = f"{node.uri}{node.origin}{node.content or node.advice}"
+        room -= -(-len(text) // TOKEN_CHARACTERS)
+        if room < 0:
+            break
+        chosen.append(node)
+    return replace(recalled, distant=tuple(chosen))
 
 
 def _says_something(node: Node | Relation, question: Question) -> bool:

@@ -1,25 +1,27 @@
-"""Several workspaces of a machine, searched, read and traversed together.
+"""Several workspaces, searched, read and traversed together: graphs of this machine, and remotes.
 
-A score means the same in every graph, so the hits of several graphs form one list, best first. Each
-hit names its workspace, because a graph may also have nodes with URIs of other workspaces.
+A score means the same in every graph, so hits of several are one list, the best first. Each says
+which workspace it comes from: a URI alone need not, because a graph may have nodes of others. What
+comes from a remote is proven against its root, and has a caveat with its author and address.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from mycel.api.opening import open_graph
-from mycel.errors import NotFound, TypeMismatch
+from mycel.errors import ConstraintViolation, NotFound, TypeMismatch
+from mycel.graph.traversal import MAX_COST_DEFAULT
 from mycel.knowledge.elsewhere import Elsewhere
 from mycel.knowledge.knowledge import Knowledge
 from mycel.knowledge.knowledge_view import KnowledgeView
-from mycel.knowledge.node_values import Hit, Node
+from mycel.knowledge.node_values import DistantNode, Hit, Node
 from mycel.knowledge.uris import parse
 from mycel.model.values import JsonObject
-from mycel.store.file.workspace_databases import existing_database, workspaces_of
+from mycel.store.file.workspace_databases import existing_database, local_database, workspaces_of
 
 
 class PlacedHit(NamedTuple):
@@ -62,48 +64,109 @@ class NearNode(NamedTuple):
 class SeveralWorkspaces:
     """The knowledge of several workspaces, by name."""
 
-    def __init__(self, workspaces: Mapping[str, Knowledge]) -> None:
-        """Take the workspaces. The caller closes their graphs."""
+    def __init__(
+        self,
+        workspaces: Mapping[str, Knowledge],
+        *,
+        remotes: Sequence[str] = (),
+        elsewhere: Elsewhere | None = None,
+    ) -> None:
+        """Take the workspaces. The caller closes their graphs.
+
+        `remotes` are names of the registry; `elsewhere` reads those, and wherever links lead.
+        """
         self._workspaces: Final = dict(workspaces)
+        self._remotes: Final = tuple(name for name in remotes if name not in self._workspaces)
+        self._elsewhere: Final = elsewhere or Elsewhere(local=self._path_of)
 
     @property
     def names(self) -> list[str]:
         """The names of the workspaces."""
-        return list(self._workspaces)
+        return [*self._workspaces, *self._remotes]
 
     def search(
-        self, words: str, *, limit: int = 10, near: str | None = None, **how: Any
+        self,
+        words: str,
+        *,
+        limit: int = 10,
+        near: str | None = None,
+        warnings: list[str] | None = None,
+        **how: Any,
     ) -> list[PlacedHit]:
         """Hits of all workspaces, ranked together; the options are those of `Knowledge.search`.
 
-        A workspace that lacks the requested `type` has no hits. A workspace that lacks the node of
-        `near` is searched without `near`.
+        A workspace without a type that is asked for has no hits. One without the node of `near`
+        is searched without it. Remotes find nodes, as they are now; `warnings` gets a sentence
+        about each that does not answer.
 
         Raises:
             TypeMismatch: no workspace has the type.
             NotFound: no workspace has the node of `near`.
+            ConstraintViolation: relations, or the past, of a remote are asked for.
         """
+        self._check_remote_search(how)
         if near is not None:
             near = self.get(near)[0].node.uri
         hits: list[PlacedHit] = []
         mismatches: list[TypeMismatch] = []
         for name, knowledge in self._workspaces.items():
-            how["near"] = near if near is not None and knowledge.has(near) else None
+            near_here = near if near is not None and knowledge.has(near) else None
             try:
-                hits += (
-                    PlacedHit(name, hit) for hit in knowledge.search(words, limit=limit, **how)
+                placed = knowledge.search(
+                    words, limit=limit, near=near_here, warnings=warnings, **how
                 )
             except TypeMismatch as error:
                 mismatches.append(error)
-        if mismatches and len(mismatches) == len(self._workspaces):
+            else:
+                hits += (PlacedHit(name, hit) for hit in placed)
+        for name, outcome in self._search_remotes(words, limit, near, warnings, how):
+            if isinstance(outcome, TypeMismatch):
+                mismatches.append(outcome)
+            else:
+                hits += (PlacedHit(name, hit) for hit in outcome)
+        if mismatches and len(mismatches) == len(self.names):
             raise mismatches[0]
         return sorted(hits, key=lambda placed: (-placed.hit.score, placed.workspace))[:limit]
 
-    def get(self, uri: str) -> list[PlacedNode]:
-        """A node as each workspace has it; its own workspace comes first.
+    def _check_remote_search(self, how: Mapping[str, Any]) -> None:
+        if not self._remotes:
+            return
+        if how.get("as_of") is not None or how.get("element") == "relation":
+            raise ConstraintViolation(
+                f"{self._remotes[0]} is a remote: its nodes are found, as they are now.",
+                hint="Clone it, or leave out as_of and relations.",
+            )
+
+    def _search_remotes(
+        self,
+        words: str,
+        limit: int,
+        near: str | None,
+        warnings: list[str] | None,
+        how: Mapping[str, Any],
+    ) -> list[tuple[str, list[Hit] | TypeMismatch]]:
+        """The hits of each remote that answers."""
+        given = {name: value for name, value in how.items() if name not in ("element", "as_of")}
+        if near is None:
+            return self._elsewhere.search(
+                self._remotes, words, limit=limit, warnings=warnings, **given
+            )
+        home = parse(near, "").workspace
+        outcomes = []
+        for name in self._remotes:
+            given["near"] = near if name == home else None
+            outcomes += self._elsewhere.search(
+                (name,), words, limit=limit, warnings=warnings, **given
+            )
+        return outcomes
+
+    def get(self, uri: str, *, warnings: list[str] | None = None) -> list[PlacedNode]:
+        """A node as each workspace has it, that of its own workspace first.
+
+        A remote is asked for the nodes of its own name; `warnings` gets a sentence if it has none.
 
         Raises:
-            NotFound: none has it.
+            NotFound: none has it; the hint says what became of it at a remote.
         """
         nodes = []
         for name, knowledge in self._workspaces.items():
@@ -111,10 +174,19 @@ class SeveralWorkspaces:
                 nodes.append(PlacedNode(name, knowledge.get(uri)))
             except NotFound:
                 continue
-        if not nodes:
-            names = ", ".join(self._workspaces)
-            raise NotFound(f"None of the workspaces {names} has {uri}.", hint="Search for it.")
         own = parse(uri, "").workspace
+        advice = "Search for it."
+        if own in self._remotes:
+            distant = self._elsewhere.node(uri)
+            if distant.node is not None:
+                nodes.append(PlacedNode(own, distant.node))
+            else:
+                advice = f"It is {distant.state}. {distant.advice}"
+                if warnings is not None:
+                    warnings.append(f"{distant.uri} in {own} is {distant.state}. {distant.advice}")
+        if not nodes:
+            names = ", ".join(self.names)
+            raise NotFound(f"None of the workspaces {names} has {uri}.", hint=advice)
         return sorted(nodes, key=lambda placed: placed.workspace != own)
 
     def traverse(self, uri: str, **bounds: Any) -> list[NearNode]:
@@ -127,9 +199,10 @@ class SeveralWorkspaces:
             NotFound: none has it.
         """
         name, node = self.get(uri)[0]
-        knowledge = self._workspaces[name]
-        elsewhere = Elsewhere(local=self._path_of)
-        view = KnowledgeView(knowledge.db, workspace=knowledge.workspace, elsewhere=elsewhere)
+        knowledge = self._workspaces.get(name)
+        if knowledge is None:
+            return _near_distant(self._elsewhere.reach({node.uri: 0.0}, **_distant_bounds(bounds)))
+        view = KnowledgeView(knowledge.db, workspace=knowledge.workspace, elsewhere=self._elsewhere)
         reached = view.traverse(node.uri, **bounds)
         distant = {far.uri: far for far in reached.distant}
         nodes = [
@@ -137,12 +210,7 @@ class SeveralWorkspaces:
             for near in reached.nodes
             if isinstance(near.node, Node) and near.uri not in distant
         ]
-        nodes += [
-            NearNode(
-                far.workspace, far.uri, far.cost, far.type, far.state, far.content or far.advice
-            )
-            for far in distant.values()
-        ]
+        nodes += _near_distant(distant.values())
         return sorted(nodes, key=lambda near: (near.cost, near.uri))
 
     def _path_of(self, name: str) -> Path | None:
@@ -150,18 +218,38 @@ class SeveralWorkspaces:
         return None if knowledge is None else Path(knowledge.db.path)
 
 
+def _near_distant(nodes: Iterable[DistantNode]) -> list[NearNode]:
+    return [
+        NearNode(far.workspace, far.uri, far.cost, far.type, far.state, far.content or far.advice)
+        for far in nodes
+    ]
+
+
+def _distant_bounds(bounds: Mapping[str, Any]) -> dict[str, Any]:
+    """The bounds of a traversal that begins in another workspace; tokens are not counted there."""
+    known = {name: value for name, value in bounds.items() if name != "max_tokens"}
+    return {"max_cost": MAX_COST_DEFAULT} | known
+
+
 @contextmanager
 def local_workspaces(names: Sequence[str] = ()) -> Iterator[SeveralWorkspaces]:
-    """Workspaces of this user on this machine, open during a block; without names, all of them.
+    """Workspaces of this user, open for the time of a block; without names, all of this machine.
+
+    A name that is none of this machine is one of the registry of remotes.
 
     Raises:
         NotFound: there is none of a name; the hint names those that exist.
     """
-    paths = {name: existing_database(name) for name in names or workspaces_of(Path.home())}
+    here = workspaces_of(Path.home())
+    elsewhere = Elsewhere(local=local_database)
+    registered = set(elsewhere.workspaces()) if set(names) - set(here) else set()
+    remotes = [name for name in names if name not in here and name in registered]
     with ExitStack() as stack:
         opened: dict[str, Knowledge] = {}
-        for name, path in paths.items():
-            db = open_graph(path, create=False, core_capsules=False)
+        for name in names or here:
+            if name in remotes:
+                continue
+            db = open_graph(existing_database(name), create=False, core_capsules=False)
             stack.enter_context(closing(db))
             opened[name] = Knowledge(db, workspace=name.lower())
-        yield SeveralWorkspaces(opened)
+        yield SeveralWorkspaces(opened, remotes=remotes, elsewhere=elsewhere)

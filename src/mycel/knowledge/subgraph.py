@@ -1,4 +1,4 @@
-"""Reads the neighbourhood of some nodes, in the form in which one workspace gives it to another.
+"""Neighbourhoods of nodes and hits of searches, as one workspace gives them to another.
 
 docs/remote-protocol.md describes the form. It includes records and proofs, so that the receiver can
 check it against a root.
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from mycel.engine.missing_concepts import is_placeholder
 from mycel.errors import AmbiguousName, ConstraintViolation, InvalidId, NotFound
@@ -19,6 +19,7 @@ from mycel.knowledge.name_resolution import locate
 from mycel.knowledge.node_lookup import element_uri, find
 from mycel.model.directions import Direction
 from mycel.model.elements import Concept, Element, Proposition
+from mycel.model.ids import parse_id
 from mycel.model.records import record_hash
 from mycel.store.check.proofs import prove_elements
 from mycel.store.query.commits import commit_at
@@ -26,6 +27,9 @@ from mycel.store.query.reader import Reader
 
 STARTS_MAX: Final = 100
 NODES_MAX: Final = 1000
+HITS_MAX: Final = 100
+WORDS_CHARACTERS_MAX: Final = 4_000
+"""The length of a question that another workspace may send."""
 LINKS_MAX: Final = 10_000
 
 
@@ -48,6 +52,35 @@ class SubgraphRequest:
             raise ConstraintViolation(
                 f"A subgraph has 1 to {STARTS_MAX} starts, each with at most one cost."
             )
+
+
+def read_hits(
+    view: KnowledgeView, words: str, *, limit: int, **how: Any
+) -> tuple[dict[str, Any], str]:
+    """The nodes that fit some words at one moment, with proofs; and the digest of the answer.
+
+    `how` has the options of `KnowledgeView.search`.
+
+    Raises:
+        TypeMismatch: a type is not defined.
+    """
+    with view.db.reading(words=True) as reader, view.moment(reader) as now:
+        hits = now.search(words, limit=limit, element="node", **how)
+        numbers = [parse_id(hit.found.id) for hit in hits]
+        elements = reader.elements(numbers)
+        concepts = [cast(Concept, elements[number]) for number in numbers]
+        records = reader.records_at([concept.seq for concept in concepts])
+        payload = _origin(now, reader) | {
+            "hits": [
+                _wire_node(concept, records[concept.seq])
+                | {"score": hit.score, "kind": hit.kind, "why": hit.why, "snippet": hit.snippet}
+                for hit, concept in zip(hits, concepts, strict=True)
+            ],
+            "proofs": _proofs(reader, concepts),
+        }
+    digest = sha256(b"".join(record_hash(records[concept.seq]) for concept in concepts))
+    digest.update(repr([(hit.score, hit.why, hit.snippet) for hit in hits]).encode())
+    return payload, digest.hexdigest()
 
 
 def read_subgraph(view: KnowledgeView, request: SubgraphRequest) -> tuple[dict[str, Any], str]:
@@ -150,45 +183,23 @@ class _Neighbourhood:
     def wire(self) -> dict[str, Any]:
         """The answer as JSON."""
         reader = self._reader
-        snapshot = reader.head().snapshot()
         ends = {end for link in self._links for end in link.ends}
         elements = reader.elements(ends)
-        payload: dict[str, Any] = {
-            "workspace": self._view.workspace,
-            "branch": self._view.db.branch,
-            "commit": commit_at(reader, snapshot.entries),
-            "overall_root": snapshot.overall_root.hex(),
+        payload = _origin(self._view, reader) | {
             "nodes": [self._node(*reached) for reached in self._reached.values()],
             "links": [self._link(link, elements) for link in self._links],
             "missing": self._missing,
             "truncated": self._is_truncated,
         }
         if self._request.proofs:
-            nodes = [node.element for _, node, _ in self._reached.values()]
-            proofs = prove_elements(reader, nodes)
-            payload["proofs"] = {
-                "snapshot": snapshot.to_dict(),
-                "nodes": {
-                    element_uri(node): _without_snapshot(proof.to_dict())
-                    for node, proof in zip(nodes, proofs, strict=True)
-                },
-            }
+            nodes = [cast(Concept, node.element) for _, node, _ in self._reached.values()]
+            payload["proofs"] = _proofs(reader, nodes)
         return payload
 
     def _node(self, cost: float, node: Reached, start: Concept) -> dict[str, Any]:
         element = node.element
-        payload: dict[str, Any] = {
-            "uri": element_uri(element),
-            "type": element.type,
-            "name": element.attributes.get("name"),
-            "attributes": element.attributes,
-            "metadata": element.metadata,
-            "version": element.version,
-            "created_by": element.created_by,
-            "cost": cost,
-            "hops": node.hops,
-            "record_hash": record_hash(self._records[element.seq]).hex(),
-        }
+        payload = _wire_node(cast(Concept, element), self._records[element.seq])
+        payload |= {"cost": cost, "hops": node.hops}
         if node.path:
             step = node.path[-1]
             before = element_uri(start)
@@ -214,6 +225,41 @@ class _Neighbourhood:
             "metadata": link.metadata,
             "record_hash": record_hash(self._records[link.seq]).hex(),
         }
+
+
+def _origin(view: KnowledgeView, reader: Reader) -> dict[str, Any]:
+    """The origin of an answer, and the state that it shows."""
+    snapshot = reader.head().snapshot()
+    return {
+        "workspace": view.workspace,
+        "branch": view.db.branch,
+        "commit": commit_at(reader, snapshot.entries),
+        "overall_root": snapshot.overall_root.hex(),
+    }
+
+
+def _wire_node(concept: Concept, record: bytes) -> dict[str, Any]:
+    return {
+        "uri": element_uri(concept),
+        "type": concept.type,
+        "name": concept.attributes.get("name"),
+        "attributes": concept.attributes,
+        "metadata": concept.metadata,
+        "version": concept.version,
+        "created_by": concept.created_by,
+        "record_hash": record_hash(record).hex(),
+    }
+
+
+def _proofs(reader: Reader, nodes: Sequence[Concept]) -> dict[str, Any]:
+    proofs = prove_elements(reader, nodes)
+    return {
+        "snapshot": reader.head().snapshot().to_dict(),
+        "nodes": {
+            element_uri(node): _without_snapshot(proof.to_dict())
+            for node, proof in zip(nodes, proofs, strict=True)
+        },
+    }
 
 
 def _without_snapshot(proof: dict[str, Any]) -> dict[str, Any]:

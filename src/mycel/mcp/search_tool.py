@@ -174,6 +174,8 @@ def _recall(call: ToolCall) -> Answer:
         for node in recalled.nodes[:number]
     ]
     left_out = recalled.left_out + len(recalled.nodes) - number
+    data: JsonObject = {"nodes": nodes, "left_out": left_out}
+    node_text.add_distant(page, data, recalled.distant)
     if left_out:
         page.close(f"{count(left_out, 'more node')} had no room.")
     if not nodes:
@@ -181,7 +183,7 @@ def _recall(call: ToolCall) -> Answer:
     for warning in dict.fromkeys(warnings):
         page.close(warning)
     close_conflicts(call, page, (node.node for node in recalled.nodes[:number]))
-    return Answer(str(page), data_within({"nodes": nodes, "left_out": left_out}))
+    return Answer(str(page), data_within(data))
 
 
 def _speaker_and_date(node: Node) -> str:

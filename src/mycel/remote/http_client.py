@@ -7,9 +7,12 @@ redirect is an error, because the token would go with it.
 from __future__ import annotations
 
 import http.client
+import socket
 import ssl
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from threading import Event, Timer
 from typing import Any, Final, NamedTuple
 from urllib.parse import quote, urlencode, urlsplit
 
@@ -155,8 +158,9 @@ class HttpClient:
     ) -> RemoteResponse:
         deadline = time.monotonic() + self._timeout_s
         connection = self._connection = self._connection or self._connect(self._timeout_s)
-        connection.request(method, target, content, dict(headers))
-        response = connection.getresponse()
+        with self._cut_after(connection):
+            connection.request(method, target, content, dict(headers))
+            response = connection.getresponse()
         if response.status != 304:
             self._check_no_redirect(response.status)
         parts, size = [], 0
@@ -167,7 +171,7 @@ class HttpClient:
                 raise RemoteFailed(f"{self._host} sent more than {bytes_max} bytes.")
             if time.monotonic() > deadline:
                 self.close()
-                raise RemoteFailed(f"{self._host} took more than {self._timeout_s:.0f} s.")
+                raise self._too_slow()
             parts.append(part)
         response.close()  # Otherwise the connection could not be used again.
         stated = response.getheader("content-length")
@@ -178,6 +182,37 @@ class HttpClient:
             )
         self.received += size
         return RemoteResponse(response.status, b"".join(parts), response.getheader("etag") or "")
+
+    @contextmanager
+    def _cut_after(self, connection: http.client.HTTPConnection) -> Iterator[None]:
+        """Cut a connection whose answer does not begin in time.
+
+        The timeout of a socket is for each byte: a server that sends one now and then never ends.
+        """
+        is_late = Event()
+
+        def cut() -> None:
+            is_late.set()
+            if connection.sock is not None:
+                with suppress(OSError):
+                    connection.sock.shutdown(socket.SHUT_RDWR)
+
+        timer = Timer(self._timeout_s, cut)
+        timer.daemon = True
+        timer.start()
+        try:
+            yield
+        except (http.client.HTTPException, OSError):
+            if not is_late.is_set():
+                raise
+        finally:
+            timer.cancel()
+        if is_late.is_set():
+            self.close()
+            raise self._too_slow()
+
+    def _too_slow(self) -> RemoteFailed:
+        return RemoteFailed(f"{self._host} took more than {self._timeout_s:.3g} s.")
 
     def _check_no_redirect(self, status: int) -> None:
         if 300 <= status < 400:

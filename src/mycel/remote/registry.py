@@ -9,6 +9,7 @@
     path = "/infra/**"                            # the part that is meant, if it is not all
     graph = "/home/ada/shop.db"                   # the clone of it
     key = "ed25519:7b…"                           # the key that signs its heads
+    cache_s = 60                                  # answers younger than this are used again unasked
     entries = 1042                                # the pinned head: the remote never goes back
     journal_root = "9f…"
 
@@ -25,6 +26,7 @@ import stat
 import tempfile
 import tomllib
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import KW_ONLY, asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Final
@@ -40,11 +42,15 @@ from mycel.errors import (
 from mycel.model.names import shorten
 from mycel.store.backend.postgres.address import parse_address
 from mycel.store.file.branch_files import check_name
+from mycel.store.file.locks import turn
 from mycel.store.file.plain_files import read_bounded
 from mycel.store.file.workspace_databases import is_address
 
 FILE_BYTES_MAX: Final = 1 << 20
 TOKEN_BYTES_MAX: Final = 4096
+CACHE_S_MAX: Final = 86_400
+LOCK_S: Final = 10.0
+"""The time that a change of the registry waits for those of other processes."""
 _NAME: Final = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}", re.ASCII)
 _LOOPBACK: Final = frozenset(("localhost", "127.0.0.1", "::1"))
 
@@ -66,6 +72,8 @@ class RemoteEntry:
     """The path below which its nodes are; empty for all."""
     key: str = ""
     """The key that signs its heads; once it is pinned, no head without its signature counts."""
+    cache_s: int = 0
+    """The age in seconds up to which an answer of a traversal or search is used again unasked."""
     entries: int = 0
     journal_root: str = ""
 
@@ -161,8 +169,9 @@ class RemoteRegistry:
             ConstraintViolation: its name or address is wrong.
             DuplicateExists: there is one with this name.
         """
-        self.check_new(entry)
-        self._write(self._read() | {entry.name: entry})
+        with self._changing() as entries:
+            self.check_new(entry)
+            entries[entry.name] = entry
 
     def check_new(self, entry: RemoteEntry) -> None:
         """Refuse a workspace that cannot be added, as `add` does."""
@@ -175,10 +184,9 @@ class RemoteRegistry:
 
     def remove(self, name: str) -> RemoteEntry:
         """Remove a workspace; graphs stay."""
-        entry = self.get(name)
-        entries = self._read()
-        del entries[name]
-        self._write(entries)
+        with self._changing() as entries:
+            entry = self.get(name)
+            del entries[name]
         return entry
 
     def pin(
@@ -188,13 +196,12 @@ class RemoteRegistry:
 
         A key is remembered if none is pinned yet.
         """
-        known = self._read()
-        entry = known.get(name)
-        if entry is not None:
-            graph = graph or entry.graph
-            pinned = replace(entry, entries=entries, journal_root=journal_root)
-            known[name] = replace(pinned, graph=graph, key=entry.key or key)
-            self._write(known)
+        with self._changing() as known:
+            entry = known.get(name)
+            if entry is not None:
+                graph = graph or entry.graph
+                pinned = replace(entry, entries=entries, journal_root=journal_root)
+                known[name] = replace(pinned, graph=graph, key=entry.key or key)
 
     def _read(self) -> dict[str, RemoteEntry]:
         try:
@@ -210,6 +217,17 @@ class RemoteRegistry:
             raise InvalidSyntax(f"{str(self.path)!r} is no registry: {error}.") from None
         return entries
 
+    @contextmanager
+    def _changing(self) -> Iterator[dict[str, RemoteEntry]]:
+        """The entries to change in a block, written after it. Others wait, in any process."""
+        self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with turn(self.path.with_suffix(".lock"), LOCK_S, str(self.path)):
+            entries = self._read()
+            before = dict(entries)
+            yield entries
+            if entries != before:
+                self._write(entries)
+
     def _write(self, entries: Mapping[str, RemoteEntry]) -> None:
         """Replace the file, as a whole."""
         lines: list[str] = []
@@ -219,7 +237,6 @@ class RemoteRegistry:
                 if key != "name" and value:
                     lines.append(f"{key} = {json.dumps(value, ensure_ascii=False)}")
             lines.append("")
-        self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         descriptor, temporary = tempfile.mkstemp(dir=self.path.parent, prefix=".workspaces-")
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
             file.write("\n".join(lines))
@@ -255,6 +272,8 @@ def check_entry(entry: RemoteEntry) -> None:
         raise ConstraintViolation(f"The entry of {entry.name} has a value of a wrong kind.")
     if entry.branch:
         check_name(entry.branch)
+    if not 0 <= entry.cache_s <= CACHE_S_MAX:
+        raise ConstraintViolation(f"The cache age of {entry.name} is from 0 to {CACHE_S_MAX} s.")
     if not re.fullmatch(r"(ed25519:[0-9a-f]{64})?", entry.key):
         raise ConstraintViolation(
             f"{shorten(repr(entry.key))} is no key.", hint="`mycel key show` prints one."

@@ -1,6 +1,11 @@
 """Submissions and proposals over HTTP: each outcome with its status, for each kind of token."""
 
+import json
 from concurrent.futures import ThreadPoolExecutor
+from http.client import HTTPConnection
+from pathlib import Path
+from random import Random
+from time import monotonic
 from typing import Any
 
 import pytest
@@ -309,6 +314,91 @@ def test_many_who_submit_at_once_lose_nothing_and_double_nothing(shop: Team) -> 
     with mycel.open(shop.folder / "shop.db") as db:
         assert db.verify().ok
         assert len([entry for entry in db.history.log() if "agent" in entry.actor]) == 40
+
+
+CLIENTS = 32
+SOAK_S = 60
+
+
+@pytest.mark.soak
+def test_a_minute_of_many_clients_loses_nothing_and_doubles_nothing(
+    tmp_path: Path, seed: int
+) -> None:
+    for options in ((), ("--workers", "2")):
+        folder = tmp_path / "-".join(("workspaces", *options))
+        folder.mkdir()
+        team = Team(folder)
+        try:
+            team.add("shop")
+            submit_for_a_minute(team, options, seed)
+        finally:
+            team.end()
+
+
+def submit_for_a_minute(team: Team, options: tuple[str, ...], seed: int) -> None:
+    """New nodes and a counter of each client. Some answers are never read, and asked for again."""
+    names = [f"agent{number}" for number in range(CLIENTS)]
+    tokens = {name: team.token(name, "write:/**") for name in names}
+    team.serve(*options)
+    assert team.server is not None
+    address, until = team.server.address, monotonic() + SOAK_S
+    heads: list[tuple[int, str]] = []
+
+    def work(name: str) -> dict[str, str]:
+        """The commit of each key that was acknowledged."""
+        chance = Random(f"{seed} {name}")
+        connection = HTTPConnection(*address, timeout=60)
+        headers = {"authorization": f"Bearer {tokens[name]}", "content-type": "application/json"}
+        commits: dict[str, str] = {}
+
+        def ask(method: str, path: str, body: Any = None) -> dict[str, Any]:
+            sent = None if body is None else json.dumps(body)
+            connection.request(method, f"/ws/shop{path}", sent, headers)
+            answer = connection.getresponse()
+            told: dict[str, Any] = json.loads(answer.read())
+            assert answer.status == 200, told
+            return told
+
+        while monotonic() < until:
+            turn = len(commits)
+            key = f"submission-{name}-{turn}"
+            changes = [
+                node(f"concept://shop/{name}/n{turn}", "a text"),
+                node(f"concept://shop/{name}/count", "count", value=turn),
+            ]
+            body = {"changes": changes, "key": key, "on_conflict": "merge"}
+            lot = chance.random()
+            if lot < 0.1:  # The answer is lost: it is asked for again, by the same submission.
+                connection.request("POST", "/ws/shop/submit", json.dumps(body), headers)
+                connection.close()
+            made = ask("POST", "/submit", body)
+            commits[key] = made["commit"]
+            if 0.1 < lot < 0.2:
+                assert ask("GET", f"/submit/{key}")["commit"] == made["commit"]
+            elif 0.2 < lot < 0.25:
+                (told,) = ask("GET", "/refs")["branches"]
+                heads.append((told["entries"], told["journal_root"]))
+        connection.close()
+        return commits
+
+    with ThreadPoolExecutor(CLIENTS) as pool:
+        acknowledged = dict(zip(names, pool.map(work, names), strict=True))
+    assert team.server.stop()[0] == 0
+    commits = [commit for made in acknowledged.values() for commit in made.values()]
+    assert len(commits) == len(set(commits)) > CLIENTS
+    with mycel.open(team.folder / "shop.db") as db:
+        log = [entry for entry in db.history.log() if entry.actor in tokens]
+        assert sorted(commits) == sorted(entry.commit for entry in log)
+        shop = mycel.Knowledge(db, workspace="shop")
+        for name, made in acknowledged.items():
+            assert shop.get(f"{name}/count").properties["value"] == len(made) - 1
+            assert all(shop.has(f"{name}/n{turn}") for turn in range(len(made)))
+        assert len(heads) > CLIENTS
+        root = db.snapshot().overall_root
+        for entries, journal_root in heads[:: len(heads) // CLIENTS]:
+            proof = db.prove_consistency(entries)
+            assert proof.verify(bytes.fromhex(journal_root), root, old_entries=entries), entries
+        assert db.verify(replay=True).ok
 
 
 def test_wrong_submissions_are_refused_and_the_key_stays_free(shop: Team) -> None:

@@ -1,9 +1,10 @@
 """Clones of a workspace on a real server: exact, incremental, merged, pushed, and suspicious."""
 
 import json
+import socket
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from mycel.errors import (
 )
 from mycel.remote import pages
 from mycel.remote.copying import PARTIAL, clone, pull, push
+from mycel.remote.http_client import HttpClient
 from mycel.remote.registry import RemoteEntry
 from mycel.remote.sources import FileSource, ServerSource, open_source
 from tests.adapters.http.team import Team, team
@@ -420,6 +422,29 @@ def lying(answer: Answer) -> Iterator[str]:
         server.server_close()
 
 
+@contextmanager
+def dripping() -> Iterator[str]:
+    """A server that sends a byte of a header now and then, without an end."""
+    is_over = threading.Event()
+
+    def serve() -> None:
+        connection, _ = listener.accept()
+        with connection:
+            connection.sendall(b"HTTP/1.1 200 OK\r\nx: ")
+            with suppress(OSError):
+                while not is_over.wait(0.05):
+                    connection.sendall(b"x")
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=serve)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+        finally:
+            is_over.set()
+            thread.join()
+
+
 def honest(db: mycel.Graph) -> Answer:
     def answer(path: str) -> tuple[int, dict[str, str], bytes]:
         name, _, query = path.partition("?")
@@ -535,6 +560,10 @@ def test_endless_huge_cut_and_redirected_answers_end(
             with pytest.raises(RemoteFailed, match=words):
                 source.head()
             source.client.close()
+    with dripping() as url:
+        client = HttpClient(url, timeout_s=0.5)
+        with pytest.raises(RemoteFailed, match="took more than"):
+            client.request("GET", "/refs")
     with lying(lambda _: (200, {}, b'{"branches": []}')) as url:
         source = ServerSource(RemoteEntry("shop", url), "main")
         with pytest.raises(NotFound):

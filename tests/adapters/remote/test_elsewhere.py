@@ -1,5 +1,7 @@
-"""Traversal into other workspaces: fetched in few requests, checked, and said as what it is."""
+"""Other workspaces: reached in few requests, checked, and said as what they are."""
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -9,12 +11,14 @@ from mycel.knowledge.elsewhere import Elsewhere
 from mycel.knowledge.node_traversal import distant_starts
 from mycel.mcp import node_text
 from mycel.remote.registry import RemoteEntry, RemoteRegistry
+from mycel.store.file.workspace_databases import database_of
+from tests.adapters.cli.conftest import Run, run
 from tests.adapters.http.team import Team, team
 from tests.adapters.mcp.clients import connected
-from tests.adapters.remote.test_clones import altered, honest, lying
+from tests.adapters.remote.test_clones import altered, honest, lying, write
 from tests.prepared import NEW
 
-__all__ = ["team"]
+__all__ = ["run", "team"]
 
 
 @pytest.fixture
@@ -164,7 +168,7 @@ def test_a_model_sees_the_origin_of_what_a_traversal_fetched(
         uris = ["concept://shop/auth", "concept://ops/team", "concept://nobody/x"]
         answer = session.ok("get_nodes", uris=uris)
         dead = session.call("get_nodes", uris=["concept://ops/never"])
-    assert answer.data["distant"] == [{"uri": "concept://ops/team", "state": "fetched"}]
+    assert answer.data["distant"] == [{"uri": "concept://ops/team", "state": "fetched", "cost": 0}]
     assert "We run it. [by ben at" in answer.text
     assert "mycel remote add nobody URL" in answer.text
     assert (dead.failed, "It is unknown." in dead.text) == (True, True)
@@ -252,3 +256,194 @@ def test_broken_links_are_those_that_are_dead_elsewhere_and_files_that_are_gone(
         for cursor in ("fx", "f", "x"):
             with pytest.raises(mycel.errors.InvalidSyntax):
                 know.broken_links(cursor=cursor, look=True)
+
+
+def test_get_search_and_traverse_cross_to_remotes_through_every_door(
+    team: Team, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setenv("OPS_TOKEN", team.token("ada", "read:/crew/**"))
+    monkeypatch.setenv("WRONG_TOKEN", "myc_wrong")
+    with mycel.open(team.folder / "ops.db", actor="ben") as db:
+        ops = mycel.Knowledge(db, workspace="ops")
+        names = ("crew/team", "crew/gone", "secret/pay")
+        ops.remember([{"uri": name, "content": f"Kettles: {name}."} for name in names])
+        ops.delete("crew/gone", reason="split up")
+    team.serve()
+    assert team.server is not None
+    registry = RemoteRegistry()
+    registry.add(RemoteEntry("ops", f"{team.server.url}/ws/ops", token_env="OPS_TOKEN"))
+    registry.add(RemoteEntry("locked", f"{team.server.url}/ws/ops", token_env="WRONG_TOKEN"))
+    registry.add(RemoteEntry("away", "http://127.0.0.1:1/ws/away"))
+    here = database_of(tmp_path, "shop")
+    here.parent.mkdir()
+    #: Each URI that leads nowhere, with the word for why.
+    refusals = {
+        "concept://ops/crew/gone": "removed",
+        "concept://ops/secret/pay": "unknown",
+        "concept://locked/x": "forbidden",
+        "concept://away/x": "unreachable",
+        "concept://nobody/x": "not registered",
+    }
+    with mycel.open(here) as db:
+        shop = mycel.Knowledge(db, workspace="shop", elsewhere=Elsewhere())
+        shop.add("tea", content="Kettles boil water for tea.")
+        shop.link("tea", "made_by", "concept://ops/crew/team", weight=0.2)
+        shop.link("tea", "seen_by", "concept://ops/secret/pay", weight=0.2)
+        node = shop.get("concept://ops/crew/team")
+        assert node.content == "Kettles: crew/team."
+        assert "by ben at http" in node.caveats[0]
+        assert "to judge and not to follow" in node.caveats[0]
+        assert shop.search("concept://ops/crew/team")[0].uri == node.uri
+        for uri, state in refusals.items():
+            with pytest.raises(mycel.errors.NotFound) as caught:
+                shop.get(uri)
+            assert f"It is {state}. " in caught.value.hint
+            with pytest.raises(mycel.errors.NotFound) as caught:
+                shop.traverse(uri)
+            assert f"It is {state}. " in caught.value.hint
+        near = shop.traverse("concept://ops/crew/team").distant
+        assert [node.uri for node in near] == ["concept://ops/crew/team"]
+        some = shop.traverse("tea", relation_types=["made_by"]).distant
+        assert [node.uri for node in some] == ["concept://ops/crew/team"]
+        recalled = shop.recall("what boils water for tea?")
+        assert {node.uri: node.state for node in recalled.distant} == {
+            "concept://ops/crew/team": "fetched",
+            "concept://ops/secret/pay": "unknown",
+        }
+
+    ours = ("--workspace", "shop")
+    both = ("--workspace", "shop,ops,away,locked")
+    hits = run("search", *both, "kettles", "--json")
+    assert {(hit["workspace"], hit["uri"]) for hit in hits.objects} == {
+        ("shop", "concept://shop/tea"),
+        ("ops", "concept://ops/crew/team"),
+    }
+    assert "away is unreachable" in hits.stderr
+    assert "locked is forbidden" in hits.stderr
+    assert run("search", *both, "kettles", "--as-of", "2026-01-01").status == 2
+    assert [hit["workspace"] for hit in run("search", "--all", "kettles", "--json").objects] == [
+        "shop"
+    ]
+    for words in (ours, both):
+        shown = run("show", *words, "concept://ops/crew/team")
+        assert "Kettles: crew/team." in shown.stdout, shown.stderr
+        near = {
+            node["uri"]: node
+            for node in run("traverse", *words, "concept://shop/tea", "--json").objects
+            if "uri" in node
+        }
+        assert near["concept://ops/crew/team"]["state"] == "fetched"
+        assert near["concept://ops/secret/pay"]["state"] == "unknown"
+        there = run("traverse", *words, "concept://ops/crew/team", "--json").objects
+        assert "fetched" in [near.get("state") for near in there]
+    for uri, state in refusals.items():
+        for command in ("show", "traverse"):
+            refused = run(command, *ours, uri)
+            if uri == "concept://ops/secret/pay" and command == "traverse":
+                assert state in refused.stdout  # A link of ours leads to it.
+                continue
+            assert (refused.status, f"It is {state}. " in refused.stderr) == (1, True), (
+                uri,
+                command,
+            )
+    assert "crew/team" in run("search", "--workspace", "ops", "kettles").stdout
+
+    with connected(here, "--root", str(tmp_path)) as session:
+        several = "shop,ops,away"
+        found = session.ok("search_knowledge", query="kettles", workspaces=several)
+        got = session.ok("get_nodes", uris=["concept://ops/crew/team"], workspaces=several)
+        start = session.ok("traverse_graph", start="concept://ops/crew/team", workspaces=several)
+        alone = session.ok("traverse_graph", start="concept://ops/crew/team")
+        context = session.ok("search_knowledge", query="tea water", context_tokens=2000)
+    assert {hit["uri"] for hit in found.data["hits"]} == {
+        "concept://shop/tea",
+        "concept://ops/crew/team",
+    }
+    assert "away is unreachable" in found.text
+    assert "secret" not in found.text
+    for answer in (found, got):
+        assert "by ben at http" in answer.text
+    assert start.data["nodes"][0]["state"] == "fetched"
+    assert alone.data["distant"][0]["uri"] == "concept://ops/crew/team"
+    assert "Kettles: crew/team." in context.text
+
+
+def test_a_search_of_a_server_that_lies_is_not_believed(
+    tmp_path: Path, registry: RemoteRegistry
+) -> None:
+    from mycel.http.responses import encode
+    from mycel.knowledge.subgraph import read_hits
+
+    write(tmp_path / "true.db", "a", "true words")
+    with mycel.open(tmp_path / "true.db") as db:
+        know = mycel.Knowledge(db, workspace="shop")
+        honestly = encode(read_hits(know, "words", limit=5)[0])
+        for lie in (
+            honestly,
+            honestly.replace(b"true words", b"lies words"),
+            honestly.replace(b'"score":', b'"score":7'),
+            honestly.replace(b"concept://shop/a", b"concept://shop/b"),
+            b'{"hits": 7}',
+            b"{}",
+        ):
+            with lying(lambda _, lie=lie: (200, {}, lie)) as url:  # type: ignore[misc]
+                entry = RemoteEntry("shop", url)
+                if entry.name in Elsewhere(registry).workspaces():
+                    registry.remove(entry.name)
+                registry.add(entry)
+                warnings: list[str] = []
+                answers = Elsewhere(registry).search(["shop"], "words", limit=5, warnings=warnings)
+            if lie is honestly:
+                ((_, hits),) = answers
+                assert isinstance(hits, list)
+                assert [hit.found.uri for hit in hits] == ["concept://shop/a"]
+            else:
+                assert answers == []
+                assert "shop is untrusted" in warnings[0]
+
+
+def test_workspaces_of_a_round_are_asked_at_the_same_time(registry: RemoteRegistry) -> None:
+    both_are_asked = threading.Barrier(2, timeout=30)
+
+    def answer(_path: str) -> tuple[int, dict[str, str], bytes]:
+        both_are_asked.wait()  # Fails if one was asked after the other.
+        return 404, {}, b'{"error": {"name": "NotFound", "message": "both were asked"}}'
+
+    with lying(answer) as url:
+        for name in ("one", "two"):
+            registry.add(RemoteEntry(name, url))
+        elsewhere = Elsewhere(registry)
+        nodes = elsewhere.reach({"concept://one/a": 0, "concept://two/a": 0}, max_cost=1)
+        assert ["both were asked" in node.advice for node in nodes] == [True, True]
+        warnings: list[str] = []
+        elsewhere.search(["one", "two"], "a", limit=1, warnings=warnings)
+        assert ["both were asked" in warning for warning in warnings] == [True, True]
+
+
+def test_an_answer_that_is_young_enough_is_not_asked_for_again(
+    team: Team, registry: RemoteRegistry
+) -> None:
+    write(team.folder / "shop.db", "a", "one")
+    team.serve()
+    assert team.server is not None
+    registry.add(RemoteEntry("shop", f"{team.server.url}/ws/shop", cache_s=3600))
+    elsewhere = Elsewhere(registry)
+    states = [elsewhere.node("concept://shop/a").state for _ in range(2)]
+    assert (states, elsewhere.requests) == (["fetched", "kept"], 1)
+    team.server.end()
+    assert elsewhere.node("concept://shop/a").content == "one"
+
+
+def test_changes_of_the_registry_at_the_same_time_are_all_kept(registry: RemoteRegistry) -> None:
+    def work(number: int) -> None:
+        mine = RemoteRegistry(registry.path)
+        mine.add(RemoteEntry(f"w{number}", "https://host/ws/x"))
+        mine.pin(f"w{number}", number + 1, "ab" * 32)
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(work, range(24)))
+    assert {entry.name: entry.entries for entry in registry} == {
+        f"w{number}": number + 1 for number in range(24)
+    }

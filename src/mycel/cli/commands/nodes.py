@@ -115,19 +115,28 @@ def _report(session: Invocation, written: Written) -> None:
 def show(session: Invocation, element: str, *, everything: bool) -> None:
     """Show a node: its text, its properties, and its relations.
 
-    With --workspace a,b the node is a URI, and is shown as each of these workspaces has it, that of
-    the URI first.
+    A URI of another workspace that is not here is read there, if that is one of this machine or of
+    `mycel remote`. With --workspace a,b the node is a URI, and is shown as each of these workspaces
+    has it, that of the URI first.
     """
+    from mycel.knowledge.elsewhere import Elsewhere
+    from mycel.knowledge.node_values import Page
     from mycel.mcp import node_text
+    from mycel.store.file.workspace_databases import local_database
 
     if names_several(session):
         _show_in_several(session, element, detailed=everything)
         return
     with session.open(reading=True) as db:
-        knowledge = knowledge_of(session, db, session.root())
-        with knowledge.moment() as view:
-            node = view.get(node_reference(session, view, element))
-            page = view.relations(node.uri, limit=1_000 if everything else RELATIONS_SHOWN)
+        elsewhere = Elsewhere(local=local_database)
+        knowledge = knowledge_of(session, db, session.root(), elsewhere=elsewhere)
+        reference = node_reference(session, knowledge, element)
+        try:
+            with knowledge.moment() as view:
+                node = view.get(reference)
+                page = view.relations(node.uri, limit=1_000 if everything else RELATIONS_SHOWN)
+        except NotFound:  # One of another workspace comes without its relations.
+            node, page = knowledge.get(reference), Page(())
     if session.as_json:
         wire: dict[str, Any] = node.to_dict()
         session.out.object(wire | {"relations": [item.to_dict() for item in page.items]})
@@ -150,8 +159,10 @@ def _show_in_several(session: Invocation, uri: str, *, detailed: bool) -> None:
     """Show the version of a node in each of the workspaces that `--workspace` names."""
     from mycel.mcp import node_text
 
+    warnings: list[str] = []
     with several_workspaces(session) as several:
-        nodes = several.get(uri)
+        nodes = several.get(uri, warnings=warnings)
+    session.out.warn(warnings)
     for workspace, node in nodes:
         if session.as_json:
             session.out.object({"workspace": workspace} | node.to_dict())

@@ -37,9 +37,24 @@ def remote() -> None:
 @click.option("--token-env", default="", metavar="VARIABLE", help="The variable with the token")
 @click.option("--token-file", default="", metavar="FILE", help="A file with it, of mode 600")
 @click.option("--key", default="", metavar="KEY", help="The key that signs its heads")
+@click.option(
+    "--cache",
+    "cache_s",
+    type=int,
+    default=0,
+    metavar="SECONDS",
+    help="Use answers that are younger again, unasked; by default each is asked for by its ETag",
+)
 @pass_session
 def add(
-    session: Invocation, *, name: str, url: str, token_env: str, token_file: str, key: str
+    session: Invocation,
+    *,
+    name: str,
+    url: str,
+    token_env: str,
+    token_file: str,
+    key: str,
+    cache_s: int,
 ) -> None:
     """Register a workspace under a name.
 
@@ -48,7 +63,8 @@ def add(
     """
     from mycel.remote.registry import RemoteEntry, RemoteRegistry
 
-    entry = RemoteEntry(name, _address(url), token_env, _absolute(token_file), key=key)
+    path = _absolute(token_file)
+    entry = RemoteEntry(name, _address(url), token_env, path, key=key, cache_s=cache_s)
     RemoteRegistry().add(entry)
     session.out.say(f"Registered {name}: {visible(entry.url)}", {"name": name, "url": entry.url})
 
@@ -84,6 +100,7 @@ def list_(session: Invocation, *, server: str | None, token_env: str, token_file
             "branch": entry.branch,
             "path": entry.path,
             "key": entry.key,
+            "cache_s": entry.cache_s,
             "entries": entry.entries,
             "journal_root": entry.journal_root,
         },

@@ -19,6 +19,7 @@ from mycel.cli.console.parameters import (
     moment,
     resolve,
 )
+from mycel.errors import InvalidId, NotFound
 from mycel.model.elements import Concept
 
 if TYPE_CHECKING:
@@ -26,7 +27,9 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-    from mycel.graph.traversal import Reached
+    from mycel.api.graph_view import GraphView
+    from mycel.graph.traversal import Reached, Traversal
+    from mycel.knowledge.node_values import DistantNode
 
 MISSING = "Missing"
 """The type of placeholders: concepts that links name and that do not exist yet."""
@@ -61,23 +64,30 @@ def traverse(
     """Show what is near an element, nearest first: an edge costs its weight.
 
     On a terminal it is drawn as a tree: each element is below the one it was reached from. What
-    is only referred to, and not there yet, is red. With --all or --workspace a,b the start is a
-    URI, and links into the other workspaces are followed there.
+    is only referred to, and not there yet, is red. Links into other workspaces, of this machine or
+    of `mycel remote`, are followed there. With --all or --workspace a,b the start is a URI, and may
+    be in any of these.
     """
     if in_all or names_several(session):
         _traverse_several(session, start, as_of, follow, bounds)
         return
     with session.open(reading=True) as db:
         view = db if as_of is None else db.as_of(as_of)
-        node = resolve(view, start)
-        traversal = view.traverse(node, relation_types=follow or None, doubts=True, **bounds)
+        is_now = as_of is None and bounds["for_time"] is None
+        traversal, distant = _traversed(session, view, start, follow, bounds, is_now=is_now)
         if as_of is None:
             warn_conflicts(session, db, (node.element.id for node in traversal.nodes))
+    rows: list[Reached | DistantNode] = [*traversal.nodes, *distant]
     if is_terminal() and not session.as_json:
-        session.out.render(tree(traversal.nodes))
+        from mycel.mcp import node_text
+
+        if traversal.nodes:
+            session.out.render(tree(traversal.nodes))
+        for far in distant:
+            session.out.line(visible(node_text.distant(far)))
     else:
         session.out.list(
-            traversal.nodes,
+            rows,
             ("cost", "hops", "id", "type", "name", "why"),
             _row,
             empty="Nothing is near.",
@@ -114,7 +124,75 @@ def _traverse_several(
 _SHARED_BOUNDS = ("max_cost", "max_nodes", "max_tokens", "direction")
 
 
-def _row(reached: Reached) -> tuple[Any, ...]:
+def _traversed(
+    session: Invocation,
+    view: GraphView,
+    start: str,
+    follow: tuple[str, ...],
+    bounds: dict[str, Any],
+    *,
+    is_now: bool,
+) -> tuple[Traversal, list[DistantNode]]:
+    """The surroundings of an element in this graph, and in the workspaces to which links lead."""
+    from mycel.graph.traversal import Traversal
+
+    try:
+        node = resolve(view, start)
+    except NotFound as error:
+        starts = {start: 0.0} if is_now and _is_elsewhere(session, start) else {}
+        distant = _reach(starts, bounds, follow)
+        first = next((far for far in distant if far.uri == start), None)
+        if first is None or not first.is_there:
+            error.hint = error.hint if first is None else f"It is {first.state}. {first.advice}"
+            raise
+        return Traversal(()), distant
+    traversal = view.traverse(node, relation_types=follow or None, doubts=True, **bounds)
+    starts = {
+        near.element.name: near.cost
+        for near in traversal.nodes
+        if isinstance(near.element, Concept)
+        and near.element.type == MISSING
+        and _is_elsewhere(session, near.element.name)
+    }
+    return traversal, _reach(starts if is_now else {}, bounds, follow, len(traversal.nodes))
+
+
+def _is_elsewhere(session: Invocation, name: str) -> bool:
+    """True for the URI of a concept of another workspace."""
+    from mycel.knowledge.uris import parse
+
+    try:
+        uri = parse(name, "") if name.startswith("concept://") else None
+    except InvalidId:
+        return False
+    return uri is not None and uri.workspace != session.workspace(session.root())
+
+
+def _reach(
+    starts: dict[str, float], bounds: dict[str, Any], follow: tuple[str, ...], here: int = 0
+) -> list[DistantNode]:
+    """The nodes of other workspaces to which links lead from here."""
+    if not starts:
+        return []
+    from mycel.knowledge.elsewhere import Elsewhere
+    from mycel.store.file.workspace_databases import local_database
+
+    return Elsewhere(local=local_database).reach(
+        starts,
+        max_cost=bounds["max_cost"],
+        max_nodes=max(1, bounds["max_nodes"] - here + len(starts)),
+        direction=bounds["direction"],
+        relation_types=follow or None,
+    )
+
+
+def _row(reached: Reached | DistantNode) -> tuple[Any, ...]:
+    from mycel.knowledge.node_values import DistantNode
+
+    if isinstance(reached, DistantNode):
+        where = f"{reached.state} from {reached.origin}" if reached.is_there else reached.advice
+        type_ = reached.type or reached.state
+        return f"{reached.cost:g}", "", "", type_, reached.uri, where
     type_, name = _type_and_name(reached)
     return f"{reached.cost:g}", reached.hops, reached.element.id, type_, name, reached.reason
 

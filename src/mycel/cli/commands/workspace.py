@@ -229,8 +229,13 @@ def several_workspaces(session: Invocation) -> AbstractContextManager[SeveralWor
 
 
 def names_several(session: Invocation) -> bool:
-    """True if `--workspace` names more than one."""
-    return "," in session.given.get("workspace", "")
+    """True if `--workspace` names more than one, or a remote that is not of this machine."""
+    name = session.given.get("workspace", "")
+    if not name or "," in name or name in workspaces_of(Path.home()):
+        return "," in name
+    from mycel.knowledge.elsewhere import Elsewhere
+
+    return name in Elsewhere().workspaces()
 
 
 def _checked(name: str) -> str:

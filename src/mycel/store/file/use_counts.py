@@ -97,7 +97,7 @@ class UseCounts:
         return {number: Use(*use) for number, *use in self._rows("SELECT * FROM use")}
 
     def followed(self) -> dict[Followed, int]:
-        """The number of times that each link was followed since `forget_followed`."""
+        """The number of times each link was followed since `forget_followed`."""
         self.save()
         if self._path is None:
             return dict(self._followed)

@@ -57,7 +57,8 @@ def existing_database(workspace: object) -> Path:
     advice = f"There are: {names}." if known else "There is none yet."
     raise NotFound(
         f"There is no workspace {shorten(repr(workspace))} in {home / HOME_FOLDER}.",
-        hint=f"{advice} `mycel init --workspace NAME` and `mycel bootstrap` create one.",
+        hint=f"{advice} `mycel init --workspace NAME` and `mycel bootstrap` create one; `mycel"
+        " remote add NAME URL` registers one that is elsewhere.",
         data={"workspaces": known[:_SHOWN]},
     )
 
