@@ -40,10 +40,10 @@ def touched(
     actors: Sequence[str] | None,
     limit: int,
 ) -> JsonObject:
-    """The nodes and links of which a version was written in a span, by some actors or anybody.
+    """The nodes and links with a version that was written in a span, by some actors or anybody.
 
-    With `ids`, those among these nodes and the links between them. Without, all nodes of the graph,
-    those that changed last first.
+    With `ids`, only these nodes and the links between them are searched. Otherwise all nodes of the
+    graph are, and those that changed last come first.
     """
     span = _span(scene, since, until, actors)
     if ids is None:
@@ -68,7 +68,7 @@ def _all(scene: Scene, span: WritingSpan, limit: int) -> JsonObject:
 
 
 def _is_node(scene: Scene, line: ConceptLine) -> bool:
-    """True unless it is a definition, or part of every graph."""
+    """True unless the concept is a definition, or part of every graph."""
     type_name = scene.reader.type_name(line.type)
     return type_name not in META_TYPES and (type_name, line.name) not in CORE_DOMAINS | ACTORS
 
@@ -76,7 +76,7 @@ def _is_node(scene: Scene, line: ConceptLine) -> bool:
 def _span(
     scene: Scene, since: str | None, until: str | None, actors: Sequence[str] | None
 ) -> WritingSpan:
-    """The span between two moments, both of them part of it, up to the state that is shown."""
+    """The span from one moment to another, both included, up to the shown state."""
     reader = scene.reader
     after = 0 if since is None else history.before_moment(reader, moment_of(since))
     last = scene.position

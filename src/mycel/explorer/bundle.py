@@ -1,7 +1,7 @@
 """The files of the page, as they are shipped in the package.
 
-`assets/` is made from `web/` by `make web`. Only files that its manifest names are served, so that
-nothing else in the folder can be asked for.
+`assets/` is made from `web/` by `make web`. Only files in its manifest are served, so that no other
+file of the folder can be read.
 """
 
 from __future__ import annotations
@@ -37,15 +37,15 @@ _COMPRESSED_BYTES_MIN: Final = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Asset:
-    """One file of the page."""
+    """One file of the page, as it is served."""
 
     content: bytes
     kind: str
-    """Its media type."""
+    """The media type of the file."""
     tag: str
-    """A text that identifies its content."""
+    """A text that identifies the content of the file."""
     is_hashed: bool
-    """True if its name changes with its content."""
+    """True if the name of the file changes with its content."""
     gzipped: bytes | None
 
     @property
@@ -65,7 +65,7 @@ def names() -> frozenset[str]:
 
 @lru_cache(maxsize=64)
 def asset(name: str) -> Asset:
-    """The file of a name.
+    """The file with this name.
 
     Raises:
         NotFound: there is none; in a checkout, the page may not be built.

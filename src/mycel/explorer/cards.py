@@ -1,8 +1,8 @@
 """Elements and links in the short form that every view uses.
 
 A card has no content: `id` is the URI, which means the same in every copy of the graph, and `ref`
-the element id, which stays when a node is moved. A node of the present with conflicts of an open
-merge has their number.
+the element id, which stays when a node is moved. In the live state, the card of a node in conflict
+has the number of its conflicts.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ Degrees = Callable[[Collection[int]], Mapping[int, int]]
 """The number of links at elements."""
 
 NAME_CHARACTERS_MAX = 200
-"""Longer names are cut in a card."""
+"""The most characters of a name in a card; longer names are cut."""
 
 
 class Cards:
-    """Cards of elements in the state of a reader. Each element is read once."""
+    """Cards of elements in the state of a reader. Each element is read only once."""
 
     def __init__(self, reader: Reader, degrees: Degrees | None = None) -> None:
         self._reader = reader
@@ -89,19 +89,19 @@ class Cards:
         return end if card is None else str(card["name"])
 
     def get(self, number: int) -> JsonObject | None:
-        """The card of an element; None if it is not part of the state."""
+        """The card of an element; None if the element is not part of the state."""
         if number not in self._cards:
             self.read((number,))
         return self._cards.get(number)
 
     def all(self, numbers: Iterable[int]) -> list[JsonObject]:
-        """The cards of those elements that are part of the state, in order."""
+        """The cards of elements, in order, without those that are not part of the state."""
         order = list(numbers)
         self.read(order)
         return [self._cards[number] for number in order if number in self._cards]
 
     def links(self, rows: Iterable[WeightedLink]) -> list[JsonObject]:
-        """Links in their short form, by the ids of their ends."""
+        """Links in their short form; their ends are ids."""
         weighted_links = list(rows)
         self.read(end for row in weighted_links for end in (row.subject, row.object))
         return [self.link(row) for row in weighted_links]
@@ -140,7 +140,7 @@ def card_of(number: int, type_name: str, name: str, version: int, label: str | N
 
 
 def concept_card(concept: Concept) -> JsonObject:
-    """The card of a concept that was read whole, without its degree."""
+    """The card of a concept that was read with its content, without its degree."""
     label = concept.attributes.get("name")
     return card_of(
         concept.number,

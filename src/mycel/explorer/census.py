@@ -1,15 +1,16 @@
 """Counts of the whole graph: groups of nodes, links between groups, degrees.
 
-Nodes are grouped by type, by domain, and by shelf. A shelf is a folder with all below it, or the
-nodes directly in a folder whose inner folders are shelves of their own (`folders`): there may be as
-many folders as nodes, and some dozens of shelves.
+Nodes are grouped by type, by domain, and by shelf. A shelf is a folder with everything below it. If
+the inner folders of a folder are shelves of their own, it has only the nodes directly in the folder
+(`folders`). A graph may have as many folders as nodes, but only some dozens of shelves.
 
-A census of the live state is made once, by reading all concepts and links, and then follows the
-journal: only elements that changed are read again. A link is counted out of the groups that its
-ends had and into those that they have now; a node that changes its group takes its links with it.
-A purge leaves no trace of what was there, so the census is made again after one.
+A census of the live state is made once, by reading all concepts and links. It then follows the
+journal: only changed elements are read again. A link is subtracted from the groups that its ends
+had, and added to the groups that they have now. If a node changes its group, its links move with
+it. A purge leaves no trace of the purged element, so the census is made again after it.
 
-Definitions and what else every graph has are no nodes here, as in the view `nodes` of the file.
+Definitions and other elements that every graph has do not count as nodes, as in the view `nodes` of
+the file.
 """
 
 from __future__ import annotations
@@ -38,21 +39,22 @@ BYS: Final[tuple[By, ...]] = ("folder", "domain", "type")
 MEMBERSHIP: Final = "belongs_to_domain"
 _FURNITURE: Final = CORE_DOMAINS | ACTORS
 _SPECIAL: Final = {MISSING, MISSING_ENTITY, *(type_name for type_name, _ in _FURNITURE)}
-"""Types of which some concepts are placeholders, or part of every graph."""
+"""Types with concepts that are placeholders, or part of every graph."""
 _NONE: Final = 0
-"""The number of no folder, no type: the concept is not there, or no node."""
+"""The number for no folder and no type: the concept does not exist, or is no node."""
 _SHELF_BITS: Final = 16
-"""Room for the number of a shelf: there are far fewer."""
+"""The bits for the number of a shelf; there are far fewer shelves."""
 GROWTH_NODES: Final = 100
-"""A graph may grow by so many nodes before the shelves are chosen anew."""
+"""A graph may grow by at least so many nodes before the shelves are chosen again."""
 ENTRIES_READ: Final = 50_000
-"""Entries of the journal beyond the size of the graph that are read; after more, all is read."""
+"""Up to so many journal entries beyond the size of the graph are followed. After more, the
+census is made again."""
 CHANGES_SHARE_MAX: Final = 5
 """When more than one in so many elements has changed, the census is made again."""
 
 
 class _Kind(NamedTuple):
-    """A type of concepts."""
+    """A type of concepts, as the census needs it."""
 
     name: str
     is_special: bool
@@ -68,7 +70,7 @@ class Grouping:
         self.nodes: Final[Counter[int]] = Counter()
         self.missing: Final[Counter[int]] = Counter()
         self.links: Counter[tuple[int, int]] | None = None
-        """Links between groups, counted when they are first asked for."""
+        """The links between groups, counted when they are first needed."""
 
 
 class Census:
@@ -79,25 +81,26 @@ class Census:
         self.position = reader.position
         self.types: Final = Grouping()
         self.domains: Final = Grouping()
-        """Groups are the concepts of domains, by half their number."""
+        """Nodes by domain; a group is the concept of a domain, by half its number."""
         self.shelves: Final = Grouping()
         self._groupings: Final = (self.types, self.domains, self.shelves)
         self.degrees: Final = array("i")
         """The number of links at each concept, at half its number."""
         self.missing: Final[set[int]] = set()
-        """The placeholders."""
+        """The numbers of the placeholders."""
         self.relations: Final[Counter[int]] = Counter()
-        """Links by predicate, except those among definitions and the like."""
+        """The number of links by predicate, without links among definitions and other core
+        elements."""
         self.folder_of: Final = array("i")
         """The folder of each concept, at half its number."""
         self.folders: Final[list[str]] = [""]
-        """The names of folders; a folder's number is its place here."""
+        """The names of folders; the number of a folder is its index here."""
         self._numbers: Final[dict[str, int]] = {"": _NONE}
         self.shelf_names: Final[list[tuple[str, bool]]] = [("", False)]
-        """The folder of each shelf, and True if it is the folder with all below it."""
+        """The folder of each shelf, and True if the shelf has everything below the folder."""
         self._shelf_numbers: Final[dict[str, int]] = {}
         self._shelf_of: Final = array("i", (_NONE,))
-        """The shelf of each folder, by their numbers."""
+        """The number of the shelf of each folder, by the number of the folder."""
         self._membership: Final = reader.find_predicate(MEMBERSHIP) or -1
         self._kinds: Final[dict[int, _Kind]] = {}
         self._links_end = outline.links_end(reader)
@@ -106,11 +109,11 @@ class Census:
         self._size = 0
         """The number of nodes when the shelves were chosen."""
         self.lines: list[ConceptLine] | None = []
-        """All nodes as they were read, until `take_lines` hands them on."""
+        """All nodes as they were read; `take_lines` returns and drops them."""
         self._read_all(reader)
 
     def take_lines(self) -> list[ConceptLine]:
-        """All nodes as they were read, once."""
+        """All nodes as they were read; only the first call returns them."""
         concept_lines, self.lines = self.lines or [], None
         return concept_lines
 
@@ -122,7 +125,8 @@ class Census:
         for line in lines:
             self._enter(reader, line)
         self._divide()
-        # Late: it takes long to load. Of a million links, Python would count a tenth as fast.
+        # Imported late: it takes long to load. For a million links it counts ten times as fast as
+        # Python.
         import numpy as np  # noqa: PLC0415
 
         subjects, predicates, objects = columns = outline.link_columns(reader)
@@ -169,7 +173,7 @@ class Census:
         return grouping.links
 
     def _divide(self) -> None:
-        """Choose the shelves, and put every folder on one."""
+        """Choose the shelves, and assign every folder to one."""
         inside = Counter(folder for folder in self.folder_of if folder != _NONE)
         tree = FolderTree({self.folders[number]: count for number, count in inside.items()})
         for folder, is_whole in tree.groups(limits.GROUPS_WANTED, limits.GROUPS_MAX).items():
@@ -184,7 +188,7 @@ class Census:
         return number
 
     def _shelf(self, folder: str) -> int:
-        """The shelf of a folder; one of a part of the graph that is new gets a new shelf."""
+        """The shelf of a folder; a folder in a new part of the graph gets a new shelf."""
         around: str | None = folder
         outermost = folder
         while around is not None:
@@ -202,7 +206,7 @@ class Census:
                 of.extend([_NONE] * more)
 
     def _enter(self, reader: Reader, line: ConceptLine) -> None:
-        """Set folder and type of a concept; none if it is no node."""
+        """Set folder and type of a concept; neither if it is no node."""
         number, type_number, name, _ = line
         kind = self._kinds.get(type_number) or self._kind(reader, type_number)
         if kind.is_special:
@@ -210,7 +214,7 @@ class Census:
                 return
             if keeps_place(kind.name, name):
                 self.missing.add(number)
-        # Most names are URIs with a path: their folder is what is before the last slash.
+        # Most names are URIs with a path; the folder is the part before the last slash.
         head, _, last = name.rpartition("/")
         folder = self._numbers.get(head) if "://" in head and "#" not in last else None
         if folder is None:
@@ -237,7 +241,7 @@ class Census:
         return number
 
     def _enter_domains(self, ends: Iterable[tuple[int, int, int]]) -> None:
-        """Set the domain of nodes from links; of several, the one that was written first."""
+        """Set the domain of nodes from links; of several domains, the one linked first."""
         members = ((s, o) for s, p, o in ends if p == self._membership)
         for subject, domain in sorted(members, reverse=True):
             if not subject & 1 and self._is_node(subject):
@@ -280,9 +284,9 @@ class Census:
 
         A reader of an older position changes nothing.
 
-        Returns the nodes that are new or changed. None if the census has to be made again: after a
-        purge, or where most of the graph has changed; nothing is counted then. When a graph has
-        grown to twice its size, its shelves are chosen anew.
+        Returns the nodes that are new or changed. Returns None, and counts nothing, if the census
+        has to be made again: after a purge, or if most of the graph has changed. When a graph has
+        grown to twice its size, its shelves are chosen again.
         """
         if self.types.nodes.total() > 2 * self._size + GROWTH_NODES:
             return None
@@ -298,7 +302,7 @@ class Census:
             return None
         lines = {line.number: line for line in outline.concepts_among(reader, changes.concepts)}
         new = {link.number: link for link in outline.links_among(reader, changes.links)}
-        # What is new has no place before; a new concept has only new links.
+        # A new element had no group before, and a new concept has only new links.
         older = [number for number in changes.links if number < self._links_end]
         before = reader.at(State(self.position))
         old = {link.number: link for link in (outline.links_among(before, older) if older else ())}
@@ -344,7 +348,7 @@ class Census:
         )
 
     def _clear(self, number: int) -> None:
-        """Count a node out, if it is one."""
+        """Subtract a concept from the counts, if it is a node."""
         if self._is_node(number):
             self._count_node(number, -1)
         self.missing.discard(number)
@@ -354,7 +358,7 @@ class Census:
 
 
 def _counted(numbers: NDArray[Any]) -> dict[int, int]:
-    """The numbers, each with its count."""
+    """Distinct numbers, each with its count."""
     import numpy as np  # noqa: PLC0415 - as above
 
     ndarray, counts = np.unique(numbers, return_counts=True)

@@ -1,4 +1,4 @@
-"""Open merges and their conflicts: shown, decided, committed or given up."""
+"""Open merges and their conflicts: show, decide, commit or abort them."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def _merge(scene: Scene, merge: Merge) -> JsonObject:
 
 
 def act(db: Graph, action: str, given: Mapping[str, Any]) -> str | None:
-    """Decide, commit or give up. Returns the commit that was made, if any.
+    """Decide conflicts, commit a merge or abort it; returns the new commit, if any.
 
     Raises:
         NotFound: there is no such merge or conflict.

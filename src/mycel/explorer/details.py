@@ -33,7 +33,7 @@ NAME = "name"
 
 
 def node(scene: Scene, id_: str) -> JsonObject:
-    """A node with all its values, and the commit that wrote them; a removed one as it was.
+    """A node with all its values and the last commit that wrote them, even if it was removed.
 
     Raises:
         NotFound: there never was such a node.
@@ -82,7 +82,7 @@ def _caveats(scene: Scene, element: Element) -> list[str]:
 
 
 def _retention(scene: Scene, element: Element) -> JsonObject:
-    """The rules for a node in words: its own, and that of its type."""
+    """The rules of retention for a node in words: its own, and that of its type."""
     if isinstance(element, Concept):
         definition = scene.reader.concept_named(CONCEPT_TYPE_NUMBER, element.type)
     else:
@@ -99,7 +99,7 @@ def _folder(element: Element) -> str | None:
 
 
 def _element(scene: Scene, id_: str) -> Element:
-    """The element of an id, or the last one that had it."""
+    """The element with an id, or the last one that had it."""
     try:
         element = scene.reader.element(scene.number(id_))
     except NotFound as absent:
@@ -113,7 +113,7 @@ def _element(scene: Scene, id_: str) -> Element:
 
 
 def removed_element(scene: Scene, id_: str) -> Element | None:
-    """The element with an id that was removed; None if there never was one."""
+    """The removed element with an id; None if there never was one."""
     ref = ref_of(scene, id_)
     try:
         number = scene.reader.number(ref)
@@ -176,7 +176,7 @@ def relations(
     limit: int,
     cursor: str | None,
 ) -> JsonObject:
-    """Relations of an element: those of notes first, then those of the code, guesses last."""
+    """Relations of an element: those of notes first, then those of code, uncertain ones last."""
     reader, number = scene.reader, scene.number(id_)
     predicates = None if names is None else [reader.predicate_number(name) for name in names]
     ways = ways_of(direction)
@@ -277,7 +277,7 @@ def proof(scene: Scene, id_: str) -> JsonObject:
 
 
 def missing_concepts(scene: Scene, limit: int, cursor: str | None) -> JsonObject:
-    """Concepts that relations name and that do not exist yet, the most needed first."""
+    """Concepts that relations name and that do not exist yet, the most named first."""
     if cursor is not None and not is_number(cursor):
         raise bad_cursor(cursor)
     start, reader = int(cursor or 0), scene.reader

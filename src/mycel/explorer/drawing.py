@@ -1,7 +1,7 @@
 """A drawing of nodes and links as SVG, laid out by forces.
 
-Nodes repel each other and links pull their ends together, each step a little less, until nothing
-moves. Positions at the start follow from ids, so the same graph gives the same drawing.
+Nodes repel each other and links pull their ends together, in ever smaller steps, until nothing
+moves. Positions at the start are derived from ids, so the same graph gives the same drawing.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ _SIDE: Final = 1200
 _MARGIN: Final = 60
 _CHARACTER: Final = 8
 _LINE: Final = 15
-"""The room that a character and a line of a label take."""
+"""The width of a character and the height of a line of a label."""
 
 
 def svg(nodes: list[JsonObject], links: list[JsonObject], title: str = "Mycel") -> str:
-    """Nodes and links as an SVG document: missing concepts are hollow and red, with their word."""
+    """Nodes and links as an SVG document; missing concepts are hollow, red and marked by a word."""
     places = _laid_out(nodes, links)
     types = list(dict.fromkeys(card["type"] for card in nodes if card["kind"] != "missing"))
     colours = dict(zip(types, COLOURS, strict=False))
@@ -63,7 +63,7 @@ def svg(nodes: list[JsonObject], links: list[JsonObject], title: str = "Mycel") 
 
 
 def _labels(nodes: list[JsonObject], places: dict[str, tuple[float, float]]) -> list[str]:
-    """Names of nodes, the most linked ones first, as far as there is room."""
+    """Labels of nodes, the most linked ones first, as long as there is room."""
     boxes: list[tuple[float, float, float]] = []
     parts = []
     for card in sorted(nodes, key=lambda node: (node["kind"] != "missing", -node["degree"])):
@@ -128,13 +128,13 @@ def _laid_out(nodes: list[JsonObject], links: list[JsonObject]) -> dict[str, tup
 
 
 def _moves(points: NDArray[np.float64], pairs: NDArray[np.int64], ideal: float, most: float) -> Any:
-    """One step: forces of all pairs and of all links, each node by at most a distance."""
+    """The moves of one step: forces of all pairs and all links, bounded by a distance."""
     import numpy as np  # noqa: PLC0415 - as above
 
     apart = points[:, None, :] - points[None, :, :]
     distance = np.maximum(np.hypot(apart[..., 0], apart[..., 1]), 1e-4)
     force = (apart * (ideal * ideal / distance**2)[..., None]).sum(axis=1)
-    force -= 0.6 * points  # Parts without links between them stay near.
+    force -= 0.6 * points  # Pull parts without links between them together.
     if len(pairs):
         pull = points[pairs[:, 1]] - points[pairs[:, 0]]
         length = np.maximum(np.hypot(pull[:, 0], pull[:, 1]), 1e-4)

@@ -30,7 +30,7 @@ from mycel.store.write.element_content import expect
 from mycel.store.write.transaction import Transaction
 
 Work = Callable[[Transaction], tuple[str, list[str]]]
-"""Writes, and returns the id of the element and warnings."""
+"""A function that writes; returns the id of the element and warnings."""
 
 _TEXT: Final = Argument("text")
 _NEEDED: Final = Argument("text", required=True)
@@ -157,7 +157,7 @@ def _add(knowledge: Knowledge, given: Mapping[str, Any]) -> Work:
 
 
 def _add_plain(tx: Transaction, uri: Uri, given: Mapping[str, Any]) -> None:
-    """Add a concept of KIP, whose type has to be defined."""
+    """Add a concept with a type of KIP, which has to be defined."""
     identity = kip_identity(uri)
     if isinstance(identity, str):
         raise InvalidId("A new node cannot have an id.", hint="Name it by kip:Type/name.")
@@ -324,7 +324,7 @@ _WORK: Final[dict[str, Callable[[Knowledge, Mapping[str, Any]], Work]]] = {
 def _lead_back(
     knowledge: Knowledge, db: Graph, op: str, given: Mapping[str, Any], message: str
 ) -> JsonObject:
-    """Undo one commit, or lead elements back to a moment."""
+    """Undo one commit, or return elements to a past state."""
     moment = given["commit" if op == "revert" else "to"]
     moment = moment_of(moment) if isinstance(moment, str) else moment
     rollback: Rollback

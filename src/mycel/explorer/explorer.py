@@ -62,17 +62,17 @@ from mycel.text.kinds import KINDS, AnswerKind
 
 TIMEOUT_S: Final = 30.0
 CLIENT: Final = "explorer"
-"""The program in whose name the journal has writes of callers that name none."""
+"""The program that the journal names for writes of callers that name none."""
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """One view: what it shows, and its parameters."""
+    """One view: its description and its parameters."""
 
     description: str
     parameters: Parameters
     has_body: bool = False
-    """True if its parameters may come as a JSON body, because lists of ids can be long."""
+    """True if the parameters may be a JSON body, because lists of ids can be long."""
 
 
 _DIRECTION: Final = Argument("text", "Of its links", "both", words=DIRECTIONS)
@@ -310,11 +310,11 @@ class Explorer:
         self.readonly: Final = readonly
         self._given_knowledge: Final = knowledge
         self._home: Knowledge | None = None
-        """The knowledge with a workspace that has nodes in this graph, once there is one."""
+        """The knowledge with a workspace that has nodes in this graph; None until there is one."""
         self._timeout_s: Final = timeout_s
         self._live: Final = LiveCounts(db)
         self._past: Final[OrderedDict[tuple[int, int], Census]] = OrderedDict()
-        """Counts of past states, by position and number of purges."""
+        """Censuses of past states, by position and number of purges."""
         self._lock: Final = threading.Lock()
         self._comparing: Final = threading.BoundedSemaphore(limits.DIFFS_AT_ONCE)
         self._overviews: Final[OrderedDict[tuple[Any, ...], tuple[Census, JsonObject]]] = (
@@ -358,7 +358,7 @@ class Explorer:
             return edits.write(self._knowledge, self.db, op, values)
 
     def act(self, action: str, given: Mapping[str, Any]) -> JsonObject:
-        """Decide about conflicts of an open merge, commit it, or give it up.
+        """Decide conflicts of an open merge, commit it, or abort it.
 
         Raises:
             AccessDenied: nothing may be written.
@@ -392,17 +392,17 @@ class Explorer:
     def _checked_write(
         self, name: str, known: Parameters, given: Mapping[str, Any]
     ) -> dict[str, Any]:
-        """The checked parameters of a write; raises `AccessDenied` if nothing may be written."""
+        """The checked parameters of a write; raises `AccessDenied` if the caller may not write."""
         if self.readonly:
             raise edits.refuse_write()
         return checked(name, known, given)
 
     def warm(self) -> None:
-        """Make the counts that the first screen shows, unless they are there."""
+        """Make the counts that the first screen shows, unless they exist."""
         self.view("overview", {})
 
     def warm_names(self) -> None:
-        """Make the index of names, unless it is there."""
+        """Make the index of names, unless it exists."""
         self._live.index()
 
     def most_linked(self, limit: int, at: str | None = None) -> list[str]:
@@ -412,7 +412,7 @@ class Explorer:
 
     @property
     def _knowledge(self) -> Knowledge:
-        """The knowledge in the workspace of the folder, or else in the largest of the graph."""
+        """The knowledge in the workspace of the folder, or else in the largest one of the graph."""
         if self._home is None:
             given = self._given_knowledge
             with self.db.reading() as reader:
@@ -432,7 +432,7 @@ class Explorer:
 
     @contextmanager
     def _counted(self, at: str | None) -> Iterator[tuple[Scene, Census]]:
-        """The state of a moment with its census, which shows the same state."""
+        """The state of a moment, with the census of the same state."""
         if at is None:
             knowledge = self._knowledge
             with self._live.counted() as (census, reader):
@@ -537,7 +537,7 @@ class Explorer:
             key = id(census), census.position, by, group, limit
             with self._lock:
                 stored = self._overviews.get(key)
-            # The census itself is kept as well: its id stays its own.
+            # Keep the census as well, so that no other object gets its id.
             if stored is not None and stored[0] is census:
                 return stored[1]
             answer = overviews.overview(seen, census, by, group, limit)
@@ -641,5 +641,5 @@ class Explorer:
 
 
 def _as_arguments(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Values as arguments: `from` is a word of Python."""
+    """Values as keyword arguments; `from` is renamed, because Python reserves it."""
     return {f"{key}_" if key == "from" else key: value for key, value in values.items()}

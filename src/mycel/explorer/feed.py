@@ -1,7 +1,7 @@
-"""Commits as they happen: which elements each of them changed, without content.
+"""Commits as they happen: the elements that each one changed, without content.
 
-An event names elements by their ids at the time of its commit. Whoever shows one reads what it
-needs from the views.
+An event names elements by their ids at the time of its commit. A client that shows an event reads
+the content from the views.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def format_event(kind: str, data: JsonObject, position: int | None = None) -> by
 
 
 def position(db: Graph) -> int:
-    """The position of the journal at this moment."""
+    """The present position of the journal."""
     with db.reading() as reader:
         return reader.position
 
@@ -50,8 +50,8 @@ def events_after(
 ) -> list[Event] | None:
     """The next commits after a position, in order; None if too many follow, or they are unknown.
 
-    At most `page` commits are returned, and fewer where their events are large. The history from
-    there on may be scrubbed, or the position of another graph.
+    At most `page` commits are returned; fewer if their events are large. They are unknown if the
+    history was scrubbed, or the position belongs to another graph.
     """
     with db.reading() as reader:
         if after > reader.position:
@@ -74,7 +74,7 @@ _ADDED: Final = "added"
 
 
 def _event(reader: Reader, entry: commits.LogEntry, most: int = limits.EVENT_IDS_MAX) -> bytes:
-    """The event of a commit; it names fewer elements than `most` where names are long."""
+    """The event of a commit; it names at most `most` elements, and fewer if names are long."""
     numbers = commits.changed_elements(reader, entry, most)
     newest = reader.position == entry.seq
     before = reader.at(State(entry.first_seq - 1))
@@ -102,7 +102,7 @@ def _names(reader: Reader, numbers: list[int]) -> dict[int, str]:
 
 
 def _healed(before: Reader, after: Reader, concepts: list[int]) -> list[list[str]]:
-    """Placeholders whose concept was written: the id before and after."""
+    """Placeholders whose concept was written: the ids before and after."""
     missing = _missing(before, concepts)
     if not missing:
         return []
@@ -112,7 +112,7 @@ def _healed(before: Reader, after: Reader, concepts: list[int]) -> list[list[str
 
 
 def _missing(reader: Reader, numbers: list[int]) -> dict[int, str]:
-    """Those of these concepts that are placeholders."""
+    """The placeholders among these concepts."""
     return {
         line.number: uri_of(reader.type_name(line.type), line.name)
         for line in outline.concepts_among(reader, numbers)

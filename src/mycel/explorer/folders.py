@@ -2,7 +2,7 @@
 
 The folder of a node is the part of its URI before the last slash, or before `#` for a symbol of a
 file. A concept whose name is no URI is in the folder of its type, `kip:Type`. Folders are at most
-`DEPTH_MAX` deep: a name can have thousands of segments, and each would be a folder.
+`DEPTH_MAX` deep, because a name can have thousands of segments, and each would be a folder.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from mycel.knowledge.vocabulary import RESOURCE
 from mycel.text.names import is_test_path
 
 DEPTH_MAX: Final = 32
-"""Nodes further below are in the folder of their first segments."""
+"""The greatest depth of a folder; a deeper node is in the folder of its first segments."""
 REST_NODES_MIN: Final = 3
-"""Fewer nodes are no group of their own in an overview, if there is another one for them."""
+"""A group of an overview has at least so many nodes, if another group can take them."""
 
 
 def folder_of(uri: str) -> str:
@@ -38,7 +38,7 @@ def folder_of(uri: str) -> str:
 
 
 def _around(uri: str) -> str:
-    """The part of a URI before its last segment."""
+    """The part of a URI before the last segment."""
     if uri.startswith("kip:"):
         return uri.partition("/")[0]
     scheme, separator, rest = uri.partition("://")
@@ -50,7 +50,7 @@ def _around(uri: str) -> str:
 
 
 def concept_folder(type_name: str, name: str) -> str:
-    """The folder of a concept: that of its name, if it is a URI, or of its type.
+    """The folder of a concept: from its name if that is a URI, otherwise from its type.
 
     >>> concept_folder("Concept", "concept://shop/auth/login"), concept_folder("Person", "Ada")
     ('concept://shop/auth', 'kip:Person')
@@ -75,7 +75,7 @@ def last_segment(uri: str) -> str:
 
 
 def parent_of(folder: str) -> str | None:
-    """The folder around a folder; None for a workspace, a host or a type."""
+    """The folder around a folder; None for the folder of a workspace, a host or a type."""
     scheme, separator, path = folder.partition("://")
     if not separator or "/" not in path:
         return None
@@ -91,7 +91,7 @@ class FolderTree:
         self.below: Counter[str] = Counter()
         """The number of nodes in a folder and all folders inside it."""
         self.inside: dict[str | None, list[str]] = {None: []}
-        """The folders directly inside a folder; None has the outermost ones."""
+        """The folders directly inside a folder; the key None has the outermost ones."""
         for folder, count in nodes.items():
             around: str | None = folder
             while around is not None:
@@ -103,7 +103,7 @@ class FolderTree:
     def parts(self, folder: str | None) -> list[str]:
         """The folders inside a folder, largest first; a lone inner folder is replaced by its parts.
 
-        A folder is alone if nothing but its own node is beside it.
+        A folder is alone if only its own node is beside it.
         """
         folders = self.inside.get(folder, [])
         while len(folders) == 1 and (inner := self.inside.get(folders[0])):
@@ -113,12 +113,12 @@ class FolderTree:
         return sorted(folders, key=lambda part: (-self.below[part], part))
 
     def groups(self, goal: int, most: int) -> dict[str, bool]:
-        """Folders that divide the graph: the largest are opened until there are `goal` groups.
+        """Folders that divide the graph: the largest are divided until there are `goal` groups.
 
-        True if a group is the folder with all below it. False if it is the rest of a folder: the
-        nodes directly in it, and those in parts that are too small for a group. Tests are not
-        divided, unless there is little else; nor are files beside concepts of the same workspace,
-        whose folders are the same.
+        The value is True if a group is the folder with everything below it. It is False for the
+        rest of a folder: the nodes directly in it, and those in parts that are too small for a
+        group. Tests are not divided unless there is little else. Files are not divided either if
+        the same workspace has concepts, because these have the same folders.
         """
         groups = dict.fromkeys(self.inside[None], True)
         total = max(1, sum(self.below[folder] for folder in self.inside[None]))
@@ -137,7 +137,8 @@ class FolderTree:
             if is_test_folder(largest) and self.below[largest] * 4 < total * 3 and tests < total:
                 continue
             parts = [part for part in self.parts(largest) if self._is_group(part, total // goal)]
-            if len(groups) == 1:  # All that there is: some of its parts are better than one group.
+            # This is the whole graph, and some of its parts are better than a single group.
+            if len(groups) == 1:
                 parts = parts[: most - 1]
             if not parts or len(groups) + len(parts) > most:
                 continue
@@ -150,7 +151,7 @@ class FolderTree:
         return groups
 
     def _is_group(self, folder: str, share: int) -> bool:
-        """True if a folder is large enough for a group of its own; a file has to be larger."""
+        """True if a folder is large enough for a group of its own; files need more nodes."""
         nodes = self.below[folder]
         if self.inside.get(folder):
             return nodes >= max(REST_NODES_MIN, share // 40)
@@ -173,7 +174,7 @@ def is_test_folder(folder: str) -> bool:
 
 
 def is_test(uri: str) -> bool:
-    """True for a file of tests and what is in it, by the path of its URI.
+    """True for a file of tests and the symbols in it, by the path of the URI.
 
     >>> is_test("concept://shop/tests/a"), is_test("concept://shop/a.test.ts/f")
     (True, True)
@@ -184,7 +185,7 @@ def is_test(uri: str) -> bool:
     return is_test_path(name) or _holds_tests(around)
 
 
-@lru_cache(maxsize=4096)  # Nodes that are shown together share their folders.
+@lru_cache(maxsize=4096)  # Cached, because nodes that are shown together share folders.
 def _holds_tests(around: str) -> bool:
     """True if a folder or file, or one around it, is one of tests."""
     path = around.partition("://")[2].partition("/")[2]

@@ -1,4 +1,4 @@
-"""The health of a graph, with a card for each element that it is about."""
+"""The health of a graph, with a card for each element of a finding."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from mycel.upkeep.health import read_health
 
 
 def health_view(scene: Scene, uses: dict[int, Use], limit: int) -> JsonObject:
-    """All findings by kind, the types that grow, and the log of cycles."""
+    """All findings by kind, the growing types, and the log of cycles."""
     health = read_health(scene.reader, uses, limit)
     numbers = {
         number

@@ -1,4 +1,4 @@
-"""Counts and names of the live state, made when first needed and then kept current."""
+"""The census and the name index of the live state, made when needed and then kept current."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ class LiveCounts:
         self._census: Census | None = None
         self._index: NameIndex | None = None
         self._unindexed: Final[dict[int, ConceptLine]] = {}
-        """Nodes that changed since the index was last asked."""
+        """The nodes that changed since the index was last updated."""
 
     def census_if_ready(self) -> Census | None:
-        """The census as it was last brought up to date, if it was made."""
+        """The census as of its last update; None if it was never made."""
         return self._census
 
     @contextmanager
     def counted(self) -> Iterator[tuple[Census, Reader]]:
         """The census at this moment, and a reader of the same state; others wait meanwhile.
 
-        This work has no allowance of a request: all other requests wait for it, and a server would
-        pause it to let them run, or stop it when its client leaves.
+        This work has no allowance of a request, because all other requests wait for it. With one, a
+        server would pause it to let other requests run, or stop it when its client leaves.
         """
         with using(None), self._lock, self._db.reading() as reader:
             yield self._current(reader), reader
@@ -47,13 +47,13 @@ class LiveCounts:
     def index(self) -> tuple[NameIndex, Census]:
         """The index of names at this moment.
 
-        It is made outside of the lock, so that nobody who wants counts waits for it.
+        It is made outside of the lock, so that requests for counts do not wait for it.
         """
         while True:
             if self._index is None:
                 self._make_index()
             with self.counted() as (census, reader):
-                if self._index is not None:  # Otherwise much has changed meanwhile.
+                if self._index is not None:  # Otherwise too much has changed meanwhile.
                     for number, uri, label in _label_concepts(reader, self._unindexed.values()):
                         self._index.add(number, uri, label, census.degrees)
                     self._unindexed.clear()
@@ -67,7 +67,8 @@ class LiveCounts:
                 names = list(
                     _label_concepts(reader, census.take_lines() or outline.concepts(reader))
                 )
-                self._unindexed.clear()  # From here on changes are kept, until the index is there.
+                # From here on, changed nodes are collected until the index exists.
+                self._unindexed.clear()
             name_index = NameIndex(names, census.degrees)
             name_index.folders(census.folders, "")
             with self._lock:
@@ -75,7 +76,7 @@ class LiveCounts:
                     self._index = name_index
 
     def index_if_ready(self) -> tuple[NameIndex, Census] | None:
-        """The index of names at this moment; None while another thread makes it, or the counts."""
+        """The index of names at this moment; None while another thread makes it or the census."""
         is_busy = self._indexing.locked() or self._lock.locked()
         return None if self._index is None and is_busy else self.index()
 
@@ -84,7 +85,7 @@ class LiveCounts:
         if census is not None:
             try:
                 changed = census.follow(reader)
-            except BaseException:  # It may be half done, as at a deadline.
+            except BaseException:  # The update may be half done, for example at a deadline.
                 self._census = self._index = None
                 raise
             if changed is not None:
@@ -92,7 +93,7 @@ class LiveCounts:
                     self._unindexed.update((line.number, line) for line in changed)
                 return census
         self._census = self._index = None
-        # Hundreds of thousands of objects are made, and none of them is garbage.
+        # This makes hundreds of thousands of objects and no garbage, so collection is paused.
         with collector_paused(True):
             self._census = Census(reader)
         return self._census

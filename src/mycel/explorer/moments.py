@@ -27,7 +27,7 @@ _LONG_NUMBER: Final = 19
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """One state of the graph, while a view is made of it."""
+    """One state of the graph, while a view of it is made."""
 
     reader: Reader
     cards: Cards
@@ -36,7 +36,7 @@ class Scene:
     knowledge: Knowledge
 
     def answer(self, **answer: object) -> JsonObject:
-        """An answer, with the position of the state that it shows."""
+        """Add the position of the shown state to an answer."""
         return {"position": self.position} | ({"past": True} if self.is_past else {}) | answer
 
     def number(self, text: str) -> int:
@@ -63,7 +63,7 @@ class Scene:
         return self.find_all((text,)).get(text)
 
     def find_all(self, texts: Iterable[str]) -> dict[str, int]:
-        """The numbers of the elements that texts name, by text; what names none is left out."""
+        """The numbers of the elements that texts name, by text; texts without one are left out."""
         uris: dict[str, Uri] = {}
         for text in texts:
             with suppress(MycelError):
@@ -89,7 +89,7 @@ def _is_broken(uri: Uri) -> bool:
 
 
 def moment_of(text: str) -> Moment:
-    """A moment of the past that a text names: a position, or what else `state_at` takes."""
+    """The moment that a text names: a position, or anything else that `state_at` accepts."""
     is_number = text.isascii() and text.isdecimal() and len(text) < _LONG_NUMBER
     return int(text) if is_number else text
 
@@ -100,7 +100,7 @@ def scene(
 ) -> Iterator[Scene]:
     """The state of a moment, or the present; statements in the block end at the deadline.
 
-    `census` may give the degrees of the present.
+    `census` may provide the degrees of nodes in the live state.
     """
     with knowledge.db.reading() as live:
         reader = live if at is None else live.at(state_at(live, moment_of(at)))

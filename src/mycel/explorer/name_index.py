@@ -1,9 +1,9 @@
 """Concepts by the beginnings of words in their names.
 
-The words of a node are those of its readable name and of the last segment of its URI, split where
-letters end and inside `CamelCase`. Words of other segments are those of its folder, which many
-nodes share. Entries of words that a node no longer has stay until the index is made again: an
-answer checks every node that it names against the words it has now.
+The words of a node are those of its readable name and of the last segment of its URI, split at
+other characters and inside `CamelCase`. The words of other segments belong to its folder, which
+many nodes share. If a node loses a word, the entry stays until the index is made again, so a search
+checks every candidate against its present words.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ _WORD: Final = re.compile(r"[^\W_]+")
 _HUMP: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\WA-Za-z_]+")
 _LAST: Final = "\U0010ffff"
 WORD_CHARACTERS_MAX: Final = 40
-"""Longer words are indexed by their beginning."""
+"""The most characters of a word that are indexed."""
 
 
 def words_of(text: str) -> set[str]:
-    """The words of a text, in lower case; those of `CamelCase` also one by one.
+    """The words of a text, in lower case; the parts of `CamelCase` are words too.
 
     >>> sorted(words_of("OrderService.add-item 2"))
     ['2', 'add', 'item', 'order', 'orderservice', 'service']
@@ -39,23 +39,23 @@ def words_of(text: str) -> set[str]:
 
 
 def asked_words(question: str) -> list[str]:
-    """The words of a question, each of which has to begin a word of a name."""
+    """The words of a question; each has to be the beginning of a word of the name."""
     words = [word.casefold()[:WORD_CHARACTERS_MAX] for word in _WORD.findall(question)]
     return list(dict.fromkeys(words))
 
 
 class Words:
-    """Words, each with the numbers that have it, found by their beginnings."""
+    """A map from words to numbers, searched by beginnings of words."""
 
     def __init__(self) -> None:
         self._numbers: Final[dict[str, int | array[int]]] = {}
-        """One number, or several."""
+        """By word, one number or a list of numbers."""
         self._sorted: list[str] = []
-        """All words in order, but for those that were put since the last look."""
+        """The sorted words, without those that were added since the last look-up."""
         self._new: Final[list[str]] = []
 
     def put(self, word: str, number: int) -> None:
-        """Give a word one more number."""
+        """Add a number to a word."""
         there = self._numbers.get(word)
         if there is None:
             self._numbers[word] = number
@@ -67,10 +67,10 @@ class Words:
             there.append(number)
 
     def beginning(self, word: str) -> set[int]:
-        """The numbers of all words that begin so."""
+        """The numbers of all words with this beginning."""
         if self._new:
             self._sorted += self._new
-            self._sorted.sort()  # Two sorted runs: quick.
+            self._sorted.sort()  # Sorting two sorted runs is quick.
             self._new.clear()
         numbers: set[int] = set()
         low, high = bisect_left(self._sorted, word), bisect_left(self._sorted, word + _LAST)
@@ -89,7 +89,7 @@ class NameIndex:
     def __init__(
         self, names: Iterable[tuple[int, str, str | None]], degrees: Sequence[int]
     ) -> None:
-        """Index the number, URI and readable name of nodes; degrees stand at half their number."""
+        """Index the number, URI and readable name of nodes; see `add` for degrees."""
         self._nodes: Final = Words()
         self._folders: Final = Words()
         self._folders_known = 0
@@ -99,7 +99,10 @@ class NameIndex:
             self.add(number, uri, label, degrees)
 
     def add(self, number: int, uri: str, label: str | None, degrees: Sequence[int]) -> None:
-        """Index a node that is new or has other names."""
+        """Index a node that is new or renamed.
+
+        `degrees` has the degree of a node at half its number.
+        """
         slot = number >> 1
         if slot >= len(self._merits):
             self._merits.extend([0] * (slot + 1 - len(self._merits)))
@@ -108,7 +111,7 @@ class NameIndex:
             self._nodes.put(word, slot)
 
     def folders(self, folders: Sequence[str], word: str) -> set[int]:
-        """The numbers of those folders in whose path a word begins so; a number is a place."""
+        """The indexes of the folders whose path has a word with this beginning."""
         for number in range(self._folders_known, len(folders)):
             for folder_word in folder_words(folders[number]):
                 self._folders.put(folder_word, number)
@@ -116,7 +119,7 @@ class NameIndex:
         return self._folders.beginning(word)
 
     def candidates(self, words: Sequence[str], most: int) -> list[int]:
-        """Nodes that may fit all words: those of the rarest word, the best first."""
+        """Nodes that may fit all words: the nodes of the rarest word, best first."""
         sets = [matches for word in words if (matches := self._nodes.beginning(word))]
         if not sets:
             return []
@@ -126,9 +129,9 @@ class NameIndex:
 
 
 def merit(degree: int, length: int) -> int:
-    """The place of a node among those that fit equally well: the least comes first.
+    """The sort key among nodes that fit equally well; the least comes first.
 
-    Twice as many links weigh as much as a name that is shorter by two characters.
+    Twice as many links count as much as a name that is two characters shorter.
     """
     return length - 2 * (degree + 1).bit_length()
 
@@ -140,7 +143,7 @@ def _own_words(uri: str, label: str | None) -> Iterator[str]:
 
 
 def folder_words(folder: str) -> frozenset[str]:
-    """The words of a folder's path, without its scheme."""
+    """The words of the path of a folder, without its scheme."""
     return frozenset(words_of(folder.partition(":")[2]))
 
 

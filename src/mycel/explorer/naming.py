@@ -30,7 +30,7 @@ _SCHEMES: Final = ("concept", "file")
 
 
 def has_nodes(reader: Reader, workspace: str) -> bool:
-    """True if a workspace has concepts or files in a state."""
+    """True if a workspace has nodes or files in a state."""
     return any(lookup.named_from(reader, f"{scheme}://{workspace}/", 1) for scheme in _SCHEMES)
 
 
@@ -41,7 +41,7 @@ def largest_workspace(census: Census) -> str | None:
 
 
 def graph_name(db: Graph) -> str | None:
-    """The name of a graph for people: that of its file; None for a graph in memory.
+    """The name of a graph for people: the name of its file; None for a graph in memory.
 
     A branch has the name of its graph.
     """
@@ -55,7 +55,7 @@ def graph_name(db: Graph) -> str | None:
 
 
 def in_workspace(knowledge: Knowledge, workspace: str) -> Knowledge:
-    """The same knowledge in another workspace, whose files are elsewhere."""
+    """The knowledge in another workspace, without access to files."""
     if workspace == knowledge.workspace:
         return knowledge
     return Knowledge(
@@ -66,7 +66,7 @@ def in_workspace(knowledge: Knowledge, workspace: str) -> Knowledge:
 
 
 def uri_beside(knowledge: Knowledge, text: str, beside: Uri, *, kind: UriKind = "concept") -> Uri:
-    """The URI of a text; a path belongs to the workspace of another URI, if that has one."""
+    """The URI that a text means; a path is in the workspace of another URI, if that has one."""
     uri = knowledge.uri(text, kind=kind)
     return parse(text, beside.workspace, kind=kind) if uri.is_bare and beside.workspace else uri
 
@@ -76,10 +76,10 @@ def identify(
 ) -> JsonObject:
     """The node that a reader means by a text: `id`, and `node` if it exists.
 
-    A URI or an id means itself. Otherwise the names of nodes that are shown come first, then paths
-    in the workspace of the node `near`, then short names and former names as everywhere. If several
-    nodes could be meant, they are `candidates`, and there is no `id`. For a new node (`is_new`)
-    only its path counts.
+    A URI or an id means itself. Otherwise names of shown nodes are tried first, then paths in the
+    workspace of the node `near`, then short names and former names. If several nodes could be
+    meant, they are `candidates`, and there is no `id`. For a new node (`is_new`) only the path is
+    tried.
     """
     uri = _uri(scene, text, near)
     hint = None

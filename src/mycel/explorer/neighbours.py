@@ -1,4 +1,4 @@
-"""Next neighbours of a node, and the links among nodes that are shown."""
+"""The neighbours of a node, and the links among shown nodes."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ def near(
 ) -> JsonObject:
     """Neighbours of a node that the caller does not know yet, the most linked first.
 
-    With `for_time`, only those that hold then. Of those with equally many links, those with the
-    least weight come first. Links are those among the node, the new neighbours and what the caller
-    knows.
+    With `for_time`, only neighbours that hold at that time. Of neighbours with equally many links,
+    the one with the cheapest link comes first. The links in the answer are those among the node,
+    the new neighbours and the nodes that the caller knows.
     """
     center = scene.number(id)
     known_numbers = set(scene.find_all(known).values())
@@ -66,7 +66,7 @@ def near(
 
 
 def among(scene: Scene, ids: Sequence[str]) -> JsonObject:
-    """The nodes that are still there of those that a caller shows, and all links among them."""
+    """The nodes shown by the caller that still exist, and all links among them."""
     by_id = scene.find_all(ids)
     missing = [element_id for element_id in dict.fromkeys(ids) if element_id not in by_id]
     numbers: dict[int, str] = {}
@@ -96,7 +96,7 @@ def not_holding(scene: Scene, *, ids: Sequence[str], time: str) -> JsonObject:
 
 
 def links_among(scene: Scene, numbers: Collection[int]) -> list[WeightedLink]:
-    """Links among some elements: one more than the bound if there are too many."""
+    """Links among some elements; one more than the limit if there are too many."""
     return _links(scene, numbers, numbers)
 
 

@@ -1,4 +1,4 @@
-"""The explorers of a server: one for each branch that is looked at."""
+"""The explorers of a server: one for each branch in use."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from mycel.explorer.explorer import Explorer
 
 OPEN_MAX: Final = 8
-"""Explorers that are kept; above that the least recently used one is dropped."""
+"""The most explorers that are kept; beyond it, the least recently used one is dropped."""
 
 
 class OpenExplorers:
@@ -34,7 +34,7 @@ class OpenExplorers:
 
     def of(self, db: Graph) -> Explorer:
         """The explorer of a graph: the same one as long as the graph stays open."""
-        # Late: a server that nobody looks at starts without it.
+        # Imported late: a server does not need it until somebody opens the page.
         from mycel.explorer.explorer import Explorer  # noqa: PLC0415
 
         with self._lock:
@@ -56,7 +56,7 @@ class OpenExplorers:
     def _file_rule(self) -> FileRule | None:
         if self._root is None:
             return None
-        # Late: parsers of many languages.
+        # Imported late: it loads parsers of many languages.
         from mycel.knowledge.bootstrap.published_files import PublishedFiles  # noqa: PLC0415
 
         return PublishedFiles(self._root)

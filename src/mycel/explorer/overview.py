@@ -1,7 +1,7 @@
-"""Groups of nodes with the links between them, and the inside of a group.
+"""Groups of nodes with the links between them, and the content of a group.
 
 A drawing has room for some dozens of groups. Nodes are grouped by folder, by domain or by type;
-large folders are divided and small groups folded together, and every answer says how many.
+large folders are divided and small groups joined. Every answer says how many groups were joined.
 """
 
 from __future__ import annotations
@@ -23,15 +23,16 @@ from mycel.store.query import neighbours, outline
 from mycel.store.query.reader import Reader
 
 REST: Final = "…"
-"""The id of folded groups begins so; the place of the first of them follows."""
+"""The beginning of the id of joined groups; the index of the first one follows."""
 
 
 FEW: Final = 8
-"""Links of less than one in so many nodes are looked up; else all links are read."""
+"""If a group has less than one in so many nodes, their links are looked up. Otherwise all links
+are read."""
 
 
 class _Group(NamedTuple):
-    """A group before it is shown."""
+    """A group that is being collected."""
 
     id: str
     name: str
@@ -41,7 +42,7 @@ class _Group(NamedTuple):
 
 
 def counts(reader: Reader, census: Census) -> JsonObject:
-    """The size of a graph: nodes, links, missing concepts, and both by kind."""
+    """The size of a graph: nodes by type, links by predicate, missing concepts."""
     types = {n: c for n, c in census.types.nodes.most_common() if c}
     relations = {n: c for n, c in census.relations.most_common() if c}
     missing = len(census.missing)
@@ -57,7 +58,8 @@ def counts(reader: Reader, census: Census) -> JsonObject:
 def workspaces(census: Census) -> list[JsonObject]:
     """The workspaces of concept and file URIs in a graph, the largest first.
 
-    `group` is the group of the concepts of a workspace, or of its files if these are more.
+    `group` is the group of the concepts of a workspace, or that of its files if there are more
+    files.
     """
     counter: Counter[str] = Counter()
     groups: Counter[tuple[str, str]] = Counter()
@@ -128,7 +130,7 @@ class _Parts(NamedTuple):
     links: Mapping[tuple[str, str], int]
     members: list[int]
     ties: Mapping[tuple[int, str], int] = MappingProxyType({})
-    """Links between these nodes and groups, whatever their direction."""
+    """Links between these nodes and groups, in both directions."""
 
 
 def _shelves(scene: Scene, census: Census) -> _Parts:
@@ -184,7 +186,7 @@ def _inside(scene: Scene, census: Census, group: str) -> _Parts:
 
 
 def _ends(scene: Scene, slots: Sequence[int], size: int) -> Iterator[tuple[int, int]]:
-    """The ends of the links at some nodes, or of all links where these nodes are many."""
+    """The ends of the links at some nodes; if these are many, the ends of all links."""
     if len(slots) * FEW < size:
         lines = outline.links_at(scene.reader, [slot << 1 for slot in slots])
         return ((link.subject, link.object) for link in lines)
@@ -192,16 +194,16 @@ def _ends(scene: Scene, slots: Sequence[int], size: int) -> Iterator[tuple[int, 
 
 
 def _part_of(folder: str | None, chosen: set[str]) -> str:
-    """The chosen folder that a folder is in; empty if it is in none."""
+    """The chosen folder that contains a folder; empty if none does."""
     while folder is not None and folder not in chosen:
         folder = parent_of(folder)
     return folder or ""
 
 
 def group_names(folders: Collection[str], around: str | None = None) -> dict[str, str]:
-    """Names of groups of folders: the last segments of their paths, as few as tell them apart.
+    """Names for groups of folders: as few last segments of a path as make it unique.
 
-    Inside a folder they begin with the first segment below it.
+    Inside a folder, names begin with the first segment below it.
 
     >>> group_names(["concept://a/x/api", "concept://a/y/api", "concept://a/z"])
     {'concept://a/x/api': 'x/api', 'concept://a/y/api': 'y/api', 'concept://a/z': 'z'}
@@ -285,7 +287,7 @@ def _no_group(group: str) -> NotFound:
 def _linked(
     links: Mapping[tuple[str, str], int], place: Mapping[str, str]
 ) -> tuple[list[JsonObject], Mapping[str, int]]:
-    """Links between shown groups, the most frequent first, and the number inside each group."""
+    """Links between shown groups, the most frequent first, and the number of links inside each."""
     counter: Counter[tuple[str, str]] = Counter()
     inner: Counter[str] = Counter()
     for (one, other), count in links.items():

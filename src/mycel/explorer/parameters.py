@@ -1,7 +1,7 @@
 """Checked values of the parameters of a view.
 
 Parameters come as texts from a URL, each perhaps several times, or as JSON values from a body. Both
-become the same values, and an error names the parameter and what is right.
+become the same values. An error names the parameter and the right form.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Argument:
     most: int = 0
     """The largest number, or the largest number of texts; 0 for none."""
     words: tuple[str, ...] = ()
-    """The texts that are allowed, if only some are."""
+    """The allowed texts, if not every text is allowed."""
     required: bool = False
 
 

@@ -70,8 +70,8 @@ def commit_with(scene: Scene, entry: int) -> JsonObject:
 def moments_to_choose(db: Graph, scene: Scene, zone: str) -> JsonObject:
     """Moments that a reader may choose from: tags, the newest commits, and days.
 
-    A day is one of a place with this offset from UTC, on which something was written; its `seq` is
-    the position at its end.
+    Days are those on which something was written, with this offset from UTC; `seq` is the position
+    at the end of the day.
     """
     newest = [commit_of(entry) for entry in db.history.log(limit=limits.MOMENTS_COMMITS)]
     days = _days(scene, _offset_us(zone), limits.MOMENTS_DAYS)
@@ -112,7 +112,7 @@ def _offset_us(zone: str) -> int:
 def timeline(scene: Scene, buckets: int, begin: str | None, end: str | None) -> JsonObject:
     """Equal spans of time with the number of changes in each.
 
-    `to_seq` of a span is the position of the state at its end.
+    `to_seq` of a span is the journal position at its end.
     """
     reader = scene.reader
     first = history.end_at(reader, None if begin is None else moment_of(begin), last=False)
@@ -188,7 +188,7 @@ def diff(db: Graph, given: Mapping[str, Any]) -> JsonObject:
 
 
 def _side(db: Graph, state: State, moment: str | None) -> JsonObject:
-    """One side of a comparison: its position and time, and the branch that was named."""
+    """One side of a comparison: its position, its time and its branch."""
     name = (moment or "").partition(":")[0]
     is_branch = bool(name) and db.path != ":memory:" and name in db.branches.names()
     payload: JsonObject = {"seq": state.seq} | ({"branch": name} if is_branch else {})
@@ -199,7 +199,7 @@ def _side(db: Graph, state: State, moment: str | None) -> JsonObject:
 
 
 def _degrees(db: Graph, changes: Iterable[ElementChange]) -> Mapping[int, int]:
-    """The number of links that changed nodes have now."""
+    """The present degrees of changed nodes."""
     with db.reading() as reader:
         return neighbours.degrees(reader, [change.element.number for change in changes])
 
@@ -244,7 +244,7 @@ def _end(identity: Mapping[str, Any]) -> str:
 
 
 def list_changes(changes: Iterable[ElementChange], most: int = limits.CHANGES) -> list[JsonObject]:
-    """Changes as nodes and links, up to a number."""
+    """Changes, divided into nodes and links, up to a limit."""
     rows = []
     for change in list(changes)[:most]:
         is_node = isinstance(change.element, Concept)

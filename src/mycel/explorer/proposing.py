@@ -1,4 +1,4 @@
-"""Proposals of whoever may not write: the changes that a write of the page would have made."""
+"""Proposals of callers who may not write: the changes that a write of the page would make."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Given = Mapping[str, Any]
 
 
 def proposable(branch: str) -> list[str]:
-    """The writes that whoever this thread works for may only propose on a branch."""
+    """The writes that the permission of this thread only lets the caller propose on a branch."""
     permission = current()
     if permission is None or permission.may_write(branch):
         return []
@@ -32,7 +32,7 @@ def proposable(branch: str) -> list[str]:
 
 
 def propose(knowledge: Knowledge, op: str, given: Given) -> JsonObject:
-    """Propose what a write would do. It waits for a review.
+    """Propose the changes that a write would make; they wait for a review.
 
     Raises:
         AccessDenied: such a write cannot be proposed, or not there.
@@ -136,7 +136,7 @@ _CHANGES: Final[dict[str, Callable[[Knowledge, Reader, Given], list[JsonObject]]
 
 
 def _expected(reader: Reader, uri: Uri, given: Given) -> Concept:
-    """The node of a URI, in the version that was read."""
+    """The node of a URI, with the version that the caller has read."""
     node = node_at(reader, uri)
     if given["expect_version"] is not None:
         expect(given["expect_version"], node.version, uri.text)
@@ -153,7 +153,7 @@ def _link_key(knowledge: Knowledge, reader: Reader, given: Given) -> JsonObject:
 
 
 def _end(reader: Reader, uri: Uri) -> object:
-    """The end of a link: the node that is there, or else its URI."""
+    """The end of a link: the existing node, or else its URI."""
     match = find(reader, uri)
     node = None if match is None else reader.concept(match.number)
     return uri.text if node is None else _key(node)

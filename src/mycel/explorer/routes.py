@@ -1,4 +1,4 @@
-"""Nodes by cost: what can be reached from a node, and the cheapest path between two nodes.
+"""Nodes by cost: the nodes near a node, and the cheapest path between two nodes.
 
 Both use the search of `graph.traversal`, so a view reaches what `mycel traverse` reaches.
 """
@@ -20,7 +20,7 @@ from mycel.model.values import JsonObject
 from mycel.store.query.filters import visibility_of
 
 COST_DIGITS: Final = 9
-"""Decimals of a cost: it is a sum of whole billionths."""
+"""The decimals of a cost, which is a sum of whole billionths."""
 
 
 def reach(
@@ -36,7 +36,7 @@ def reach(
 ) -> JsonObject:
     """The nodes within a cost, nearest first, with the links among them.
 
-    `via` of a node is the link over which it was reached.
+    `via` of a node is the last link on the way to it.
     """
     start = scene.number(id)
     visibility = visibility_of({"for_time": for_time})
@@ -63,8 +63,8 @@ def path(
 ) -> JsonObject:
     """The cheapest path between two nodes, with all links among the nodes on it.
 
-    Without a path, `found` is False and the nodes are the two ends. `complete` is False if only the
-    nearest `searched` nodes were looked at.
+    Without a path, `found` is False and the nodes are the two ends. `complete` is False if the
+    search ended after the nearest `searched` nodes.
     """
     start, goal = scene.number(from_), scene.number(to)
     visibility = visibility_of({"for_time": for_time})

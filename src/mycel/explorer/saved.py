@@ -1,8 +1,8 @@
-"""Saved views: what is open, hidden and filtered, where nodes are, under a name.
+"""Saved views: the open, hidden and filtered nodes, and their places, under a name.
 
-A view is stored with the ids of elements in place of their URIs. So it follows nodes that are
-moved, and has no names of nodes. Nodes that are gone are left out when it is opened. A view of a
-past moment is saved and opened with the nodes and names of that moment.
+A view is stored with the ids of elements in place of their URIs. So it follows nodes that move, and
+contains no names of nodes. Missing nodes are left out when it is opened. A view of a past moment is
+saved and opened with the nodes and names of that moment.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from mycel.model.values import JsonObject
 from mycel.store.log.saved_views import SavedView
 
 BYTES_MAX: Final = 256 << 10
-"""The size of one saved view."""
+"""The largest size of one saved view."""
 COORDINATE_MAX: Final = 1e9
 _TEXT: Final = Argument("text", most=limits.QUESTION_CHARACTERS_MAX * 10)
 _IDS: Final = Argument("texts", default=(), most=limits.GROUP_NODES_MAX)
@@ -89,7 +89,7 @@ def moment_of_view(body: Mapping[str, Any]) -> str | None:
 
 
 def show_view(scene: Scene, view: SavedView, body: Mapping[str, Any]) -> JsonObject:
-    """A saved view with its content, in the state of its moment."""
+    """A saved view with its content, with the URIs of its nodes at its moment."""
     return scene.answer(**_head(view), **_mapped(body, _names(scene, body, "id")))
 
 
@@ -113,7 +113,7 @@ def check_body(given: Mapping[str, Any]) -> dict[str, Any]:
 def save(
     scene: Scene, views: SavedViews, body: Mapping[str, Any], *, name: str, id_: str | None
 ) -> JsonObject:
-    """Save a checked view, given the state of its moment. Returns it without its content.
+    """Save a checked view; the state of its moment is given. Returns it without its content.
 
     Raises:
         ConstraintViolation: it is too large.
@@ -133,7 +133,7 @@ def rename(views: SavedViews, id_: str, name: str) -> JsonObject:
 
 
 def delete(views: SavedViews, id_: str) -> JsonObject:
-    """Delete a view. Returns it without its content, as it was."""
+    """Delete a view. Returns the deleted view without its content."""
     return _head(views.delete(id_))
 
 
@@ -164,7 +164,7 @@ def _numbers(name: str, given: Any, count: int) -> list[float]:
     return [round(n, 3) for n in given]
 
 
-# URIs of the page and ids of the file.
+# Translation between URIs of the page and ids of the file.
 
 
 def _ids(body: Mapping[str, Any]) -> list[str]:
@@ -178,14 +178,14 @@ def _ids(body: Mapping[str, Any]) -> list[str]:
 
 
 def _names(scene: Scene, body: Mapping[str, Any], field: str) -> dict[str, str]:
-    """For every id of a node in a view, that `field` of its card; nodes that are gone have none."""
+    """By id of a node in a view, the given `field` of its card; missing nodes are left out."""
     numbers = scene.find_all(_ids(body))
     scene.cards.read(numbers.values())
     return {id_: str(card[field]) for id_, n in numbers.items() if (card := scene.cards.get(n))}
 
 
 def _mapped(body: Mapping[str, Any], ids: Mapping[str, str]) -> dict[str, Any]:
-    """A view whose nodes have other ids. Those without one are left out."""
+    """A view with other ids for its nodes; nodes without a new id are left out."""
     one: Callable[[Any], Any] = lambda id_: None if id_ is None else ids.get(id_)  # noqa: E731
     view = dict(body["view"])
     for key in ("ids", "less"):

@@ -1,11 +1,10 @@
-"""A part of a graph as a value that stands alone, and as a page in one file.
+"""A part of a graph as a self-contained value, and as a page in one file.
 
-The page is the App of the bundle with the value inside: it needs no server, and asks nothing of
-the network.
+The page is the App of the bundle with the value inside: it needs no server and no network.
 
-A snapshot has what it shows and nothing else, because it is sent to others: the nodes and the links
-among them, their texts, and the commits that wrote them. Counts, missing concepts, branches and
-actors of the rest of the graph, and all that happened after the moment, are left out.
+A snapshot contains only the content that it shows, because it is sent to others: the nodes and the
+links among them, their texts, and the commits that wrote them. Counts, missing concepts, branches
+and actors of the rest of the graph are left out, and so are all later changes.
 """
 
 from __future__ import annotations
@@ -22,10 +21,10 @@ from mycel.explorer.explorer import Explorer
 from mycel.model.values import JsonObject
 
 NODES: Final = 300
-"""Nodes of a snapshot, unless more are asked for."""
+"""The default number of nodes of a snapshot."""
 NODES_MAX: Final = 2_000
 CONTENT_CHARACTERS_MAX: Final = 100_000
-"""Longer content is cut in a snapshot, and says so."""
+"""The most characters of content; longer content is cut, with a remark."""
 
 _PLACE: Final = b'<script type="application/json" id="mycel-data"></script>'
 
@@ -33,7 +32,7 @@ _PLACE: Final = b'<script type="application/json" id="mycel-data"></script>'
 def snapshot(
     explorer: Explorer, *, center: str | None = None, limit: int = NODES, at: str | None = None
 ) -> JsonObject:
-    """The most linked nodes of a graph, or those around one node, with all links among them."""
+    """The most linked nodes of a graph, or the nodes around one, with all links among them."""
     ids = _chosen(explorer, center, limit, at)
     drawn = explorer.view("links", {"ids": ids, "at": at})
     details: dict[str, Any] = {}
@@ -54,7 +53,7 @@ def snapshot(
 
 
 def _about(explorer: Explorer, drawn: JsonObject) -> JsonObject:
-    """The description of the graph, with the counts of what is shown."""
+    """The description of the graph, with counts of the shown nodes and links only."""
     about = explorer.view("about", {})
     kinds = Counter(card["kind"] for card in drawn["nodes"])
     return {
@@ -79,7 +78,7 @@ def _about(explorer: Explorer, drawn: JsonObject) -> JsonObject:
 
 
 def _missing(drawn: JsonObject) -> JsonObject:
-    """The missing concepts that are shown, with the shown nodes that are linked to them."""
+    """The shown missing concepts, with the shown nodes that link to them."""
     cards = {card["id"]: card for card in drawn["nodes"]}
     missing = []
     for card in drawn["nodes"]:
@@ -95,7 +94,7 @@ def _missing(drawn: JsonObject) -> JsonObject:
 
 
 def _commits(details: Mapping[str, JsonObject]) -> list[JsonObject]:
-    """The commits that wrote the shown nodes as they are shown, newest first."""
+    """The commits that wrote the shown versions of nodes, newest first."""
     written = (node.get("commit") for node in details.values())
     commits = {commit["seq"]: commit for commit in written if commit}
     return [commits[seq] for seq in sorted(commits, reverse=True)]
@@ -127,6 +126,6 @@ def page(data: JsonObject) -> bytes:
     app = bundle.asset(bundle.APP).content
     if app.count(_PLACE) != 1:
         raise InternalError("The App of the explorer has no place for data.")
-    # Inside of a script element, only `<` could end it.
+    # Only `<` could end the script element.
     text = orjson.dumps(data).replace(b"<", b"\\u003c")
     return app.replace(_PLACE, _PLACE.replace(b"></", b">" + text + b"</"))

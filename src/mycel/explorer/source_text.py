@@ -1,7 +1,7 @@
 """Source text of a node: the lines of a symbol, or the head of a file.
 
-A graph has the place of a symbol, not its text: the file is read as it is on the disk now, if the
-files of the project may be read.
+A graph has the place of a symbol, not its text. The text is read from the present file on the disk,
+if the files of the project may be read.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ END_LINE: Final = "end_line"
 
 
 def source_text(scene: Scene, id_: str) -> JsonObject:
-    """The source of a symbol or file: its path and lines, and `text` or a `reason` for none.
+    """The source of a symbol or file: its path and lines, with `text` or a `reason`.
 
     Raises:
         ConstraintViolation: the node is neither.
@@ -61,7 +61,7 @@ def _lines(attributes: Any) -> tuple[int, int]:
 
 
 def _read(scene: Scene, file: Uri) -> list[str]:
-    """The lines of a file, as it is now."""
+    """The lines of a file on the disk."""
     if scene.knowledge.root is None:
         raise ConstraintViolation(
             "This server does not read files of the project: start it with --files, in its folder."

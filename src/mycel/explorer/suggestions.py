@@ -15,16 +15,16 @@ from mycel.model.values import JsonObject
 from mycel.store.query import lookup, neighbours
 
 CANDIDATES_MAX: Final = 256
-"""Nodes that are read and ranked for one answer."""
+"""The most nodes that are read and ranked for one answer."""
 
 
 def suggest(
     scene: Scene, ready: tuple[NameIndex, Census] | None, question: str, limit: int
 ) -> list[JsonObject]:
-    """The nodes that fit best, each with what it matched.
+    """The nodes that fit best, each with the text that matched.
 
-    Without an index, names that begin with the question are found, and in a past state those that
-    hold it.
+    Without an index, the search finds names that begin with the question; in a past state, names
+    that contain it.
     """
     words = asked_words(question.partition("://")[2] or question)
     exact = scene.find(question.strip()) if question.strip() else None
@@ -46,7 +46,7 @@ def suggest(
 
 
 def _ranked(scene: Scene, words: list[str], question: str, numbers: Iterable[int]) -> list[int]:
-    """Those of these nodes that fit, the best first; definitions after nodes that fit as well."""
+    """The nodes among these that fit, best first; definitions after other equal fits."""
     candidates = list(dict.fromkeys(numbers))
     scene.cards.read(candidates)
     ranked = []
@@ -63,7 +63,7 @@ def _ranked(scene: Scene, words: list[str], question: str, numbers: Iterable[int
 
 
 def _in_folders(index: NameIndex, census: Census, words: list[str], most: int) -> list[int]:
-    """Nodes in folders whose path has a word that begins so, the most linked first."""
+    """Nodes in folders whose path has a word with this beginning, the most linked first."""
     folders = index.folders(census.folders, words[-1])
     if not folders:
         return []
