@@ -1,12 +1,13 @@
-"""Clone, pull and push: exact copies of a workspace that is elsewhere.
+"""Clone, pull and push: exact copies of a workspace on a server or in another folder.
 
-A clone has the same journal, so the same commits and roots. A pull appends missing entries page by
-page, each page in one transaction, so that an interrupted pull goes on where it stopped. Before any
-entry is read, the remote proves that its journal continues the pinned root and the local journal.
+A clone has the same journal, and therefore the same commits and roots. A pull appends missing
+entries page by page, each page in one transaction, so that an interrupted pull continues where it
+stopped. Before any entry is read, the remote proves that its journal continues the pinned root and
+the local journal.
 
 If both have commits of their own, the remote is copied to a branch beside the graph, and an
-ordinary merge joins the two. A push submits what the remote lacks, commit by commit where that is
-possible.
+ordinary merge joins the two. A push submits the commits that the remote lacks, one by one where
+that is possible.
 """
 
 from __future__ import annotations
@@ -50,14 +51,14 @@ from mycel.store.write.journal_copy import check_not_here
 PARTIAL: Final = ".cloning"
 """The suffix of a clone that is not complete yet."""
 STEPS_MAX: Final = 200
-"""The most commits that a push keeps apart."""
+"""The most commits that a push submits one by one."""
 MESSAGES_MAX: Final = 5
-"""The most messages of commits in that of a commit that has their changes."""
+"""The most messages that are joined in the message of a squashed commit."""
 MESSAGE_CHARACTERS: Final = 1_000
 PAGES_MAX: Final = 1_000_000
 
 Progress = Callable[[int, int], None]
-"""Called with the position that was reached, and that of the head."""
+"""Called with the position reached so far, and the position of the head."""
 
 
 class Pulled(NamedTuple):
@@ -66,9 +67,9 @@ class Pulled(NamedTuple):
     status: Literal["up_to_date", "forward", "merged", "conflicts", "ahead"]
     head: RemoteHead
     entries: int = 0
-    """The number of entries that came."""
+    """The number of entries that were appended."""
     merge: Merge | None = None
-    """The merge, if both had commits of their own."""
+    """The merge, if both sides had commits of their own."""
 
     def to_dict(self) -> dict[str, Any]:
         payload = {"status": self.status, "commit": self.head.commit, "entries": self.entries}
@@ -90,7 +91,7 @@ class PushResult(NamedTuple):
 
 
 def clone(source: RemoteSource, target: Path, *, progress: Progress | None = None) -> RemoteHead:
-    """Copy a workspace to a new file, or go on with a copy that was cut.
+    """Copy a workspace to a new file, or continue an interrupted copy.
 
     Raises:
         DuplicateExists: there is a file.
@@ -106,7 +107,7 @@ def clone(source: RemoteSource, target: Path, *, progress: Progress | None = Non
         with closing(Store(partial, empty=True)) as store:
             head = _follow(store, source, head, progress)
     except Unsupported:
-        remove(partial)  # The source has purged something that the partial copy has.
+        remove(partial)  # The source has purged an element that the partial copy has.
         with closing(Store(partial, empty=True)) as store:
             head = _follow(store, source, source.head(), progress)
     partial.rename(target)
@@ -121,7 +122,7 @@ def pull(
     name: str = "remote",
     progress: Progress | None = None,
 ) -> Pulled:
-    """Bring a clone up to date with its remote; `pinned` is the head that it has shown before.
+    """Bring a clone up to date with its remote; `pinned` is a head shown before.
 
     Raises:
         HistoryRewritten: the history of the remote is another one.
@@ -156,12 +157,12 @@ def push(
     key: str = "",
     message: str = "",
 ) -> PushResult:
-    """Submit what this graph has beyond the head of its remote, commit by commit.
+    """Submit the commits of this graph that its remote lacks, one by one.
 
-    Each keeps its message; its author is that of the token. `message` is for what is sent as one
-    commit, which otherwise has the messages of its commits. What was written before the last merge
-    with the remote is one commit, as is everything with `squash`, in a proposal, beyond
-    `STEPS_MAX`, and from where somebody else commits meanwhile.
+    Each commit keeps its message; its author is that of the token. With `squash`, as a proposal,
+    and beyond `STEPS_MAX`, all commits are sent as one. If somebody else commits meanwhile, the
+    rest is sent as one. Commits before the last merge with the remote are always sent as one. Such
+    a commit has the `message`, or else the messages of its commits.
 
     Raises:
         VersionConflict: the remote has commits that are not here: pull first.
@@ -186,7 +187,7 @@ def push(
             try:
                 _, answer = source.submit(body)
             except VersionConflict:
-                break  # Somebody else has written in between: the rest is sent as one merge.
+                break  # Somebody else has committed in between, so the rest is sent as one merge.
             sent += len(changes)
             commit = str(answer.get("commit") or answer["head"])
         reached = entry.seq
@@ -214,7 +215,7 @@ def push(
 
 
 def _base_of_push(db: Graph, head: RemoteHead, tracking: str) -> Moment:
-    """The state of this graph's branches that is the head of the remote.
+    """The state in the branches of this graph that equals the head of the remote.
 
     Raises:
         VersionConflict: there is none, or it is not merged.
@@ -244,14 +245,14 @@ def _steps(db: Graph, base: Moment) -> list[LogEntry]:
 
 
 def _last_shared(reader: Reader, base: Moment) -> int:
-    """The newest commit here that is the remote's head, or the last merge with it."""
+    """The newest commit here that is the head of the remote, or the last merge with it."""
     if isinstance(base, int):
         return base
     return max((seq for seq, _ in parents(reader)), default=0)
 
 
 def _messages(reader: Reader, base: Moment) -> str:
-    """The messages of the commits since the last shared one; of many, the first."""
+    """The messages of the commits since the last shared one; if there are many, the first."""
     entries = transactions_after(reader, _last_shared(reader, base), MESSAGES_MAX + 1)
     messages = list(dict.fromkeys(entry.message for entry in entries if entry.message))
     more = ["…"] if len(messages) > MESSAGES_MAX else []
@@ -277,10 +278,11 @@ def _merge_apart(
     *,
     is_pinned: bool,
 ) -> Pulled:
-    """Copy the remote to a branch of its own, and merge that.
+    """Copy the remote to a branch of its own, and merge that branch.
 
-    The branch is made again if a backup was restored there: then `push` sends what that lacks. If
-    others have gone on from the backup, the user has to trust the remote anew, without a pin.
+    If a backup was restored in the remote, the branch is made again, and `push` sends the commits
+    that the backup lacks. If others have written to the restored remote, the user has to trust it
+    again, without a pin.
     """
     if db.branch != branch_files.MAIN:
         raise ConstraintViolation(
@@ -325,9 +327,10 @@ def _follow(
 ) -> RemoteHead:
     """Append the journal of a remote up to a head that it has shown.
 
-    Entries of what was purged have hashes only, and the journal leads to the purge later. So all
-    purges come first: what they concern must not be here. If something is purged meanwhile, the
-    head is that of then: a copy that ends between an entry and its purge would not verify.
+    Entries of purged elements have only hashes, and the journal comes to the purge later. So all
+    purges are read first, and this graph must not have the purged elements. If there is a purge
+    meanwhile, the newer head is used, because a copy that ends between an entry and its purge would
+    not verify.
 
     Raises:
         Unsupported: something that is here was purged there.
@@ -367,7 +370,7 @@ def _follow(
 
 
 def _learn_purges(store: Store, source: RemoteSource, after: int, purges: KnownPurges) -> None:
-    """Learn the purges after a position, and check that nothing of them is here."""
+    """Record the purges after a position, and check that no purged element is here."""
     for purge in source.purges(after):
         purges.add(*purge)
     with store.reading() as reader:

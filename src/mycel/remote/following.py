@@ -1,8 +1,8 @@
-"""Following a remote: what is committed there comes into the clone within a moment.
+"""Following a remote: its commits are pulled into the clone within a moment.
 
-The remote sends the positions that its journal reaches. What is missing is pulled from the position
-of the clone, so nothing is lost over reconnects, and everything is checked as in any pull. A remote
-that is away is tried again, after pauses that grow.
+The remote sends the positions that its journal reaches. Missing entries are pulled from the
+position of the clone, so no commit is lost over reconnects, and all are checked as in any pull. If
+the remote cannot be reached, it is tried again after growing pauses.
 """
 
 from __future__ import annotations
@@ -39,9 +39,10 @@ def follow(
     name: str = "remote",
     sleep: Callable[[float], None] = time.sleep,
 ) -> Iterator[Pulled | Away]:
-    """Pull now, and whenever something is committed there. It ends at conflicts, or never.
+    """Pull now, and after each commit of the remote; only conflicts end this.
 
-    The first pull and those that brought something are returned, and each time the remote is away.
+    Yields the first pull, every pull with new entries, and an `Away` each time the remote cannot be
+    reached.
 
     Raises:
         HistoryRewritten: the history of the remote is another one.
@@ -56,7 +57,7 @@ def follow(
             if is_first or result.entries:
                 yield result
             is_first = False
-            # A generator that is closed closes its connection.
+            # Closing the generator closes its connection.
             with closing(cast("Any", source.positions(result.head.entries))) as positions:
                 for position in positions:
                     pause_s = PAUSE_FIRST_S
@@ -66,7 +67,8 @@ def follow(
                         yield result
                     if result.status == "conflicts":
                         return
-            sleep(PAUSE_FIRST_S)  # The remote has ended the stream; a server does so now and then.
+            # The remote has ended the stream, which a server does from time to time.
+            sleep(PAUSE_FIRST_S)
         except HistoryRewritten:
             raise
         except (RemoteFailed, DatabaseBusy) as error:

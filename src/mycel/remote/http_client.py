@@ -1,7 +1,7 @@
 """Requests to a server of another workspace: bounded in time and size, without redirects.
 
-The server may be anybody's: it may send without an end, lie about a length, or lead elsewhere. A
-redirect is an error, because the token would go with it.
+The server is not trusted: it may send endless answers, wrong lengths or redirects. A redirect is an
+error, because the token would be sent to its target.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from mycel.errors import REGISTRY, AccessDenied, MycelError, NotFound, RemoteFai
 from mycel.model.names import shorten
 
 PATH_HEADER: Final = "mycel-path"
-"""The header of a request that concerns only what is under a path of its workspace."""
+"""The header that limits a request to the elements under a path of the workspace."""
 TIMEOUT_S: Final = 30.0
 """The time for one answer, from the request to its last byte."""
 JSON_BYTES_MAX: Final = 32 << 20
 JOURNAL_BYTES_MAX: Final = 128 << 20
 LINE_BYTES_MAX: Final = 1 << 20
 SILENCE_S: Final = 60.0
-"""The time without a byte after which a stream is given up; a server sends a comment each 15 s."""
+"""A stream is given up after this time without a byte; a server sends a comment every 15 s."""
 _CHUNK: Final = 1 << 16
 
 
@@ -47,7 +47,7 @@ class HttpClient:
     def __init__(
         self, url: str, token: str = "", *, path: str = "", timeout_s: float = TIMEOUT_S
     ) -> None:
-        """Take an address and its token; `path` narrows the workspace to what is under it."""
+        """Take an address and its token; `path` limits requests to the elements under it."""
         parts = urlsplit(url)
         self._host: Final = parts.hostname or ""
         self._port: Final = parts.port
@@ -64,11 +64,11 @@ class HttpClient:
         """The bytes of all bodies so far."""
 
     def get_json(self, path: str, query: Sequence[tuple[str, Any]] = ()) -> dict[str, Any]:
-        """The JSON of an answer that has to be a success."""
+        """Send a request and return its JSON; raises the error of an answer that is no success."""
         return self.json_of(self.request("GET", path, query))
 
     def json_of(self, response: RemoteResponse) -> dict[str, Any]:
-        """The JSON of an answer; its error is raised.
+        """The JSON of an answer; raises the error if the answer is one.
 
         Raises:
             MycelError: the error that the server names.
@@ -94,7 +94,9 @@ class HttpClient:
         headers: Mapping[str, str] | None = None,
         bytes_max: int = JSON_BYTES_MAX,
     ) -> RemoteResponse:
-        """One request. A connection that was closed meanwhile is opened again, once, to read.
+        """One request.
+
+        If the connection was closed meanwhile, a request that reads opens it again, once.
 
         Raises:
             RemoteFailed: there is no answer within the limits.
@@ -122,7 +124,7 @@ class HttpClient:
             raise self._failed(error) from None
 
     def lines(self, path: str, query: Sequence[tuple[str, Any]] = ()) -> Iterator[bytes]:
-        """The lines of an answer that need not end, as they come, on a connection of its own.
+        """The lines of an endless answer, as they arrive, on a separate connection.
 
         Raises:
             RemoteFailed: the connection is cut, silent for too long, or no such answer.
@@ -173,7 +175,7 @@ class HttpClient:
                 self.close()
                 raise self._too_slow()
             parts.append(part)
-        response.close()  # Otherwise the connection could not be used again.
+        response.close()  # The rest is read so that the connection can be used again.
         stated = response.getheader("content-length")
         if stated is not None and response.status != 304 and int(stated) != size:
             self.close()
@@ -247,7 +249,7 @@ class HttpClient:
 
 
 def error_of(host: str, status: int, payload: Mapping[str, Any]) -> MycelError:
-    """The error that a server names, as one of ours."""
+    """The error in an answer as a `MycelError`."""
     told_error = payload.get("error")
     content = told_error if isinstance(told_error, dict) else {}
     message = shorten(str(content.get("message", f"{host} answered {status}.")), 500)

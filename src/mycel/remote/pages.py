@@ -37,7 +37,8 @@ def refs(db: Graph) -> dict[str, Any]:
     with db.reading() as reader:
         heads = [head_of(db.branch, reader)]
         by_name = tags(reader)
-    with suppress(ConstraintViolation):  # In memory, or on a server: there are no branches.
+    # A graph in memory or on a database server has no branches here.
+    with suppress(ConstraintViolation):
         others = [name for name in db.branches.names() if name != db.branch]
         for name in others:
             with db.branches.reading(name) as reader:
@@ -63,7 +64,7 @@ def head_of(name: str, reader: Reader) -> dict[str, Any]:
 def commits_page(
     db: Graph, *, after: int | None = None, before: int | None = None, limit: int = COMMITS_DEFAULT
 ) -> dict[str, Any]:
-    """Commits after a position, oldest first; or those before one, newest first.
+    """Commits after a position, oldest first; or before a position, newest first.
 
     Raises:
         ConstraintViolation: both are given.
@@ -85,7 +86,7 @@ def commits_page(
 def diff_page(
     db: Graph, first: str, last: str | None, *, paths: list[str], cursor: int, limit: int
 ) -> dict[str, Any]:
-    """The elements that differ between two states, from the one at the cursor on.
+    """The elements that differ between two states, starting at the cursor.
 
     Raises:
         ConstraintViolation, NotFound: there is no such state, or it was scrubbed.
@@ -105,7 +106,7 @@ def diff_page(
 
 
 def change_to_dict(change: ElementChange) -> dict[str, Any]:
-    """One element that differs, with its whole content before and after."""
+    """A changed element, with its whole content before and after."""
     return {
         "change": change.kind,
         "identity": dict(change.identity),
@@ -155,9 +156,9 @@ def purges_page(db: Graph, after: int, limit: int = PURGES_MAX) -> bytes:
 
 
 def consistency(db: Graph, entries: int, to: int | None = None) -> ConsistencyProof:
-    """The proof that a journal of so many entries is the beginning of that of a commit.
+    """The proof that a journal of so many entries is the beginning of the journal of a commit.
 
-    `to` is the position at which the commit ends; without it, the head is meant.
+    `to` is the position at which the commit ends; by default it is the head.
 
     Raises:
         VersionConflict: the journal has fewer.

@@ -1,4 +1,4 @@
-"""The proposals of a workspace on a server, as its answers have them."""
+"""The proposals of a workspace on a server, in the JSON form of its answers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class ServerProposals:
         return proposals
 
     def show(self, id_: str) -> dict[str, Any]:
-        """One proposal; if it is open, with what it would change now, and its conflicts."""
+        """One proposal; an open one also shows what it would change now, and its conflicts."""
         return self._client.get_json(
             f"/proposals/{quote(id_, safe='')}", [("branch", self._branch)]
         )

@@ -13,8 +13,8 @@
     entries = 1042                                # the pinned head: the remote never goes back
     journal_root = "9f…"
 
-Tokens themselves are never written here, and addresses come from here alone, never from what a
-graph says.
+Tokens are never stored in this file. Addresses are taken only from it, never from the content of a
+graph.
 """
 
 from __future__ import annotations
@@ -65,11 +65,11 @@ class RemoteEntry:
     token_file: str = ""
     _: KW_ONLY
     graph: str = ""
-    """The path of its clone on this machine."""
+    """The path of the clone on this machine."""
     branch: str = ""
     """The branch of the remote; empty for main."""
     path: str = ""
-    """The path below which its nodes are; empty for all."""
+    """The path to which the remote is limited; empty for all."""
     key: str = ""
     """The key that signs its heads; once it is pinned, no head without its signature counts."""
     cache_s: int = 0
@@ -87,7 +87,7 @@ class RemoteEntry:
         return self.url.startswith(("https://", "http://"))
 
     def token(self) -> str:
-        """The token for it; empty for none.
+        """The token for the workspace; empty if there is none.
 
         Raises:
             AccessDenied: others may read the file of the token.
@@ -174,7 +174,7 @@ class RemoteRegistry:
             entries[entry.name] = entry
 
     def check_new(self, entry: RemoteEntry) -> None:
-        """Refuse a workspace that cannot be added, as `add` does."""
+        """Check that a workspace can be added; raises the errors of `add`."""
         check_entry(entry)
         if entry.name in self._read():
             raise DuplicateExists(
@@ -192,7 +192,7 @@ class RemoteRegistry:
     def pin(
         self, name: str, entries: int, journal_root: str, *, graph: str = "", key: str = ""
     ) -> None:
-        """Remember the head that a remote has shown, which it has to continue from now on.
+        """Pin the head that a remote has shown; from now on the remote has to continue it.
 
         A key is remembered if none is pinned yet.
         """
@@ -229,7 +229,7 @@ class RemoteRegistry:
                 self._write(entries)
 
     def _write(self, entries: Mapping[str, RemoteEntry]) -> None:
-        """Replace the file, as a whole."""
+        """Replace the whole file."""
         lines: list[str] = []
         for name, entry in sorted(entries.items()):
             lines.append(f"[workspaces.{json.dumps(name)}]")
@@ -244,7 +244,7 @@ class RemoteRegistry:
 
 
 def default_path() -> Path:
-    """The registry of the user."""
+    """The default path of the registry, in the home directory."""
     folder = os.environ.get("XDG_CONFIG_HOME")
     root = Path(folder) if folder else Path.home() / ".config"
     return root / "mycel" / "workspaces.toml"

@@ -1,8 +1,8 @@
-"""Signed heads: the key of a workspace (Ed25519), and what it signs.
+"""Signed heads: the key of a workspace (Ed25519), and the text that it signs.
 
 A key is a file beside the graph, `shop.db.key`, that only its user can read. A server that finds it
 signs the head of each branch that it shows; since a head commits to the whole journal, the
-signature covers every commit before. What is signed is a text:
+signature covers every commit before. The signed text is:
 
     mycel-head-1
     branch main
@@ -69,7 +69,7 @@ class HeadSigner:
             raise InvalidValueType(f"{str(path)!r} has no Ed25519 key in PEM.")
         self._private: Final = private
         self.key: Final = PREFIX + private.public_key().public_bytes_raw().hex()
-        """The public key, as clients pin it."""
+        """The public key in the form that clients pin."""
 
     def sign(self, branch: str, paths: Sequence[str], entries: int, overall_root: str) -> str:
         """The signature of a head, in hexadecimal."""
@@ -78,7 +78,7 @@ class HeadSigner:
 
 
 def key_file(graph: str | os.PathLike[str]) -> Path:
-    """The file of the key of a graph, whether there is one or not."""
+    """The path of the key of a graph, even if the file does not exist."""
     path, _ = split(Path(graph).resolve())
     return path.with_name(path.name + SUFFIX)
 

@@ -1,7 +1,6 @@
 """A workspace elsewhere: on a server, or as a file that this machine can read.
 
-Both give the same pages. What comes from a server is checked where it is used: nothing here is
-believed because of where it came from.
+Both give the same pages. Pages of a server are checked where they are used; no source is trusted.
 """
 
 from __future__ import annotations
@@ -28,9 +27,9 @@ from mycel.store.file.workspace_databases import is_address
 from mycel.store.write.journal_copy import CopiedPage
 
 FILE_LOOK_S: Final = 0.5
-"""The time between two looks at a graph in a file, for those who follow it."""
+"""The time between two checks of a graph in a file, while it is followed."""
 TOLD_LOOK_S: Final = 5.0
-"""The same where a database tells of commits."""
+"""The same if a database sends notices of commits."""
 
 
 class RemoteHead(NamedTuple):
@@ -57,7 +56,7 @@ class RemoteSource(Protocol):
 
     @property
     def received(self) -> int:
-        """The bytes that came so far."""
+        """The bytes received so far."""
         ...
 
     def head(self) -> RemoteHead:
@@ -73,7 +72,7 @@ class RemoteSource(Protocol):
         ...
 
     def consistency(self, entries: int, to: int) -> ConsistencyProof:
-        """The proof that a journal of so many entries is the beginning of that of a commit."""
+        """The proof that a journal with so many entries is the beginning of a commit's journal."""
         ...
 
     def submit(self, body: Mapping[str, Any]) -> tuple[int, dict[str, Any]]:
@@ -83,7 +82,7 @@ class RemoteSource(Protocol):
     def positions(self, after: int) -> Iterator[int]:
         """The positions that the journal reaches after `after`, until the connection ends.
 
-        A position that is not after it is a sign of life.
+        A position that is not greater is only a sign of life.
         """
         ...
 
@@ -165,7 +164,7 @@ class ServerSource:
             field, _, value = line.partition(b": ")
             if field == b"id" and value.isdigit() and len(value) < 19:
                 position = int(value)
-            elif not line:  # The end of an event or of a comment.
+            elif not line:  # This line ends an event or a comment.
                 yield position
 
 
@@ -232,10 +231,10 @@ class FileSource:
 def open_source(
     entry: RemoteEntry, *, actor: str = DEFAULT_ACTOR, readonly: bool = False
 ) -> Iterator[RemoteSource]:
-    """The branch of a workspace that an entry of the registry names, for the time of a block.
+    """Open the branch that an entry of the registry names, for the time of a block.
 
-    `actor` is the author of what is submitted to a file or a database; a server takes that of the
-    token. With `readonly`, nothing can be submitted to these.
+    `actor` is the author of submissions to a file or a database; a server uses that of the token.
+    With `readonly`, files and databases accept no submissions.
 
     Raises:
         RemoteFailed, NotADatabase, NotFound: there is no such file, graph or branch.
@@ -269,7 +268,7 @@ def open_source(
 
 
 def read_page(content: bytes) -> CopiedPage:
-    """A page of the journal as it comes over the wire.
+    """Decode a page of the journal from its wire form.
 
     Raises:
         RemoteFailed: it is none.
@@ -314,7 +313,7 @@ def _read_purges(after: int, page_after: Callable[[int], bytes]) -> Iterator[Pur
 def check_continues(
     source: RemoteSource, head: RemoteHead, entries: int, journal_root: bytes
 ) -> None:
-    """Check that a remote continues a head that it has shown before.
+    """Check that the journal of a remote continues a head that it has shown before.
 
     Raises:
         HistoryRewritten: it does not.
@@ -329,7 +328,7 @@ def check_continues(
 
 
 def check_consistency(proof: ConsistencyProof, entries: int, root: bytes, head: RemoteHead) -> None:
-    """Check that a journal continues one whose root is known.
+    """Check that a journal continues an earlier one with a known root.
 
     Raises:
         HistoryRewritten: it does not, or the proof is a lie.

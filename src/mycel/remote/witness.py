@@ -1,7 +1,7 @@
 """A witness keeps the heads that a remote has shown, and finds out if its history was rewritten.
 
-The heads are lines of JSON in a file. Each new head has to continue the newest one of the file. Two
-witnesses who compare their files find a remote that shows each of them another history.
+The heads are lines of JSON in a file. Each new head has to continue the newest one of the file. If
+a remote shows different histories to two witnesses, they find out by comparing their files.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ class SeenHead(NamedTuple):
     key: str = ""
     signature: str = ""
     problem: str = ""
-    """The reason for which it was refused."""
+    """The reason why the head was refused; empty if it was not."""
 
 
 class Witness:
     """The heads of one remote in a file."""
 
     def __init__(self, path: Path, url: str) -> None:
-        """Read the file, which need not be there.
+        """Read the file, if it exists.
 
         Raises:
             InvalidSyntax: it has a line that is no head.
@@ -53,7 +53,7 @@ class Witness:
         return next((head for head in reversed(self._seen) if not head.problem), None)
 
     def look(self, source: RemoteSource, now_us: int) -> SeenHead:
-        """Look at the head of a remote, and keep it if it is new.
+        """Check the head of a remote, and store it if it is new.
 
         Raises:
             HistoryRewritten: it does not continue what was seen; the file has both.
@@ -94,7 +94,7 @@ class Witness:
 
 
 def read_heads(path: Path) -> list[SeenHead]:
-    """The heads in the file of a witness; none if there is no file.
+    """The heads in the file of a witness; empty if there is no file.
 
     Raises:
         InvalidSyntax: it has a line that is no head.

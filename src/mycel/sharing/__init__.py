@@ -2,16 +2,16 @@
 
 workspace_folder   the graphs in a folder, by name
 workspace_database the graphs in a database, by name
-open_workspaces    those that are open, closed again when nobody uses them
+open_workspaces    open workspaces, closed when nobody uses them
 scopes             what a token may do, where
 oauth              tokens of an external issuer
 tokens             tokens: made, listed, revoked, recognised
 write_scope        the guard that holds every write inside the scopes
 element_filter     the elements that a token for some paths may see
 scoped_copy        a copy of a graph that has these alone
-copy_follower      its way to what the graph is now
+copy_follower      replays the graph in the copy
 pass_on            the guard that writes changes of the copy to the graph
-copy_steps         elements of the one as goals in the other
+copy_steps         elements of one graph as goals in the other
 folder_backup      a backup of a whole folder of workspaces
 audit_log          who asked for what, and whether it was allowed
 """

@@ -1,8 +1,8 @@
 """The audit log of a server: who asked for what, from where, and whether it was allowed.
 
 Every request that may change something is in it, and every request that was refused. Records are
-written together, a moment later, so that a request does not wait for a second disk write; what was
-written to a graph is in its journal in any case.
+written in groups, a moment later, so that a request does not wait for a second disk write. The
+journal of a graph has its writes in any case.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from mycel.store.log.server_records import AuditRow, ServerRecords
 
 PAGE_MAX: Final = 1000
 WAITING_MAX: Final = 10_000
-"""Records that wait to be written; above that, whoever adds one waits for the disk."""
+"""The most records that wait to be written. Beyond it, adding a record waits for the disk."""
 DELAY_S: Final = 0.2
 
 _log = logging.getLogger(__name__)
@@ -66,7 +66,7 @@ class AuditLog:
             self.flush()
 
     def flush(self) -> None:
-        """Write what waits."""
+        """Write the waiting records."""
         rows = []
         while self._waiting:
             try:
@@ -81,7 +81,7 @@ class AuditLog:
             _log.error("%d records of the audit log are lost: %s", len(rows), error.message)
 
     def page(self, *, before: int | None, limit: int) -> dict[str, Any]:
-        """Records as JSON, newest first, and the number from which the next page goes on."""
+        """Records as JSON, newest first, and the number at which the next page begins."""
         self.flush()
         rows = self._records.audit(before=before, limit=limit)
         entries = [
@@ -90,7 +90,7 @@ class AuditLog:
         return {"entries": entries, "next": rows[-1][0] if len(rows) == limit else None}
 
     def close(self) -> None:
-        """Write what waits, and stop."""
+        """Write the waiting records, and stop."""
         with self._changed:
             self._is_closed = True
             self._changed.notify_all()

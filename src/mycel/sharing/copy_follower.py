@@ -1,8 +1,8 @@
-"""The way of a filtered copy to what its graph is now, transaction by transaction.
+"""Brings a filtered copy to the present state of its graph, transaction by transaction.
 
-A new copy begins with the state before the last `HISTORY_MAX` transactions as one transaction, and
-gets each transaction after it, with its author, time and message, as far as it concerns elements
-that the copy has. What was purged or scrubbed cannot be replayed: the copy is made again.
+A new copy begins with one transaction, which has the state before the last `HISTORY_MAX`
+transactions. Each later transaction follows with its author, time and message, reduced to elements
+of the copy. Purges and scrubs cannot be replayed: the copy is made again.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from mycel.store.write.copies import keep_copy_head, keep_pairs
 from mycel.store.write.transaction import Transaction
 
 HISTORY_MAX: Final = 1_000
-"""The transactions of the past that a new copy has one by one."""
+"""The number of past transactions that a new copy has one by one."""
 ACTOR: Final = "$system"
 """The author of the transaction with which a copy begins."""
 
@@ -41,14 +41,14 @@ _BATCH: Final = 100
 
 
 class CopyOutdatedError(Exception):
-    """A copy cannot follow its graph: it has to be made again."""
+    """A copy cannot follow its graph, and has to be made again."""
 
 
 class CopyFollower:
-    """Replays a graph in a copy of it. The copy's own guards are not asked."""
+    """Replays a graph in a copy of it. The guards of the copy are not called."""
 
     def __init__(self, path: Path, source: Graph, elements: ElementFilter) -> None:
-        """Take the copy that is at a path.
+        """Take the path of the copy.
 
         Raises:
             CopyOutdatedError: it is the copy of another history.
@@ -114,7 +114,7 @@ class CopyFollower:
         state = reader.at(LIVE if entry.seq == reader.position else State(entry.seq))
         seen = self._elements.select(state, changed.numbers)
         targets = {number: seen.get(number) for number in sorted(changed.numbers)}
-        # A message may name anything that the transaction changed.
+        # The message may name hidden elements, as it speaks of the whole transaction.
         is_whole = len(seen) == len(changed.numbers)
         self._write(reader, state, entry, targets, entry.message if is_whole else "")
 
@@ -149,13 +149,13 @@ class CopyFollower:
         self._seq = entry.seq
 
     def _has_any(self, targets: Mapping[int, object]) -> bool:
-        """True if the copy has one of some elements of the graph."""
+        """True if the copy has any of these elements of the graph."""
         with self._store.lending() as copy:
             return bool(numbers_of(copy, targets))
 
 
 def _numbers(reader: Reader) -> Iterator[range]:
-    """The numbers of all elements there ever were, some at a time, concepts first."""
+    """The numbers of all elements, removed ones included, in portions, concepts first."""
     head = reader.head()
     for parity, end in ((0, head.next_concept), (1, head.next_proposition)):
         for first in range(parity, end, 2 * _CHUNK):

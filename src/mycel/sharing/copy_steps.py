@@ -1,8 +1,8 @@
 """Elements of one graph as goals in a filtered copy of it, and the other way round.
 
-The two number their elements each in its own way: the copy keeps the pairs (`store.log.copied`).
-An element without a pair is known by its natural key; one that the other graph does not have yet
-gets a number beyond all of its own, until it is created.
+The two graphs number elements differently; the copy stores pairs of numbers (`store.log.copied`).
+An element without a pair is identified by its key. If the other graph does not have it yet, it gets
+a number beyond all numbers of that graph, until it is created.
 """
 
 from __future__ import annotations
@@ -20,25 +20,26 @@ from mycel.store.write.bulk import ConceptRow, PropositionRow
 from mycel.store.write.transaction import Transaction
 
 Pairs = Callable[[Iterable[int]], Mapping[int, int]]
-"""The numbers in the graph that is written, of elements of the one that is read."""
+"""By number in the graph that is read, the number in the graph that is written."""
 
 
 class GoalMaker:
-    """Makes goals in one graph, from elements of the other one."""
+    """Makes goals in one graph from elements of the other one."""
 
     def __init__(self, reads: Reader, writes: Reader, pairs: Pairs) -> None:
         self._reads: Final = reads
         self._writes: Final = writes
         self._pairs: Final = pairs
         self.numbers: Final[dict[int, int]] = {}
-        """The number in the written graph of each element that was looked for; NEW and more for
-        those that it does not have."""
+        """By element that was looked up, its number in the written graph; `NEW` or more if it
+        does not exist there."""
 
     def goals(self, targets: Mapping[int, Element | None]) -> list[Goal]:
-        """The goals for elements, from what they should become; None if they should be removed."""
+        """The goals for elements, from their new versions; None for an element to remove."""
         coming = [element for element in targets.values() if element is not None]
         self._find({number for element in coming for number in (element.number, *element.ends)})
-        # What should go is known by its pair alone: the other graph may have its key by itself.
+        # An element to remove is identified by its pair alone: the other graph may have the key for
+        # another element.
         going = [source for source, element in targets.items() if element is None]
         self.numbers.update(dict.fromkeys(going, GONE) | dict(self._pairs(going)))
         now = self._writes.elements(
@@ -55,7 +56,7 @@ class GoalMaker:
     def collect_pairs(
         self, targets: Mapping[int, Element | None], numbers: Mapping[int, int]
     ) -> dict[int, int]:
-        """The pairs afterwards, 0 for those that went. `numbers` are those of `attempt`."""
+        """The pairs after the write; 0 for removed elements. `numbers` are those of `attempt`."""
         pairs = {}
         for source, element in targets.items():
             number = self.numbers[source]
@@ -98,7 +99,7 @@ class GoalMaker:
         return None if link is None else link.number
 
     def in_place(self, element: Element | None) -> Element | None:
-        """An element that `goals` was asked about, with the numbers of the written graph."""
+        """An element of `goals`, with the numbers of the written graph."""
         if element is None:
             return None
         self._find({element.number, *element.ends})
@@ -115,7 +116,7 @@ class GoalMaker:
 
 
 def define_used(tx: Transaction, elements: Iterable[Element | None]) -> None:
-    """Define the types and predicates of elements that are not defined yet."""
+    """Define the types and predicates of elements, if they are not defined yet."""
     types, predicates = set(), set()
     for element in elements:
         if isinstance(element, Concept):
@@ -131,7 +132,7 @@ def define_used(tx: Transaction, elements: Iterable[Element | None]) -> None:
 def create_all(tx: Transaction, elements: Mapping[int, Element | None]) -> None:
     """Create concepts, and the links between them, in bulk, unless their keys exist already.
 
-    All else, such as links on links, is left to the goals that are reached afterwards.
+    Everything else, such as links on links, is left to the goals, which are applied afterwards.
     """
     define_used(tx, elements.values())
     concepts = [concept for concept in elements.values() if isinstance(concept, Concept)]
@@ -162,7 +163,7 @@ def create_all(tx: Transaction, elements: Mapping[int, Element | None]) -> None:
 
 
 def same_content(one: Element | None, other: Element | None) -> bool:
-    """True if two elements of one graph say the same, whatever their versions are."""
+    """True if two elements of one graph have the same content; versions may differ."""
     if isinstance(one, Concept) and isinstance(other, Concept):
         return (one.type, one.name) == (other.type, other.name) and _content(one) == _content(other)
     if isinstance(one, Proposition) and isinstance(other, Proposition):

@@ -1,7 +1,8 @@
 """Elements that a token may see, by the patterns of its scopes.
 
-A concept is seen by its URI. A link is seen if both of its ends are, so that no link names what is
-hidden. Definitions of types and predicates are never copied: a copy defines those that it uses.
+A concept is visible if a pattern covers its URI. A link is visible if both of its ends are, so that
+no link names a hidden element. Definitions of types and predicates are never copied: a copy defines
+those that it uses.
 """
 
 from __future__ import annotations
@@ -23,27 +24,27 @@ class ElementFilter:
         self.patterns: Final = tuple(sorted(patterns))
 
     def covers(self, concept: Concept) -> bool:
-        """True if a concept may be seen."""
+        """True if a pattern covers a concept."""
         if concept.type in META_TYPES:
             return False
         uri = uri_of(concept.type, concept.name)
         return any(pattern.covers(uri) for pattern in self.patterns)
 
     def select(self, reader: Reader, numbers: Iterable[int]) -> dict[int, Element]:
-        """Of some elements those that are there and may be seen, by number."""
+        """The elements among these that exist and are visible, by number."""
         elements = reader.elements(numbers)
         known = dict(elements)
         while missing := {end for element in known.values() for end in element.ends} - known.keys():
             more = reader.elements(missing)
             known |= more
-            if len(more) < len(missing):  # An end that is not there: the link is not seen.
+            if len(more) < len(missing):  # An end does not exist, so the link is not visible.
                 break
         seen: dict[int, bool] = {}
 
         def sees(number: int) -> bool:
             if number not in seen:
                 element = known.get(number)
-                seen[number] = False  # Should links ever stand on each other in a circle.
+                seen[number] = False  # Stops if links ever form a circle of ends.
                 if isinstance(element, Concept):
                     seen[number] = self.covers(element)
                 elif element is not None:

@@ -1,8 +1,8 @@
-"""A backup of a whole folder of workspaces, a folder that a server can serve, and the way back.
+"""A backup of a whole folder of workspaces, which a server can serve, and its restoration.
 
-It has every workspace with its branches, each verified, and the server's records, with the tokens.
-Copies for tokens of some paths are left out, since they can be made again, and keys, since
-whoever has a key can sign.
+The backup has every workspace with its branches, each verified, and the records of the server with
+the tokens. Filtered copies are left out, since they can be made again. Keys are left out too, since
+anybody who has a key can sign.
 """
 
 from __future__ import annotations
@@ -28,9 +28,10 @@ _KEYS: Final = "*.db.key"
 def back_up_folder(
     folder: WorkspaceFolder, target: Path, *, force: bool = False, full: bool = False
 ) -> Iterator[Backup]:
-    """Back up all workspaces and the records into a folder, which is made if it is not there.
+    """Back up all workspaces and the records into a folder, which is created if needed.
 
-    Servers and others may use the workspaces meanwhile. What is up to date is only verified.
+    Servers and others may use the workspaces meanwhile. A backup that is up to date is only
+    verified.
 
     Raises:
         ConstraintViolation: the target is the folder itself, or in it.
@@ -50,10 +51,10 @@ def back_up_folder(
 
 
 def restore_folder(source: Path, target: Path, *, force: bool = False) -> Iterator[Backup]:
-    """Make a folder of workspaces what a backup holds: all of it, or nothing.
+    """Restore a folder of workspaces from a backup: all of it, or nothing.
 
     With `force` an existing folder is kept under another name, and its keys are taken over. Every
-    graph is verified before the folder is there.
+    graph is verified before the folder gets its name.
 
     Raises:
         NotADatabase: there is no backup.
@@ -92,7 +93,7 @@ def restore_folder(source: Path, target: Path, *, force: bool = False) -> Iterat
 
 
 def _check_replaceable(folder: Path, *, force: bool) -> None:
-    """Check that a folder may be set aside, and that nobody has a graph in it open."""
+    """Check that a folder may be replaced, and that nobody has a graph in it open."""
     if not force:
         raise DuplicateExists(
             f"There is something at {str(folder)!r}.",

@@ -1,8 +1,8 @@
 """Access tokens of an external issuer (OAuth 2.1), checked by its public keys.
 
-The server is a resource server: an issuer signs in people and programs and signs JWTs for them;
-here signature, issuer, audience and times are checked, and claims become scopes. PyJWT does the
-cryptography. A file says whom the server trusts:
+The server is a resource server: an issuer signs in people and programs, and signs JWTs for them.
+This module checks signature, issuer, audience and times of a token, and turns claims into scopes.
+PyJWT does the cryptography. A file says whom the server trusts:
 
     resource = "https://graph.example.org"     the server's own URL, for which tokens have to be
 
@@ -16,10 +16,10 @@ cryptography. A file says whom the server trusts:
     "graph:read" = ["read:/**"]
     "infra-team" = ["read:/**", "write:/infra/**@main"]
 
-Only signatures by private keys count (`ALGORITHMS`), each with a key that was made for it: a token
-without a signature, or one that takes a public key for a shared secret, is refused. Keys are
-fetched in a thread, so no request waits for the issuer; a new key counts some seconds after the
-first token that is signed with it.
+Only signatures by private keys are accepted (`ALGORITHMS`), each with a key that is meant for the
+algorithm. A token without a signature, or one that uses a public key as a shared secret, is
+refused. Keys are fetched in a thread, so no request waits for the issuer. A new key works some
+seconds after the first token that is signed with it.
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ from mycel.sharing.scopes import Grant, ScopeRule, parse_scopes
 from mycel.store.file.plain_files import read_bounded
 
 ALGORITHMS: Final = ("RS256", "PS256", "ES256", "ES384", "EdDSA")
-"""The signatures that count; none with a shared secret."""
+"""The accepted signatures; none uses a shared secret."""
 TYPES: Final = frozenset(("at+jwt", "application/at+jwt", "jwt"))
-"""The types of tokens, in lower case; a token without one counts, too."""
+"""The accepted types of tokens, in lower case; a token without a type is accepted too."""
 LEEWAY_S: Final = 30
-"""The difference of clocks that is forgiven."""
+"""The tolerated difference between clocks."""
 REFRESH_S: Final = 3600.0
 RETRY_S: Final = 5.0
 """The time between two fetches of keys, if a token has an unknown one."""
@@ -68,7 +68,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class IssuerSettings:
-    """An issuer that the server trusts, and what its claims mean."""
+    """An issuer that the server trusts, and the meaning of its claims."""
 
     issuer: str
     jwks_uri: str | None
@@ -167,7 +167,7 @@ def _url(given: Any, what: str) -> str:
 
 
 class TrustedIssuers:
-    """The issuers of one server, with their keys."""
+    """The issuers that one server trusts, with their keys."""
 
     def __init__(self, settings: OAuthSettings) -> None:
         """Take the settings, and begin to fetch the keys."""
@@ -185,7 +185,7 @@ class TrustedIssuers:
             keys.wait()
 
     def grant(self, text: str) -> Grant | None:
-        """The grant of a token that counts now."""
+        """The grant of a token; None if it is not valid now."""
         if len(text) > TOKEN_CHARACTERS_MAX or text.count(".") != 2:
             return None
         try:
@@ -206,7 +206,7 @@ class TrustedIssuers:
         return Grant(actor, f"oauth-{subject}", tuple(rules), self._workspaces(claims))
 
     def _claims(self, text: str) -> dict[str, Any] | None:
-        """The claims of a token, all of them checked."""
+        """The claims of a token, after all checks."""
         header = jwt.get_unverified_header(text)
         if str(header.get("typ", "jwt")).lower() not in TYPES or "crit" in header:
             return None
@@ -230,7 +230,7 @@ class TrustedIssuers:
         return claims
 
     def _audiences(self, claims: Mapping[str, Any]) -> list[str]:
-        """The audiences of a token that are this server, or a workspace of it."""
+        """The audiences of a token that name this server or one of its workspaces."""
         given = claims.get("aud")
         audiences = [given] if isinstance(given, str) else given
         if not isinstance(audiences, list):
@@ -253,7 +253,7 @@ class TrustedIssuers:
 
 
 def _actor(issuer: IssuerSettings, claims: Mapping[str, Any]) -> str | None:
-    """The author of what is written with a token; None if the claim cannot be one."""
+    """The actor of writes with a token; None if the claim is no valid name."""
     if issuer.actor is None:
         actor: Any = f"{claims['sub']}@{urlsplit(issuer.issuer).hostname}"
     else:
@@ -264,7 +264,7 @@ def _actor(issuer: IssuerSettings, claims: Mapping[str, Any]) -> str | None:
 
 
 def _names(issuer: IssuerSettings, claims: Mapping[str, Any]) -> list[str]:
-    """The scopes that a token has at its issuer."""
+    """The scopes of a token, as its issuer names them."""
     names: list[str] = []
     for claim in issuer.claims:
         value = claims.get(claim)
@@ -300,7 +300,7 @@ class _Keys:
         return key
 
     def refresh(self) -> None:
-        """Fetch the keys in a thread, unless one is at it."""
+        """Fetch the keys in a thread, unless a thread is fetching them already."""
         with self._lock:
             if self._thread is not None and self._thread.is_alive():
                 return
@@ -309,7 +309,7 @@ class _Keys:
             self._thread.start()
 
     def wait(self) -> None:
-        """Wait for the fetch that is under way."""
+        """Wait for the running fetch."""
         thread = self._thread
         if thread is not None:
             thread.join()
@@ -326,14 +326,14 @@ class _Keys:
                 try:
                     known[stored.get("kid")] = jwt.PyJWK.from_dict(stored)
                 except jwt.PyJWTError:
-                    continue  # A kind of key that is not known here.
+                    continue  # PyJWT does not know this kind of key.
             self._known = known
         except (OSError, ValueError, MycelError) as error:
             _log.warning("The keys of %s could not be fetched: %s", self._issuer, error)
 
 
 def _discover(issuer: str) -> str:
-    """The address of the keys of an issuer, by its metadata (RFC 8414, OpenID Connect)."""
+    """The address of the keys of an issuer, from its metadata (RFC 8414, OpenID Connect)."""
     parts = urlsplit(issuer)
     path = parts.path.rstrip("/")
     addresses = [
@@ -352,7 +352,7 @@ def _discover(issuer: str) -> str:
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    """Follows no redirect: keys come from the address that was trusted."""
+    """Follows no redirect, so that keys come only from a trusted address."""
 
     def redirect_request(self, *_: Any) -> None:
         return None

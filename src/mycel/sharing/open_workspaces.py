@@ -1,7 +1,7 @@
-"""Workspaces that a server has open, each with what serves it.
+"""Workspaces that a server has open, each with the objects that serve it.
 
-One is opened when it is first asked for, shared by all who use it, and closed when nobody has used
-it for a while. So hundreds of workspaces cost what the busy ones cost.
+A workspace is opened by the first request for it, shared by all its users, and closed when nobody
+has used it for a while. So idle workspaces cost nothing.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from mycel.model.allowance import RETRY_AFTER
 IDLE_S: Final = 60.0
 """The time after which an unused workspace is closed."""
 OPEN_MAX: Final = 64
-"""Workspaces that are open, used or not. Each has files, caches and an index of its own."""
+"""The most open workspaces, used or not. Each has its own files, caches and index."""
 
 
 class Closable(Protocol):
@@ -32,7 +32,7 @@ Opened = TypeVar("Opened", bound=Closable)
 
 
 class _Entry(Generic[Opened]):
-    """One open workspace, and the number of its users; without a value, it is being opened."""
+    """One workspace and the number of its users; without a value, it is still being opened."""
 
     __slots__ = ("unused_since", "users", "value")
 
@@ -50,24 +50,24 @@ class OpenWorkspaces(Generic[Opened]):
         self._open_max: Final = open_max
         self._changed: Final = Condition()
         self._entries: Final[OrderedDict[Hashable, _Entry[Opened]]] = OrderedDict()
-        """Least recently used first."""
+        """The open workspaces by key, least recently used first."""
         self._discarded: Final[list[_Entry[Opened]]] = []
-        """Entries that are not handed out any more, but still have users."""
+        """Entries that get no new users, but still have some."""
         self._timer: Timer | None = None
         self._is_closed = False
 
     def __len__(self) -> int:
-        """The number of those that are open."""
+        """The number of open workspaces."""
         return len(self._entries)
 
     def keys(self) -> list[Hashable]:
-        """The keys of those that are open."""
+        """The keys of open workspaces."""
         with self._changed:
             return list(self._entries)
 
     @contextmanager
     def using(self, key: Hashable, open_: Callable[[], Opened]) -> Iterator[Opened]:
-        """The workspace of a key, opened if it is not, for the time of a block.
+        """Hold the workspace of a key for the time of a block; it is opened if needed.
 
         Raises:
             ResourceExhausted: too many are in use.
@@ -108,7 +108,10 @@ class OpenWorkspaces(Generic[Opened]):
         return value
 
     def take_open(self, key: Hashable) -> Opened | None:
-        """Like `take`, but None if the workspace is not open. It never waits for an opening."""
+        """Like `take`, but returns None if the workspace is not open.
+
+        It never waits for an opening.
+        """
         with self._changed:
             entry = self._entries.get(key)
             if entry is None or entry.value is None or self._is_closed:
@@ -118,7 +121,7 @@ class OpenWorkspaces(Generic[Opened]):
             return entry.value
 
     def give(self, value: Opened) -> None:
-        """End one use."""
+        """End one use of a workspace."""
         with self._changed:
             known = (*self._entries.values(), *self._discarded)
             entry = next(entry for entry in known if entry.value is value)
@@ -132,7 +135,7 @@ class OpenWorkspaces(Generic[Opened]):
         value.close()
 
     def discard(self, value: Opened) -> None:
-        """Let the next one who asks get another one. Called by a user of it."""
+        """Stop sharing a workspace: the next user opens it again. A user of it calls this."""
         with self._changed:
             for key, entry in list(self._entries.items()):
                 if entry.value is value:
@@ -140,7 +143,7 @@ class OpenWorkspaces(Generic[Opened]):
                     self._discarded.append(entry)
 
     def _make_room(self) -> Opened | None:
-        """Take out the least recently used one, for the caller to close, if too many are open."""
+        """If too many are open, remove the least recently used one, which the caller closes."""
         if len(self._entries) < self._open_max:
             return None
         for key, entry in self._entries.items():
@@ -160,7 +163,7 @@ class OpenWorkspaces(Generic[Opened]):
             self._timer.start()
 
     def _sweep(self) -> None:
-        """Close what nobody has used for a while, and look again later if more is open."""
+        """Close workspaces that are unused for long; if others are open, check again later."""
         latest = monotonic() - self._idle_s
         with self._changed:
             self._timer = None
@@ -177,7 +180,7 @@ class OpenWorkspaces(Generic[Opened]):
             value.close()
 
     def close(self) -> None:
-        """Close everything, what is in use when its users end; nothing can be opened after."""
+        """Close all workspaces, used ones when their users end; none can be opened afterwards."""
         with self._changed:
             self._is_closed = True
             if self._timer is not None:

@@ -1,9 +1,9 @@
 """The guard that writes changes of a filtered copy to its graph, in the same transaction.
 
-The copy is only committed if the graph has accepted the changes. An element is changed only if the
-graph still has it as the copy has it: if somebody else has changed it, the transaction is refused
-and can be repeated. If the graph refuses a change for a reason that the copy does not know, the
-error has no details, because they may be about elements that the token may not see.
+The copy is only committed if the graph has accepted the changes. An element is changed only if it
+is still the same in the graph and in the copy. If somebody else has changed it, the transaction is
+refused and can be repeated. The graph may refuse a change for a reason that the copy cannot see.
+Then the error has no details, because these may be about hidden elements.
 """
 
 from __future__ import annotations
@@ -46,14 +46,14 @@ class PassOn:
         self._elements: Final = elements
 
     def concerns(self, tx: Transaction, type_or_predicate: str, *, link: bool) -> bool:
-        """Nothing: the transaction is passed on as a whole."""
+        """Always False: the transaction is passed on as a whole."""
         return False
 
     def check(self, tx: Transaction, change: Change) -> None:
-        """Nothing, as above."""
+        """Do nothing, as above."""
 
     def check_commit(self, tx: Transaction) -> None:
-        """Check that the token may see all that was written, and write it to the graph.
+        """Check that the token may see all written elements, and write them to the graph.
 
         Raises:
             AccessDenied: it may not.
@@ -63,7 +63,7 @@ class PassOn:
         tx.flush()
         changes = changes_since(tx.reader, tx.first_seq)
         marks = marks_since(tx.reader, tx.first_seq)
-        # Edits of an earlier state are marked with it, which is a commit of the copy alone.
+        # Edits of an earlier state are marked with that state, which is a commit of the copy alone.
         if any(kind == Kind.PURGE for kind, _ in changes) or any(
             mark.kind != IMPORT for mark in marks
         ):
@@ -81,7 +81,7 @@ class PassOn:
         }
         seen = self._elements.select(tx.reader, own)
         unseen = (own & after.keys()) - seen.keys()
-        if unseen:  # A link rather than the placeholder that it has made.
+        if unseen:  # Report a link and not the placeholder that was made for it.
             raise _unseen(after[max(unseen, key=lambda number: (number & 1, number))])
         if not tx.is_final or not own:
             return
@@ -99,7 +99,8 @@ class PassOn:
             live = {goal.label: goal.now for goal in goals}
             for number in targets:
                 now, was = live.get(str(number)), before.get(number)
-                is_new = was is None and is_placeholder(now)  # Made just before, or known to none.
+                # The element was created just now, or neither graph has it.
+                is_new = was is None and is_placeholder(now)
                 if not is_new and not same_content(now, maker.in_place(was)):
                     raise VersionConflict(
                         "Somebody else has changed an element meanwhile; nothing was written.",
@@ -129,7 +130,7 @@ class PassOn:
 
 
 def _keep_links(tx: Transaction, going: Mapping[int, Element]) -> None:
-    """Let links that stay lead to placeholders, before the concepts at their ends are removed."""
+    """Move links that stay to placeholders, before the concepts at their ends are removed."""
     for concept in going.values():
         if not isinstance(concept, Concept) or not concept.name.startswith(SCHEME):
             continue

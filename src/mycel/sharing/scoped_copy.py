@@ -1,11 +1,11 @@
-"""A copy of a graph that has only what a token may see, kept in step with it.
+"""A filtered copy of a graph: it has only the elements that a token may see, and follows the graph.
 
-A caller that may read some paths only works on such a copy, through the same doors as others. The
-copy does not contain what the caller may not see, so it cannot show in an answer, a count, a plan,
-a suggestion, a proof, an error or the time that a miss takes. The copy is a graph of its own, with
+A caller that may read some paths only works on such a copy, through the same doors as others.
+Hidden elements are not in the copy. So they cannot show in an answer, a count, a plan, a
+suggestion, a proof, an error or the time that a miss takes. The copy is a graph of its own, with
 its own commits and proofs, in `.scopes/` beside the workspaces. A write to it is written to the
 graph in the same transaction (`pass_on`), and writes of others to the graph are replayed in it
-(`copy_follower`). It can be made again at any time.
+(`copy_follower`). A copy can be made again at any time.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ from mycel.store.query.purges import last_purge
 FOLDER: Final = ".scopes"
 """The folder of all copies, in the folder of the workspaces."""
 COPIES_MAX: Final = 64
-"""The copies of one workspace after which no request may ask for the copy of another part."""
+"""The most copies of one workspace; beyond it, no request may create another one."""
 LOOK_S: Final = 0.25
-"""The time between two looks at the journal, for those who listen to a stream of changes."""
+"""The time between two checks of the journal, for streams of changes."""
 
 _log = logging.getLogger(__name__)
 
@@ -48,7 +48,7 @@ class ScopedCopy:
     """The open copy of a graph for some patterns."""
 
     graph: Graph
-    """The copy, for the requests of those who may see no more."""
+    """The graph of the copy, on which requests run."""
 
     def __init__(
         self,
@@ -60,7 +60,7 @@ class ScopedCopy:
         timeout_s: float,
         is_asked: bool = False,
     ) -> None:
-        """Open the copy in a folder, made if it is not there, as the graph is now.
+        """Open the copy in a folder, and bring it to the present state; it is created if needed.
 
         Raises:
             ResourceExhausted: `is_asked` by a request and not by a token, and there are too many.
@@ -72,7 +72,7 @@ class ScopedCopy:
         self._lock: Final = threading.Lock()
         self._ending: Final = threading.Event()
         self.is_outdated = False
-        """True once it cannot follow its graph: it has to be closed and opened again."""
+        """True once the copy cannot follow its graph, and has to be closed and opened again."""
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         with source.reading() as reader:
             generation = last_purge(reader)
@@ -181,7 +181,7 @@ class MainAlone(OpenBranches):
 
     @contextmanager
     def using(self, name: str | None) -> Iterator[Graph]:
-        """The copy, for main.
+        """The copy; any branch except main is an error.
 
         Raises:
             AccessDenied: it is asked for another branch, whether there is one or not.
@@ -196,7 +196,7 @@ class MainAlone(OpenBranches):
 
 
 def remove_outdated(folder: Path, generation: int) -> None:
-    """Remove the copies from before something was purged."""
+    """Remove copies that are older than the last purge."""
     for path in folder.glob("*-*.db"):
         if not path.stem.endswith(f"-{generation}"):
             _remove(path)

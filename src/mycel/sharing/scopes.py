@@ -9,10 +9,11 @@
     read:kip:Person/**          concepts of KIP whose name is no URI, by type
     admin:/**                   tokens, workspaces, the audit log, and everything else
 
-`/**` at the end means what is below, and the path itself; without it, one node is meant. A path is
-brought into the normal form of URIs before it is compared, so `..`, percent signs, repeated slashes
-and one at the end open nothing. Each action allows the actions before it in `ACTIONS`, at the same
-path. A path says what an element is called, not what is written in it.
+A path with `/**` at the end covers the path itself and everything below it; without it, it covers
+one node. A path is brought into the normal form of URIs before it is compared, so `..`, percent
+signs and extra slashes give no further access. Each action includes the actions before it in
+`ACTIONS`, at the same path. Paths are compared with the names of elements, never with their
+content.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from mycel.store.file.branch_files import check_name
 
 Action = Literal["read", "propose", "write", "admin"]
 ACTIONS: Final[tuple[Action, ...]] = ("read", "propose", "write", "admin")
-"""The actions; each allows those before it."""
+"""The actions; each includes the ones before it."""
 SCOPES_MAX: Final = 32
 EVERYTHING: Final = "/**"
 
@@ -37,7 +38,7 @@ _BELOW: Final = "/**"
 _FORM: Final = re.compile(r"(read|propose|write|admin):([^\s@]+)(?:@(\S+))?")
 _HINT: Final = "For example `read:/**`, `write:/infra/**@main` or `propose://shop/docs/**`."
 _ANY: Final = "any"
-"""The workspace in whose place that of a request is put."""
+"""A stand-in for the workspace of a request."""
 
 
 class Pattern(NamedTuple):
@@ -46,7 +47,7 @@ class Pattern(NamedTuple):
     uri: str
     """The URI of a node in its normal form; empty for all elements."""
     is_below: bool
-    """True if what is below it is covered, too."""
+    """True if the elements below the URI are covered too."""
 
     def covers(self, uri: str) -> bool:
         """True if an element with this URI, in its normal form, is covered."""
@@ -67,11 +68,11 @@ class ScopeRule:
 
     action: Action
     path: str
-    """As it was given, without the workspace."""
+    """The path as it was given, without the workspace."""
     workspace: str | None
-    """None for each workspace of the token."""
+    """The workspace; None for each workspace of the token."""
     branch: str | None
-    """None for every branch."""
+    """The branch; None for every branch."""
 
     def __str__(self) -> str:
         where = f"//{self.workspace}" if self.workspace else ""
@@ -79,7 +80,7 @@ class ScopeRule:
         return f"{self.action}:{where}{self.path}{branch}"
 
     def pattern(self, workspace: str) -> Pattern:
-        """The elements that it covers in a workspace."""
+        """The elements that the scope covers in a workspace."""
         return _pattern(self.path, workspace)
 
     def allows(self, action: Action) -> bool:
@@ -136,7 +137,7 @@ def _pattern(path: str, workspace: str) -> Pattern:
         raise InvalidId("`*` stands at the end only, as `/**`.")
     if not path.startswith("/"):
         if is_below and re.fullmatch(r"kip:[^/]+", name):
-            return Pattern(name, is_below=True)  # A type, which is no node.
+            return Pattern(name, is_below=True)  # The path is a type of KIP, and no node.
         uri = parse(name, workspace)
         if uri.is_bare:
             raise InvalidId("A path begins with a slash.")
@@ -161,7 +162,7 @@ class WorkspaceAccess:
     actor: str
     workspace: str
     scopes: tuple[ScopeRule, ...]
-    """Those that concern the workspace."""
+    """The scopes that concern the workspace."""
 
     def patterns(self, action: Action, branch: str) -> tuple[Pattern, ...]:
         """The elements for which an action is allowed on a branch; empty for none."""
@@ -173,16 +174,16 @@ class WorkspaceAccess:
         return (ALL,) if ALL in patterns else tuple(patterns)
 
     def allows(self, action: Action, branch: str) -> bool:
-        """True if an action is allowed on anything of a branch."""
+        """True if an action is allowed on any element of a branch."""
         return any(scope.allows(action) and scope.branch in (None, branch) for scope in self.scopes)
 
     def may_ever(self, action: Action) -> bool:
-        """True if an action is allowed on anything of any branch."""
+        """True if an action is allowed on any element of any branch."""
         return any(scope.allows(action) for scope in self.scopes)
 
     @property
     def reads_everything(self) -> bool:
-        """True if no element of any branch that it sees is hidden from it."""
+        """True if the caller may read every element of each branch that it may see."""
         return all(
             self.patterns("read", branch) in ((), (ALL,))
             for branch in {scope.branch or "" for scope in self.scopes}
@@ -216,7 +217,7 @@ class WorkspaceAccess:
             raise AccessDenied("The token may not read this path.", hint="Ask for a wider scope.")
         return replace(self, scopes=tuple(scopes))
 
-    # As a permission of the layers below.
+    # Methods of `Permission`, for the layers below.
 
     def sees_branch(self, name: str) -> bool:
         return self.allows("read", name)
@@ -236,16 +237,16 @@ class WorkspaceAccess:
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """The actor of a token, and all that it allows on the server."""
+    """The actor of a token, and all its rights on the server."""
 
     actor: str
     token: str
-    """The id of the token; empty for the one that the server was started with."""
+    """The id of the token; empty for the token with which the server was started."""
     scopes: tuple[ScopeRule, ...]
     workspaces: frozenset[str] | None = None
-    """The workspaces it is for; None for all."""
+    """The workspaces that the token is for; None for all."""
     requests_per_minute: int = 0
-    """0 for no limit."""
+    """The limit of requests per minute; 0 for no limit."""
     body_bytes_max: int = 0
 
     def access(self, workspace: str) -> WorkspaceAccess | None:
@@ -257,7 +258,7 @@ class Grant:
 
     @property
     def is_admin(self) -> bool:
-        """True if it may administer the whole server."""
+        """True if the token may administer the whole server."""
         return self.workspaces is None and any(
             scope.action == "admin"
             and scope.path == EVERYTHING
@@ -273,5 +274,5 @@ def everything(actor: str) -> Grant:
 
 
 def readable_text(patterns: Sequence[Pattern]) -> list[str]:
-    """Patterns as texts, for people and for the wire."""
+    """Patterns as texts."""
     return [str(pattern) for pattern in patterns]

@@ -1,11 +1,11 @@
-"""Tokens of a server: made, listed, revoked, and recognised.
+"""Tokens of a server: create, list, revoke and recognise them.
 
     myc_<id>_<secret><checksum>
 
-The id names the token and is no secret. The checksum (CRC-32) lets scanners of leaked secrets, and
-this server, tell a token from other text without a look-up. Only the SHA-256 of the whole text is
-kept; it is compared in constant time, and a token with an unknown id is compared with a hash that
-nothing has, so the time says nothing.
+The id names the token and is no secret. The checksum (CRC-32) lets this server, and scanners for
+leaked secrets, recognise a token without a look-up. Only the SHA-256 of the whole text is stored,
+and compared in constant time. A token with an unknown id is compared with a dummy hash, so the time
+reveals nothing.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ from mycel.store.log.server_records import ServerRecords, TokenRow
 
 PREFIX: Final = "myc_"
 LAST_USE_S: Final = 60
-"""The precision of the time of the last use."""
+"""The precision of the stored time of the last use."""
 
 _ALPHABET: Final = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _ID_LENGTH: Final = 10
 _SECRET_LENGTH: Final = 43
-"""256 bits."""
+"""The length of 256 bits in the text."""
 _CHECK_LENGTH: Final = 6
 _FORM: Final = re.compile(
     rf"myc_([0-9A-Za-z]{{{_ID_LENGTH}}})_[0-9A-Za-z]{{{_SECRET_LENGTH + _CHECK_LENGTH}}}", re.ASCII
@@ -47,7 +47,7 @@ _US: Final = 1_000_000
 
 
 class TokenInfo(NamedTuple):
-    """A token as its administrator sees it, without the secret."""
+    """A token as an administrator sees it, without the secret."""
 
     id: str
     actor: str
@@ -85,7 +85,7 @@ class TokenBook:
 
     @property
     def is_used(self) -> bool:
-        """True if there ever was a token: then each request needs one."""
+        """True if there ever was a token; each request then needs a token."""
         return self._records.has_tokens()
 
     def create(
@@ -99,7 +99,7 @@ class TokenBook:
         requests_per_minute: int = 0,
         body_bytes_max: int = 0,
     ) -> tuple[str, TokenInfo]:
-        """Make a token. Its text is returned once, and kept nowhere.
+        """Make a token. The text of the token is returned, and not stored.
 
         Raises:
             InvalidIdentifier: no actor can have this name.
@@ -141,7 +141,7 @@ class TokenBook:
         return [_info(row) for row in self._records.tokens()]
 
     def revoke(self, id_: str) -> TokenInfo:
-        """Let a token count no more, at once and for good.
+        """Revoke a token, at once and for good.
 
         Raises:
             NotFound: there is no such token.
@@ -152,7 +152,7 @@ class TokenBook:
         return _info(self._find(id_))
 
     def rotate(self, id_: str) -> tuple[str, TokenInfo]:
-        """Give a token another secret; the old one counts no more.
+        """Give a token another secret; the old secret is no longer valid.
 
         Raises:
             NotFound: there is no such token, or it is revoked.
@@ -179,7 +179,7 @@ class TokenBook:
             self._version = None
 
     def grant(self, text: str) -> Grant | None:
-        """The grant of a token that counts now."""
+        """The grant of a token; None if it is not valid now."""
         match = _FORM.fullmatch(text)
         known = None
         if match is not None and _checksum(text[:-_CHECK_LENGTH]) == text[-_CHECK_LENGTH:]:
@@ -205,7 +205,7 @@ class TokenBook:
             return self._known
 
     def save_uses(self) -> None:
-        """Write when tokens were used last, for those whose time there is old."""
+        """Store the times of the last use of tokens, where the stored time is old."""
         with self._lock:
             uses, known = dict(self._uses), self._known
             self._uses.clear()

@@ -1,7 +1,7 @@
 """The workspaces of a PostgreSQL database, for a server of many.
 
 Tokens, the audit log and copies of parts stay in a folder of the host, as beside graphs in files.
-Which workspaces there are is asked once a second: other hosts make and remove some too.
+The list of workspaces is read once a second, because other hosts create and remove workspaces too.
 """
 
 from __future__ import annotations
@@ -65,11 +65,11 @@ class WorkspaceDatabase(WorkspaceFolder):
         return workspaces.url_of(self._database, name)
 
     def key_place(self, name: str) -> Path:
-        """A name in the folder of the server's records: the database holds no keys."""
+        """The path beside which the key of a workspace is stored: the database holds no keys."""
         return self.path / f"{name}.db"
 
     def create(self, name: str, create_graph: Callable[[str], object]) -> str:
-        """Make a new workspace. It is there when it is complete.
+        """Make a new workspace. It becomes visible when it is complete.
 
         Raises:
             InvalidIdentifier: no workspace can have this name.

@@ -5,8 +5,8 @@
     DIR/knowledge_ops.db     the workspace ops, as in the folder of a user's home
     DIR/server.db            the server's own records, no workspace
 
-A name is that of a workspace in URIs: lower case, digits and . _ - only. So it cannot lead out of
-the folder, and two files never have the same name. Symbolic links are left out.
+A name has the form of a workspace in URIs: only lower case, digits and . _ -, so it cannot point
+outside the folder, and two files never have the same name. Symbolic links are ignored.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class WorkspaceFolder:
 
     @property
     def place(self) -> str:
-        """The place of the workspaces, for people."""
+        """The folder of the workspaces, to show to people."""
         return str(self.path)
 
     @property
@@ -71,7 +71,8 @@ class WorkspaceFolder:
                 stem, suffix, _ = entry.name.partition(_SUFFIX)
                 name = stem.removeprefix(_HOME_PREFIX)
                 if suffix and name in sizes and entry.is_file(follow_symlinks=False):
-                    with suppress(FileNotFoundError):  # Files beside a graph come and go.
+                    # Files beside a graph may disappear at any time.
+                    with suppress(FileNotFoundError):
                         sizes[name] += entry.stat(follow_symlinks=False).st_size
         return sizes
 
@@ -89,7 +90,7 @@ class WorkspaceFolder:
         raise unknown_workspace(name)
 
     def key_place(self, name: str) -> Path | str:
-        """The graph beside which the key of a workspace is."""
+        """The path of the graph beside which the key of a workspace is stored."""
         return self.find(name)
 
     def create(self, name: str, create_graph: Callable[[str], object]) -> Path | str:
@@ -111,7 +112,7 @@ class WorkspaceFolder:
             if os.path.lexists(self.path / (_HOME_PREFIX + path.name)):
                 raise FileExistsError
             create_graph(str(draft))
-            os.link(draft, path)  # It fails if somebody else was faster.
+            os.link(draft, path)  # The call fails if somebody else has created the file meanwhile.
         except FileExistsError:
             raise DuplicateExists(f"There is a workspace {name!r} already.") from None
         finally:
@@ -120,7 +121,7 @@ class WorkspaceFolder:
 
 
 def unknown_workspace(name: str) -> NotFound:
-    """The error for a workspace that is not there, or that the caller may not see."""
+    """The error for a workspace that does not exist, or that the caller may not see."""
     return NotFound(
         f"There is no workspace {shorten(repr(name), 80)}.",
         hint="GET /ws (`mycel remote list https://host`) lists those there are.",
@@ -133,7 +134,7 @@ def is_name(name: str) -> bool:
 
 
 def _name_of(file: str) -> str | None:
-    """The workspace of a file's name; None if it has none."""
+    """The workspace in the name of a file; None if there is none."""
     if not file.endswith(_SUFFIX) or "@" in file:
         return None
     name = file.removesuffix(_SUFFIX).removeprefix(_HOME_PREFIX)
@@ -141,7 +142,10 @@ def _name_of(file: str) -> str | None:
 
 
 def _is_file(path: Path) -> bool:
-    """True for a regular file. It is not read: closing it would drop SQLite's locks on it."""
+    """True for a regular file.
+
+    The file is not opened: closing it would drop the locks of SQLite on it.
+    """
     try:
         return stat.S_ISREG(path.lstat().st_mode)
     except OSError:

@@ -1,14 +1,15 @@
 """The guard that holds writes inside the scopes of a token.
 
-It looks at what a transaction has changed as a whole, just before it is closed: the journal has
-every element, whichever door or helper wrote it, so nothing can go past. An element that moved is
-checked under both names. A link belongs to its subject.
+It checks all changes of a transaction at once, just before the commit. The journal has every
+changed element, no matter which door wrote it, so no change escapes the check. An element that
+moved is checked under both names. A link belongs to its subject.
 
-Some changes outside of the scopes are consequences and no acts of the caller: the definition of a
-type or predicate that is used for the first time, the placeholder of a concept that a link names, a
-link to such a placeholder that now leads to the concept that was written, a link to a concept that
-was removed and now leads to its placeholder, and a link whose end has another name. A link from
-outside that went with its object comes back: it leads to the placeholder of what is missing.
+Some changes outside of the scopes are allowed, because they are consequences and not acts of the
+caller: the definition of a type or predicate that is used for the first time, the placeholder of a
+concept that a link names, a link to such a placeholder that now leads to the concept that was
+written, a link to a concept that was removed and now leads to its placeholder, and a link whose end
+has another name. If a link from outside was removed together with its object, it comes back and
+leads to a placeholder of the object.
 """
 
 from __future__ import annotations
@@ -34,16 +35,16 @@ DEPTH_MAX: Final = 64
 
 
 class WriteScope:
-    """The scopes of whoever this thread works for, as a guard of every transaction."""
+    """The scopes of the caller of this thread, as a guard of every transaction."""
 
     in_bulk = True
 
     def concerns(self, tx: Transaction, type_or_predicate: str, *, link: bool) -> bool:
-        """Nothing: the transaction is checked as a whole."""
+        """Always False: the transaction is checked as a whole."""
         return False
 
     def check(self, tx: Transaction, change: Change) -> None:
-        """Nothing, as above."""
+        """Do nothing, as above."""
 
     def check_commit(self, tx: Transaction) -> None:
         """Check every element that has changed.
@@ -98,7 +99,7 @@ def _changes(tx: Transaction) -> list[tuple[int, int]]:
 
 
 def _keep_missing(tx: Transaction, before: Reader, link: Proposition) -> bool:
-    """Let a link that went with its object lead to a placeholder of it. False if it cannot."""
+    """Restore a link that was removed with its object, to a placeholder; False if impossible."""
     concept, subject = (before.element(end) for end in reversed(link.ends))
     if (
         not isinstance(concept, Concept)
@@ -126,7 +127,7 @@ def outside(uri: str) -> AccessDenied:
 
 
 def owner_uri(reader: Reader, element: Element) -> str:
-    """The URI of a concept, or that of the concept that a link belongs to."""
+    """The URI of a concept; for a link, that of the concept to which it belongs."""
     for _ in range(DEPTH_MAX):
         if isinstance(element, Concept):
             return uri_of(element.type, element.name)
@@ -152,7 +153,7 @@ def _is_consequence(
         ):
             return False
         if was.object == becomes.object:
-            return True  # An end has another name.
+            return True  # An end was renamed.
         ends = (
             side.element(parse_id(link.object), tombstoned=True)
             for side, link in zip(sides, (was, becomes), strict=True)

@@ -1,19 +1,19 @@
-"""Upkeep: what is certain by rule is done, what needs judgement becomes a task.
+"""Upkeep: where a rule is certain, it acts; what needs judgement becomes a task.
 
 - `cycle`           one sleep cycle: its steps in small transactions, its lock, its report
-- `due`             elements that retention lets go, and what becomes of them
+- `due`             elements whose retention ends, and the action for each
 - `tiers`           short-term and long-term memory, and strength that fades
 - `weights`         weights of links that follow from use
 - `duplicates`      concepts that may be one
 - `contradictions`  links that cannot hold at the same time
-- `questions`       what is found and no rule decides: repetitions, contradictions, changes, events
-- `tasks`           SleepTasks: what a model or a person decides
+- `questions`       questions that no rule decides: repetitions, contradictions, changes, events
+- `tasks`           SleepTasks, which a model or a person decides
 - `tending`         the next task with its context, and its decision
 - `tasks_api`       `db.tasks`
-- `health`          what is stale, contested, duplicate and orphaned, and where a graph grows
+- `health`          stale, contested, duplicate and orphaned elements, and the growth of a graph
 - `upkeep_api`      `db.upkeep`
 - `schedule`        cycles of a server, at their times
-- `cycle_report`    what a cycle did, found and left
+- `cycle_report`    the report of a cycle
 """
 
 from mycel.upkeep.cycle import Cycle

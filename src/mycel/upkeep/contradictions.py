@@ -18,7 +18,7 @@ RIVALS_MAX: Final = 8
 
 
 class Contradiction(NamedTuple):
-    """Two links of one subject that hold at the same time, of a predicate that allows one."""
+    """Two links of one subject that hold at the same time, although the predicate allows one."""
 
     subject: int
     predicate: str
@@ -27,7 +27,7 @@ class Contradiction(NamedTuple):
 
 
 def contradictions(reader: Reader) -> Iterator[Contradiction]:
-    """For every subject with several values at a time, pairs of links that overlap."""
+    """Pairs of links that overlap in time, for every subject with several values at a time."""
     for name in vocabulary.predicates_with(reader, FUNCTIONAL):
         predicate = reader.find_predicate(name)
         spans = () if predicate is None else retention.spans_of_rivals(reader, predicate)
@@ -39,9 +39,9 @@ def contradictions(reader: Reader) -> Iterator[Contradiction]:
 
 
 def _overlaps(spans: Iterable[LinkSpan]) -> Iterator[tuple[int, int]]:
-    """Each link that begins before an earlier one has ended, with that one.
+    """Pairs of a link and an earlier link that had not ended when it began.
 
-    Spans come in the order of their beginnings.
+    Spans have to be sorted by their beginnings.
     """
     last = None
     for span in spans:
@@ -54,7 +54,7 @@ def _overlaps(spans: Iterable[LinkSpan]) -> Iterator[tuple[int, int]]:
 
 
 def contested_links(reader: Reader) -> Iterator[Proposition]:
-    """The links whose evidence makes them contested or rejected."""
+    """The links that are contested or rejected by their evidence."""
     for number in retention.links_with_evidence(reader):
         link = reader.link(number)
         if link is not None and belief(link.metadata).status in ("contested", "rejected"):

@@ -1,9 +1,9 @@
-"""One sleep cycle: steps that do what is certain by rule, and ask about the rest.
+"""One sleep cycle: steps that act where a rule is certain, and ask about the rest.
 
-Each step first reads what there is to do, then does it as `$system` in transactions of a few
-elements, and lets other writers in between two transactions. Each element is judged again inside
-its transaction. So a cycle may stop at any point, and the next one does the rest; nothing is done
-twice. Only one cycle runs at a time, over all processes.
+Each step first collects its work. Then it does the work as `$system`, in transactions of a few
+elements; between two transactions, other writers get their turn. Each element is judged again
+inside its transaction. So a cycle may stop at any point, and the next one does the rest; nothing is
+done twice. Over all processes, only one cycle runs at a time.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ from mycel.upkeep.tiers import tier_changes
 from mycel.upkeep.weights import MARK, OPTION, is_own, weight_changes
 
 TURN_S: Final = 0.03
-"""The seconds, about, for which one transaction holds the turn of the writer."""
+"""The seconds, roughly, for which one transaction holds the turn of the writer."""
 PAUSE_S: Final = 0.002
 """The pause after each transaction, in which others get their turn."""
 BATCH_MAX: Final = 64
 MERGES_MAX: Final = 1_000
-"""The small transactions in which a cycle merges the text index, at most."""
+"""The most small transactions in which a cycle merges the text index."""
 SAME_NAME_PRIORITY: Final = 1.0
 """The priority of a question about two concepts with one name or external id."""
 REPORTS_KEPT: Final = 30
@@ -56,7 +56,7 @@ UNLINKED_MAX: Final = 1_000
 LOG: Final = "maintenance_log"
 LAST: Final = "last_sleep_cycle"
 COMPARED: Final = "last_compared_number"
-"""The attribute of `$system` with the last concept whose text was compared with the others."""
+"""The attribute of `$system` that names the last concept with a compared text."""
 DOMAIN: Final = "Domain"
 MEMBERSHIP: Final = "belongs_to_domain"
 SYSTEM: Final = ("Person", SYSTEM_ACTOR)
@@ -76,17 +76,17 @@ class Cycle:
         stop: Callable[[], bool] = lambda: False,
         derive: Callable[[], bool] | None = None,
     ) -> None:
-        """With `dry_run` it only reports.
+        """With `dry_run` the cycle only reports.
 
-        After `seconds`, or as soon as `stop` says so, it stops and says what is left. `derive`
-        brings vectors up to date, and says if any were missing.
+        After `seconds`, or once `stop` returns True, it stops and reports what is left. `derive`
+        brings vectors up to date, and returns True if any were missing.
         """
         self._stop: Final = stop
         self._derive: Final = derive
         self._store: Final = store
         self._dry_run: Final = dry_run
         self._noted: Final[JsonObject] = {}
-        """The values that the next cycle has to know, kept with `$system`."""
+        """Values that the next cycle needs, stored as attributes of `$system`."""
         self._ends: Final = None if seconds is None else monotonic() + seconds
 
     def run(self) -> CycleReport:
@@ -135,7 +135,7 @@ class Cycle:
         report: StepReport,
         message: str,
     ) -> None:
-        """Let `change` see to every element, some in one transaction; none in a dry run."""
+        """Call `change` for every element, several in one transaction; not in a dry run."""
         at, size = 0, 4
         while at < len(numbers):
             if self._is_over():
@@ -154,10 +154,10 @@ class Cycle:
             size = min(size * 2, BATCH_MAX) if took < TURN_S / 2 else max(1, size // 2)
             sleep(PAUSE_S)
 
-    # Steps.
+    # The steps of a cycle.
 
     def expire(self, report: StepReport) -> None:
-        """Archive, delete or purge what is due, or ask about it."""
+        """Archive, delete or purge elements that are due, or ask about them."""
         with self._store.reading() as reader:
             uses = self._store.use_counts.uses()
             due = {item.number: item for item in due_elements(reader, reader.now_us(), uses)}
@@ -209,7 +209,7 @@ class Cycle:
         self._change_all(sorted(changes), change, report, "Sleep cycle: tiers and strength")
 
     def merge(self, report: StepReport) -> None:
-        """Merge duplicates that are certain, and ask about the others."""
+        """Merge certain duplicates, and ask about the others."""
         with self._store.reading() as reader:
             pairs = {pair.merge: pair for pair in duplicate_pairs(reader)}
             for pair in pairs.values():
@@ -240,7 +240,7 @@ class Cycle:
         self._change_all(sorted(pairs), change, report, "Sleep cycle: duplicates")
 
     def compare(self, report: StepReport) -> None:
-        """Ask about concepts that are new since the last cycle and repeat another one's text."""
+        """Ask about concepts that are new since the last cycle and repeat another text."""
         with self._store.reading() as reader:
             system = reader.find_concept(*SYSTEM)
             compared = 0 if system is None else system.attributes.get(COMPARED, 0)
@@ -260,11 +260,11 @@ class Cycle:
         self._ask_all((ask_about_changes,), report, "Sleep cycle: changed files")
 
     def distil(self, report: StepReport) -> None:
-        """Ask for what events have taught."""
+        """Ask to draw lasting knowledge from events."""
         self._ask_all((ask_about_events,), report, "Sleep cycle: events")
 
     def close_tasks(self, report: StepReport) -> None:
-        """Close tasks about what is gone."""
+        """Close tasks whose elements are gone."""
         with self._store.reading() as reader:
             moot = [
                 number
@@ -292,7 +292,7 @@ class Cycle:
         self._ask(questions, report, message)
 
     def _ask(self, questions: Sequence[UpkeepQuestion], report: StepReport, message: str) -> None:
-        """Make a task of each question that was not asked before."""
+        """Make a task for each question that was not asked before."""
         if self._dry_run:
             with self._store.reading() as reader:
                 for question in questions:
@@ -321,7 +321,7 @@ class Cycle:
         self._change_all(range(len(questions)), change, report, message)
 
     def weigh(self, report: StepReport) -> None:
-        """Make followed links cheaper and others dearer again, if the graph asks for it."""
+        """Make followed links cheaper and others dearer again, if the graph has this option."""
         with self._store.reading() as reader:
             system = reader.find_concept(*SYSTEM)
             if system is None or system.attributes.get(OPTION) is not True:
@@ -347,7 +347,7 @@ class Cycle:
             self._store.use_counts.forget_followed()
 
     def look(self, report: StepReport) -> None:
-        """Count concepts without a link, domains without a member, and links to nothing."""
+        """Count concepts without links, domains without members, and placeholders."""
         with self._store.reading() as reader:
             for numbers, defect in (
                 (retention.unlinked(reader, UNLINKED_MAX), "has no link"),
@@ -363,7 +363,7 @@ class Cycle:
     def compact(self, report: StepReport) -> None:
         """Bring indexes and vectors up to date, merge the text index, and begin a checkpoint.
 
-        Statistics and the links in memory follow every write by themselves.
+        Statistics and the adjacency in memory need no step: every write updates them.
         """
         if self._dry_run:
             return
@@ -381,12 +381,12 @@ class Cycle:
         self._store.begin_checkpoint()
 
     def _write_log(self, report: CycleReport) -> None:
-        """Add the report to what `$system` says about itself."""
+        """Add the report to the attributes of `$system`."""
 
         def work(tx: Transaction) -> None:
             system = tx.get_concept(*SYSTEM)
             if system is None:
-                return  # A bare graph has nobody who sleeps.
+                return  # A bare graph has no `$system`, so it keeps no report.
             log = system.attributes.get(LOG)
             entries = [
                 *(log if isinstance(log, list) else ()),
@@ -413,7 +413,7 @@ STEPS: Final[tuple[tuple[str, Step], ...]] = (
     ("orphans", Cycle.look),
     ("indexes", Cycle.compact),
 )
-"""The steps by the names that a report gives them."""
+"""The steps, by their names in a report."""
 
 
 def _end(tx: Transaction, element: Element, due: Due, report: StepReport) -> None:

@@ -10,39 +10,39 @@ EXAMPLES_MAX: Final = 5
 
 @dataclass(slots=True)
 class StepReport:
-    """One step: what it did, what it asks about, and what it had no time for."""
+    """One step: the numbers of elements that it changed, asked about, found and left."""
 
     name: str
     done: int = 0
-    """The number of elements that it changed, or would change in a dry run."""
+    """The number of elements that the step changed, or would change in a dry run."""
     asked: int = 0
-    """The number of tasks that it made."""
+    """The number of tasks that the step made."""
     found: int = 0
-    """The number of elements that it found and left as they are."""
+    """The number of elements that were found and not changed."""
     left: int = 0
     """The number of elements for which there was no time."""
     examples: list[str] = field(default_factory=list)
 
     def note(self, sentence: str) -> None:
-        """Keep a sentence about an element, if there are not enough of them."""
+        """Keep a sentence about an element, as an example, unless there are enough."""
         if len(self.examples) < EXAMPLES_MAX:
             self.examples.append(sentence)
 
 
 @dataclass(slots=True)
 class CycleReport:
-    """A whole cycle."""
+    """The report of a whole cycle."""
 
     began: str
     dry_run: bool
     steps: list[StepReport] = field(default_factory=list)
     seconds: float = 0.0
     is_complete: bool = True
-    """False if its time was over, or somebody stopped it, before everything was done."""
+    """False if the cycle ended early: its time was over, or somebody stopped it."""
 
     @property
     def summary(self) -> str:
-        """The report in a line."""
+        """The report on one line."""
         parts = [
             f"{step.name}: {', '.join(counts)}"
             for step in self.steps

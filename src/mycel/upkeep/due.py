@@ -1,8 +1,8 @@
-"""Elements that retention lets go.
+"""Elements whose retention ends.
 
-An element is due at its own `expires_at`, if it has one; or else at the time that its own rule, or
-the rule of its type, counts from its creation, its last change by anybody but `$system`,
-its last use, or its last return from the archive. What is pinned or held is never due.
+An element is due at its own `expires_at`, if it has one. Otherwise its own rule, or the rule of its
+type, sets the time, counted from its creation, its last change by anybody except `$system`, its
+last use, or its last return from the archive. A pinned or held element is never due.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ NO_USES: Final[Mapping[int, Use]] = MappingProxyType({})
 
 
 class Due(NamedTuple):
-    """An element that is due: its end, and why."""
+    """An element that is due, with the action and the reason."""
 
     number: int
     end: RetentionEnd
@@ -49,7 +49,7 @@ class RetentionRules:
     """The rules in force: those of types and predicates, and those of single elements."""
 
     def __init__(self, reader: Reader, uses: Mapping[int, Use] = NO_USES) -> None:
-        """Take the rules that are stored; `uses` counts what was read (`store.file.use_counts`)."""
+        """Take the stored rules; `uses` has the counts of reads (`store.file.use_counts`)."""
         self.uses: Final = uses
         self._rules: dict[tuple[bool, str], Retention] = {}
         for is_link, name, text in retention.stored_rules(reader):
@@ -58,7 +58,7 @@ class RetentionRules:
                 self._rules[is_link, name] = rule
 
     def of(self, element: Element) -> Retention | None:
-        """The rule for an element; None if it is kept for good."""
+        """The rule for an element; None if it is always kept."""
         own = element.metadata.get(RETENTION)
         if own is not None:
             return _read(own)
@@ -66,7 +66,7 @@ class RetentionRules:
         return self._rules.get((not isinstance(element, Concept), name))
 
     def candidates(self, reader: Reader, now_us: int) -> list[int]:
-        """The elements that may be due: every one that is due is among them."""
+        """The elements that may be due, including all that are."""
         numbers = {*retention.expired(reader, now_us), *retention.with_own_rule(reader)}
         for (is_link, name), rule in self._rules.items():
             kind = reader.find_predicate(name) if is_link else reader.find_type(name)
@@ -76,7 +76,7 @@ class RetentionRules:
         return sorted(numbers)
 
     def judge(self, reader: Reader, element: Element, now_us: int) -> Due | None:
-        """The end of an element that is due now; None if it is not due."""
+        """Judge an element: its action and the reason if it is due now, and otherwise None."""
         metadata, rule = element.metadata, self.of(element)
         if is_kept(metadata) or metadata.get(ARCHIVED_AT) is not None or is_open_task(element):
             return None
@@ -124,7 +124,7 @@ def due_elements(reader: Reader, now_us: int, uses: Mapping[int, Use] = NO_USES)
 
 
 def _read(value: object) -> Retention | None:
-    """A rule as it is stored; one that makes no sense has no effect (`definition_lint`)."""
+    """Parse a stored rule; an invalid rule has no effect (`definition_lint`)."""
     try:
         return parse_retention(value)
     except MycelError:
@@ -140,7 +140,7 @@ def _text(rule: Retention | None) -> str:
 
 
 def label(element: Element) -> str:
-    """An element as a report names it."""
+    """The label of an element in a report."""
     if isinstance(element, Concept):
         return f"{element.type} {element.name!r}"
     return ids.link_id(element.number, element.predicate)

@@ -1,7 +1,7 @@
-"""Concepts that may be one: alike in name, alias or acronym, or with one external id.
+"""Pairs of concepts that may be one: with a similar name, alias or acronym, or one external id.
 
-Nothing is merged because of a name alone. Two concepts of one type with the same name in another
-spelling and the same external id are one by rule; all other pairs become tasks.
+A name alone is never a reason to merge. Two concepts of one type are duplicates by rule if they
+have the same external id and the same name, apart from spelling. All other pairs become tasks.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ EXTERNAL_IDS: Final = ("external_id", "doi", "isbn", "orcid", "email", "url", "h
 ACRONYM_LETTERS_MIN: Final = 3
 _NAMED_BY_PATH: Final = frozenset(("Concept", "Event", "Missing"))
 GROUP_MAX: Final = 8
-"""The most elements of a group. Larger ones share a word that names nothing, such as a title."""
+"""The most elements of a group. The concepts of a larger group share only a common word, such as
+a title."""
 
 
 class DuplicatePair(NamedTuple):
@@ -42,7 +43,7 @@ class _Named(NamedTuple):
 
 
 def duplicate_pairs(reader: Reader) -> list[DuplicatePair]:
-    """Pairs of concepts of one type that may be one, each once, the oldest first."""
+    """Pairs of concepts of one type that may be one, without repetition, oldest first."""
     concepts = list(_read_concepts(reader))
     names: defaultdict[tuple[str, ...], list[_Named]] = defaultdict(list)
     externals: defaultdict[tuple[str, ...], list[_Named]] = defaultdict(list)
@@ -64,7 +65,7 @@ def duplicate_pairs(reader: Reader) -> list[DuplicatePair]:
 
 
 def _add_pairs(pairs: dict[tuple[int, int], DuplicatePair], group: list[_Named], why: str) -> None:
-    """Add pairs of the oldest of a group with each other one, unless they are known."""
+    """Add pairs of the oldest concept of a group with each other one, unless they are known."""
     distinct = sorted({concept.number: concept for concept in group}.items())
     if len(distinct) > GROUP_MAX:
         return
@@ -98,9 +99,9 @@ def _read_concepts(reader: Reader) -> Iterator[_Named]:
 
 
 def _title(type_name: str, name: str) -> str | None:
-    """The name of a concept that is compared; of a node with a URI the last part of its path.
+    """The name of a concept to compare; for a node with a URI the last part of its path.
 
-    Many notes and events may have the same last part: it says little without the path.
+    None for other URIs, and for notes and events, many of which have the same last part.
     """
     if "://" not in name:
         return name
@@ -120,6 +121,6 @@ def name_key(name: str) -> str:
 
 
 def _acronym(name: str) -> str:
-    """The initials of a name of several words, as a name is compared."""
+    """The initials of a name of several words, in the form of `name_key`."""
     words = [word for word in name.replace("-", " ").split() if word[:1].isupper()]
     return name_key("".join(word[0] for word in words)) if len(words) >= ACRONYM_LETTERS_MIN else ""

@@ -1,7 +1,7 @@
-"""The health of a graph: what is stale, contested, duplicate and orphaned, and where it grows.
+"""The health of a graph: stale, contested, duplicate and orphaned elements, and its growth.
 
-What a cycle asked about is read from its SleepTasks, so it is as of the last cycle and costs
-nothing to find again. What is due, what has no link, and the sizes are those of now.
+Questions of the last cycle are read from its SleepTasks, which costs little, but later changes are
+missing. Due elements, elements without links, and sizes are those of the present.
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ ACTIONS: Final[dict[str, Section]] = {
 DOMAIN: Final = "Domain"
 MEMBERSHIP: Final = "belongs_to_domain"
 COUNTED_MAX: Final = 1_000
-"""The number up to which the elements of a section are counted."""
+"""The elements of a section are counted up to this number."""
 WEEK_US: Final = 7 * 86_400_000_000
 SHOWN_DEFAULT: Final = 20
 
 
 class HealthFinding(NamedTuple):
-    """Something that is not well, and the elements that it is about."""
+    """One problem, and the elements that it concerns."""
 
     elements: tuple[int, ...]
     text: str
     task: str = ""
-    """The id of the SleepTask that asks about it, if there is one."""
+    """The id of the SleepTask about the problem, if there is one."""
 
 
 class HealthSection(NamedTuple):
@@ -56,7 +56,7 @@ class HealthSection(NamedTuple):
 
 
 class Growth(NamedTuple):
-    """The size of a type, and what has become of it within a week."""
+    """The size of a type, and its changes within a week."""
 
     type: str
     concepts: int
@@ -75,7 +75,7 @@ class Health(NamedTuple):
     growing: tuple[Growth, ...]
     """Types with new concepts, those with the most first."""
     log: tuple[dict[str, Any], ...]
-    """The reports of the last cycles, the newest first: `time` and `done`."""
+    """The reports of the last cycles, the newest first, each with `time` and `done`."""
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -99,7 +99,7 @@ def read_health(
 ) -> Health:
     """The health of the state that a reader shows, with up to `limit` findings a section.
 
-    What was asked about comes first, the most urgent before the others.
+    Findings with tasks come first, the most urgent ones at the top.
     """
     findings: dict[Section, list[HealthFinding]] = {name: [] for name in SECTIONS}
     tasks = (reader.concept(number) for number in retention.instances(reader, SLEEP_TASK))
@@ -132,7 +132,7 @@ def _of_task(reader: Reader, task: Concept) -> HealthFinding:
 
 
 def _due(reader: Reader, uses: dict[int, Use], asked: set[int]) -> Iterator[HealthFinding]:
-    """Findings for elements that are due and were not asked about."""
+    """Findings for elements that are due and have no task."""
     for due in islice(due_elements(reader, reader.now_us(), uses), COUNTED_MAX):
         element = None if due.number in asked else reader.element(due.number)
         if element is not None:

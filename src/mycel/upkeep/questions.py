@@ -1,6 +1,6 @@
-"""Questions: what upkeep finds and no rule decides. Each becomes a task, once.
+"""Questions that no rule decides. Each becomes a task, once.
 
-Each finder reads the graph, and yields a question for each thing that it finds, the oldest first.
+Each finder reads the graph, and yields a question for each problem, the oldest first.
 """
 
 from __future__ import annotations
@@ -26,23 +26,23 @@ from mycel.upkeep.due import label, link_text
 from mycel.upkeep.tasks import CONSOLIDATED_TO, DERIVED_FROM, is_open_task, task_elements
 
 OPPOSITE: Final = "opposite"
-"""The attribute of a predicate with the name of another one that says the opposite."""
+"""The attribute of a predicate that names its opposite predicate."""
 CONTRADICTS: Final = "contradicts"
 EVENT: Final = "Event"
 TURN: Final = "Turn"
-"""The class of the events that are the turns of an imported conversation."""
+"""The class of events that are turns of an imported conversation."""
 EVENTS_TOGETHER: Final = 12
 """The most events of one task."""
 DISTIL_TASKS_MAX: Final = 20
-"""Tasks about events that wait at the same time; more would only be a longer list."""
+"""The most open tasks about events; more would only make the list longer."""
 SETTLED_US: Final = 86_400_000_000
-"""The age at which events are distilled: until then others may belong to them."""
+"""The age at which events are distilled; younger ones may still get related events."""
 CONTRADICTION_PRIORITY: Final = 2.0
-"""The priority of contradictions. That of concepts that may be one is their likeness, at most 1."""
+"""The priority of contradictions. That of possible duplicates is their likeness, at most 1."""
 FOUND_MAX: Final = 1_000
-"""The number of links that one finder looks at in a cycle."""
+"""The most links that one finder reads in a cycle."""
 COMPARED_MAX: Final = 3_000
-"""Texts that are compared in a cycle."""
+"""The most texts that are compared in a cycle."""
 BOOTSTRAP_METADATA: Final = '{"author":"bootstrap"}'
 _NOT_COMPARED: Final = frozenset(("Resource", "Section", "Symbol", EVENT, SLEEP_TASK, MISSING))
 
@@ -55,7 +55,7 @@ class UpkeepQuestion(NamedTuple):
     reason: str
     others: tuple[str, ...] = ()
     mark: str = ""
-    """A part of the name of the task: with another one, it is asked again."""
+    """A part of the name of the task; with another mark, the question is asked again."""
     priority: float = 0
     """The urgency of the task: the greater, the sooner."""
 
@@ -64,7 +64,7 @@ Finder = Callable[[Reader, int], Iterator[UpkeepQuestion]]
 
 
 def ask_about_rivals(reader: Reader, _now_us: int) -> Iterator[UpkeepQuestion]:
-    """Values of a functional predicate that hold at the same time."""
+    """Ask about values of a functional predicate that hold at the same time."""
     for pair in contradictions(reader):
         subject = reader.element(pair.subject)
         if subject is None:
@@ -81,7 +81,7 @@ def ask_about_rivals(reader: Reader, _now_us: int) -> Iterator[UpkeepQuestion]:
 
 
 def ask_about_contested(reader: Reader, _now_us: int) -> Iterator[UpkeepQuestion]:
-    """Links whose evidence makes them contested or rejected."""
+    """Ask about links that are contested or rejected by their evidence."""
     for link in contested_links(reader):
         reason = f"{link_text(reader, link)} is {belief(link.metadata).text}."
         yield UpkeepQuestion(
@@ -90,7 +90,7 @@ def ask_about_contested(reader: Reader, _now_us: int) -> Iterator[UpkeepQuestion
 
 
 def ask_about_opposites(reader: Reader, _now_us: int) -> Iterator[UpkeepQuestion]:
-    """Links of two predicates that say the opposite of each other, and links `contradicts`."""
+    """Ask about links of two opposite predicates, and about links `contradicts`."""
     asked = set()
     for name, opposite in retention.predicates_naming(reader, OPPOSITE):
         one, other = (reader.find_predicate(text) for text in (name, opposite))
@@ -129,7 +129,7 @@ def ask_about_opposites(reader: Reader, _now_us: int) -> Iterator[UpkeepQuestion
 
 
 def _is_settled(element: Concept | Proposition | None) -> bool:
-    """True for an end of a contradiction that no longer claims anything."""
+    """True if an end of a contradiction is removed or superseded."""
     return element is None or element.metadata.get("status") == "superseded"
 
 
@@ -140,7 +140,7 @@ def _task_name(element: Concept | Proposition) -> str:
 
 
 def ask_about_changes(reader: Reader, _now_us: int) -> Iterator[UpkeepQuestion]:
-    """Notes about files and symbols whose content has changed since."""
+    """Ask about notes on files and symbols whose content has changed since."""
     if not any(reader.find_type(name) for name in ("Resource", "Symbol", "Section")):
         return
     numbers = [row[0] for row in retention.named_concepts(reader) if f'"{STAMP}"' not in row[3]]
@@ -159,7 +159,7 @@ def ask_about_changes(reader: Reader, _now_us: int) -> Iterator[UpkeepQuestion]:
 
 
 def ask_about_events(reader: Reader, now_us: int) -> Iterator[UpkeepQuestion]:
-    """Questions about events from which lasting knowledge is still to be drawn, several in one."""
+    """Ask about events from which no lasting knowledge was drawn yet, several in one question."""
     waiting: set[int] = set()
     tasks = 0
     for number in retention.instances(reader, SLEEP_TASK):
@@ -178,7 +178,7 @@ def ask_about_events(reader: Reader, now_us: int) -> Iterator[UpkeepQuestion]:
         if event is None or event.created_us > now_us - SETTLED_US:
             continue
         if event.attributes.get("event_class") == TURN:
-            continue  # What a conversation has taught is asked about the whole of it.
+            continue  # A conversation is asked about as a whole.
         status = event.attributes.get("consolidation_status", "pending")
         if status == "pending" and not _is_distilled(reader, number):
             events.append(event)
@@ -194,7 +194,7 @@ def ask_about_events(reader: Reader, now_us: int) -> Iterator[UpkeepQuestion]:
 
 
 def _is_distilled(reader: Reader, event: int) -> bool:
-    """True if something was drawn from an event: it leads there, or is derived from it."""
+    """True if a link says that knowledge was drawn from an event."""
     ways: tuple[tuple[str, Way], ...] = ((CONSOLIDATED_TO, "out"), (DERIVED_FROM, "in"))
     return any(
         True
@@ -221,10 +221,10 @@ def _days(events: list[Concept]) -> Iterator[list[Concept]]:
 
 
 class Repetitions:
-    """Concepts whose text says much of what another one of their type says."""
+    """Finds concepts whose text is similar to that of another concept of their type."""
 
     def __init__(self, reader: Reader, after: int) -> None:
-        """Compare the concepts behind a number, as many as a cycle compares."""
+        """Compare the concepts after a number, at most as many as one cycle may."""
         rows = (row for row in retention.named_concepts(reader) if row[0] > after)
         self._rows = list(islice(rows, COMPARED_MAX + 1))
         self.is_complete: Final = len(self._rows) <= COMPARED_MAX
@@ -233,7 +233,7 @@ class Repetitions:
         self._reader: Final = reader
 
     def __iter__(self) -> Iterator[UpkeepQuestion]:
-        """The questions; `last` follows."""
+        """Yield the questions; updates `last`."""
         rows = self._rows[:COMPARED_MAX]
         if not rows:
             return

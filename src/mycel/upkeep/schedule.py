@@ -3,7 +3,7 @@
     03:00     each night at three, by the clock of the machine
     30min     as soon as nobody but `$system` has written for half an hour, once after each write
 
-A cycle that another process runs is left to it.
+If another process runs a cycle, none is run here.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from mycel.store.query.commits import transaction_of
 from mycel.upkeep.cycle import Cycle
 
 LOOK_S: Final = 30.0
-"""The most seconds between two looks at a graph that is to be idle."""
+"""The most seconds between two checks if a graph is idle."""
 _TIME: Final = re.compile(r"([01]?[0-9]|2[0-3]):([0-5][0-9])", re.ASCII)
 
 
 class Schedule:
-    """The time for cycles: of the day, or without writes."""
+    """The time for cycles: a time of the day, or a duration without writes."""
 
     def __init__(self, text: str) -> None:
         """Take a time such as "03:00", or a duration such as "30min".
@@ -52,7 +52,8 @@ class Schedule:
     def wait_s(self, now: datetime, idle_us: int | None) -> float:
         """The seconds until the next cycle.
 
-        `idle_us` is the time since somebody wrote last; None if that was the last cycle.
+        `idle_us` is the time since the last write by somebody; None if there was none since the
+        last cycle.
         """
         if self._minutes is not None:
             start = now.replace(hour=0, minute=0, second=0, microsecond=0)
@@ -81,7 +82,7 @@ class Sleeper:
         *,
         derive: Callable[[], bool] | None = None,
     ) -> None:
-        """`report` is told the summary of each cycle, or why there was none; `derive` as there."""
+        """`report` gets the summary of a cycle, or why there was none; `derive` is for `Cycle`."""
         self._derive: Final = derive
         self._store: Final = store
         self._schedule: Final = schedule
@@ -91,7 +92,7 @@ class Sleeper:
         self._thread.start()
 
     def close(self) -> None:
-        """Stop, after the small transaction that is open."""
+        """Stop after the small transaction that is running."""
         self._stopping.set()
         self._thread.join()
 

@@ -1,4 +1,4 @@
-"""SleepTasks: what upkeep cannot decide. Each has a name of its own, so it is made once."""
+"""SleepTasks: questions that upkeep cannot decide. Each has a unique name, so it is made once."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ CONSOLIDATED_TO: Final = "consolidated_to"
 DERIVED_FROM: Final = "derived_from"
 PENDING: Final = "pending"
 NOT_BEFORE: Final = "not_before"
-"""The attribute of a task that waits: the time from which on it is shown again."""
+"""The attribute of a postponed task: the time after which it is shown again."""
 NAME_CHARACTERS: Final = 200
 
 
 def is_open_task(element: Element) -> bool:
-    """True for a task that nobody has decided: it is never forgotten."""
+    """True for a task that nobody has decided; retention never removes it."""
     if not isinstance(element, Concept) or element.type != SLEEP_TASK:
         return False
     return element.attributes.get("status", PENDING) not in ("completed", "failed")
 
 
 def priority_of(task: Concept) -> float:
-    """The urgency of a task; 0 if it says none."""
+    """The urgency of a task; 0 if the task has none."""
     priority = task.attributes.get("priority")
     return float(priority) if isinstance(priority, int | float) else 0.0
 
@@ -49,7 +49,8 @@ def make_task(
 ) -> bool:
     """Make a task about an element, unless there is or was one. Returns True if it is new.
 
-    A task that was decided stays: what was decided once is not asked again, but with another mark.
+    A decided task stays in the graph, so its question is not asked again, unless it has another
+    mark.
     """
     name = task_name(element, action, others, mark)
     if tx.get_concept(SLEEP_TASK, name) is not None:
@@ -72,7 +73,7 @@ def make_task(
 
 
 def task_name(element: Element, action: str, others: tuple[str, ...] = (), mark: str = "") -> str:
-    """The name of the task with a question about an element: each question has one."""
+    """The name of the task for a question about an element; it is unique for each question."""
     about = (*((mark,) if mark else ()), ":".join(_target(element)), *others)
     return shorten(f"{action}: {' / '.join(about)}", NAME_CHARACTERS)
 
@@ -80,8 +81,8 @@ def task_name(element: Element, action: str, others: tuple[str, ...] = (), mark:
 def task_elements(reader: Reader, task: Concept) -> list[Element]:
     """The elements that a task is about, without removed and archived ones.
 
-    The target of a contradiction is the common subject of the links that contradict each other; it
-    is not one of the elements.
+    The target of a contradiction is the common subject of the contradicting links, and not one of
+    the elements.
     """
     target_type, target_name, others = (
         task.attributes.get(key) for key in ("target_type", "target_name", "others")
@@ -100,7 +101,7 @@ def task_elements(reader: Reader, task: Concept) -> list[Element]:
 
 
 def count_named(task: Concept) -> int:
-    """The number of elements that a task was made about."""
+    """The number of elements that a task was made for."""
     others = task.attributes.get("others")
     number = len(others) if isinstance(others, list) else 0
     is_between = number and task.attributes.get("requested_action") == CONTRADICTION
@@ -108,7 +109,7 @@ def count_named(task: Concept) -> int:
 
 
 def _find_element(reader: Reader, name: str) -> Element | None:
-    """The element that a task calls `Type:name`, `predicate:id`, or by its id."""
+    """The element that a task names as `Type:name`, as `predicate:id`, or by its id."""
     kind, _, rest = name.partition(":")
     concept = reader.find_concept(kind, rest) if rest else None
     if concept is not None:
@@ -126,7 +127,7 @@ def _target(element: Element) -> tuple[str, str]:
 
 
 def is_moot(reader: Reader, task: Concept) -> bool:
-    """True for a task about something that is gone or archived, or was merged."""
+    """True for a task whose elements are removed, archived or merged."""
     others = task.attributes.get("others")
     is_pair = task.attributes.get("requested_action") in ("merge_duplicates", CONTRADICTION)
     needed = 2 if is_pair and isinstance(others, list) and others else 1

@@ -17,9 +17,9 @@ class Tasks:
         self._write: Final = write
 
     def next(self, *, tokens: int = TOKENS_DEFAULT) -> OpenTask | None:
-        """The most urgent task that waits, with its context in so many tokens.
+        """The most urgent open task, with its context within a budget of tokens.
 
-        The elements that it is about have letters: A, B and so on.
+        The elements of the task have letters: A, B and so on.
         """
         with self._store.reading() as reader:
             return next_task(reader, tokens)
@@ -37,8 +37,8 @@ class Tasks:
         """Decide a task, in one transaction that `db.history.revert` takes back.
 
         A decision is "merge", "supersede", "keep both", "drop", "summarise" or "later". `keep` is
-        the letter of the element that stays, `concepts` is what a summary writes: each has type,
-        name, attributes and metadata.
+        the letter of the element that stays. `concepts` are the concepts that a summary writes;
+        each has type, name, attributes and metadata.
 
         Raises:
             NotFound: there is no such task.

@@ -1,7 +1,7 @@
 """Tending: a model or a person takes the next task with its context, and decides it.
 
-The elements that a task is about have letters. A decision is one transaction of whoever decides,
-with a reason: all guards check it, and `revert` takes it back.
+The elements of a task have letters. A decision is one transaction of the actor who decides, with a
+reason. All guards check it, and `revert` undoes it.
 
     merge      the elements become one, the one in `keep`
     supersede  the one in `keep` takes the place of the others
@@ -48,7 +48,7 @@ from mycel.upkeep.tasks import (
 
 EVENT: Final = "Event"
 PAUSE_US: Final = 86_400_000_000
-"""The time for which a task waits that is decided later."""
+"""The time for which the decision "later" postpones a task."""
 TOKENS_DEFAULT: Final = 2_000
 LINKS_SHOWN: Final = 6
 CONCEPTS_MAX: Final = 50
@@ -59,22 +59,22 @@ _FITTING: Final[dict[str, tuple[Decision, ...]]] = {
     "resolve_contradiction": ("supersede", "keep both", "drop", "later"),
     "consolidate_to_semantic": ("summarise", "keep both", "drop", "later"),
 }
-"""The decisions that a task of each kind is shown with; of others all but a merge."""
+"""The decisions that are offered for each kind of task; other kinds get all except a merge."""
 
 
 class OpenTask(NamedTuple):
-    """A task with what is needed to decide it."""
+    """A task with the context for its decision."""
 
     id: str
     action: str
     reason: str
     decisions: tuple[Decision, ...]
     elements: tuple[Element, ...]
-    """The elements that it is about, in the order of the letters."""
+    """The elements of the task, in the order of the letters."""
     text: str
-    """All of it as text, within the budget."""
+    """The task and its context as text, within the budget."""
     waiting: int
-    """The number of tasks that wait, this one included."""
+    """The number of open tasks, this one included."""
 
     def to_dict(self) -> JsonObject:
         """The task as JSON."""
@@ -100,7 +100,7 @@ class Decided(NamedTuple):
 
 
 def next_task(reader: Reader, tokens: int = TOKENS_DEFAULT) -> OpenTask | None:
-    """The most urgent task that waits, with its context within a budget of tokens."""
+    """The most urgent open task, with its context within a budget of tokens."""
     now_us = reader.now_us()
     waiting: list[tuple[float, int, Concept]] = []
     for number in retention.instances(reader, SLEEP_TASK):
@@ -165,7 +165,7 @@ def _context(reader: Reader, element: Element, characters: int) -> str:
 
 
 def _doubts(reader: Reader, element: Element) -> Iterator[str]:
-    """The reasons for care with an element that its values give."""
+    """The caveats from the values of an element."""
     for caveat in value_caveats(element.metadata, element.attributes, reader.now_us()):
         if not caveat.text.startswith(("source: ", "memory strength ")):
             yield caveat.text
@@ -238,7 +238,7 @@ def decide_task(
 
 
 def _keeper(elements: Sequence[Element], keep: str) -> Element | None:
-    """The element of a letter; an id is taken too."""
+    """The element of a letter; an id is accepted too."""
     if not keep:
         return None
     for letter, element in zip(_LETTERS, elements, strict=False):
@@ -251,7 +251,7 @@ def _keeper(elements: Sequence[Element], keep: str) -> Element | None:
 
 
 def _several(elements: Sequence[Element], keeper: Element | None, act: str) -> Iterator[Element]:
-    """The elements without the keeper; an error if there are none."""
+    """The elements without the one to keep; an error if there are none."""
     if len(elements) < 2:
         raise ConstraintViolation(
             f"The task is about one element, so there is nothing to {act}.",

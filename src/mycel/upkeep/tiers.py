@@ -2,9 +2,9 @@
 
 Elements of a type with a rule of retention are short-term memory; all others are long-term, and
 nothing is written about them. `memory_strength` halves with each half-life in which nobody has used
-the element, and nobody but `$system` has written it. It is written in bands, so that a cycle
-touches an element a few times in its life, and says nothing about whether it is true: `confidence`
-is never lowered by time.
+the element, and nobody but `$system` has written it. It is rounded to a few values, so that cycles
+change an element only a few times. It does not say whether an element is true: time never lowers
+`confidence`.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ TIER: Final = "memory_tier"
 SHORT_TERM: Final = "short-term"
 LONG_TERM: Final = "long-term"
 BANDS: Final = (1.0, 0.75, 0.5, 0.25, 0.1, 0.0)
-"""The values to which a strength is rounded when it is written."""
+"""The values to which a strength is rounded."""
 HALF_LIVES: Final = 4
-"""The number of half-lives in the time after which a rule lets an element go."""
+"""The number of half-lives in the period of a rule of retention."""
 
 
 def tier_changes(
     reader: Reader, element: Element, rule: Retention | None, use: Use | None, now_us: int
 ) -> JsonObject:
-    """The metadata that the tier and strength of an element call for, where it differs."""
+    """The metadata of tier and strength that have to change for an element."""
     metadata = element.metadata
     if rule is None or is_kept(metadata):
         values: JsonObject = {TIER: LONG_TERM} if TIER in metadata else {}

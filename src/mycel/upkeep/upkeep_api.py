@@ -1,4 +1,4 @@
-"""`db.upkeep`: elements leave ordinary answers and come back, rules of retention, and health."""
+"""`db.upkeep`: archive, restore and supersede elements, set retention, and read the health."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 
 class RetentionRule(NamedTuple):
-    """A rule of retention and what it is for; `words` is empty if it makes no sense."""
+    """A rule of retention and its subject; `words` is empty if the rule is invalid."""
 
     kind: Literal["type", "predicate", "element"]
     target: str
@@ -31,7 +31,7 @@ class RetentionRule(NamedTuple):
 
 
 class UpkeepApi:
-    """ARCHIVE, RESTORE, SUPERSEDE and SET RETENTION of KIP for single elements, and the health."""
+    """ARCHIVE, RESTORE, SUPERSEDE and SET RETENTION of KIP as methods, and the health."""
 
     def __init__(self, store: Store, write: Callable[..., Any]) -> None:
         self._store: Final = store
@@ -81,8 +81,8 @@ class UpkeepApi:
     ) -> bool:
         """Say how long instances of a type or predicate, or one element, are kept.
 
-        A rule has `after`, `from`, `then` and `keep_if`, or is in words: "archive 90d after updated
-        unless linked", or "never". False if it was so already.
+        A rule has `after`, `from`, `then` and `keep_if`, or is a text: "archive 90d after updated
+        unless linked", or "never". Returns False if the rule was set already.
 
         Raises:
             TypeMismatch: there is no such type or predicate.
@@ -119,9 +119,9 @@ class UpkeepApi:
         return rules
 
     def health(self, *, limit: int = SHOWN_DEFAULT) -> Health:
-        """Everything stale, contested, duplicate or orphaned, where the graph grows, and the log.
+        """Stale, contested, duplicate and orphaned elements, the growth of the graph, and the log.
 
-        Contested and duplicate is what the last cycle asked about and nobody has decided.
+        Contested and duplicate elements are those of open tasks of the last cycle.
         """
         with self._store.reading() as reader:
             return read_health(reader, dict(self._store.use_counts.uses()), limit)
@@ -132,6 +132,6 @@ class UpkeepApi:
 
 
 def _read(text: str) -> tuple[str, Any]:
-    """The words and the value of a rule that is stored as JSON."""
+    """The words and the value of a rule, from its stored JSON."""
     value = orjson.loads(text)
     return retention_in_words(value), value

@@ -1,9 +1,9 @@
 """Weights from use: links that are followed become cheaper, and dearer again when they are not.
 
-An option of the graph: the attribute `weights_from_use` of the Person `$system` is true. Only a
-cycle changes weights, each change is journaled with its reason, and they stay between `LEAST` and
-1. The metadata `weight_from_use` of a link has the weight that upkeep gave it. A link that has
-another weight was given it by somebody, and is never touched.
+This is an option of the graph: the attribute `weights_from_use` of the Person `$system` is true.
+Only a cycle changes weights. Each change is journaled with its reason, and weights stay between
+`LEAST` and 1. The metadata `weight_from_use` of a link has the weight that upkeep gave it. If a
+link has another weight, somebody set it, and upkeep never changes it.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ OPTION: Final = "weights_from_use"
 MARK: Final = "weight_from_use"
 LEAST: Final = 0.5
 FOLLOWED_MIN: Final = 3
-"""The times between two cycles for which a link has to be followed to become cheaper."""
+"""A link has to be followed so many times between two cycles to become cheaper."""
 CHEAPER: Final = 0.1
 DEARER: Final = 0.05
 _DECIMALS: Final = 2
 
 
 class WeightChange(NamedTuple):
-    """The new weight of a link, and why."""
+    """The new weight of a link, and the reason."""
 
     number: int
     weight: float
@@ -35,7 +35,7 @@ class WeightChange(NamedTuple):
 
 
 def weight_changes(reader: Reader, followed: Mapping[Followed, int]) -> dict[int, WeightChange]:
-    """The changes that the use of links since the last cycle calls for, by link."""
+    """The changes of weights due to the use of links since the last cycle, by link."""
     changes: dict[int, WeightChange] = {}
     used: set[int] = set()
     for (subject, predicate, object_), uses in sorted(followed.items()):
@@ -57,6 +57,6 @@ def weight_changes(reader: Reader, followed: Mapping[Followed, int]) -> dict[int
 
 
 def is_own(link: Proposition) -> bool:
-    """True if nobody has given a link its weight: upkeep did, or it is the ordinary one."""
+    """True if nobody has set the weight of a link: it is the default, or upkeep set it."""
     mark = link.metadata.get(MARK)
     return link.weight == (1.0 if mark is None else mark)
