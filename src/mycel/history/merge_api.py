@@ -124,11 +124,11 @@ class Merges:
     ) -> Merge:
         """Decide about a conflict of an open merge, or overrule an automatic choice.
 
-        `choice` is "ours", "theirs", "base", or "value" with a `value`; for a text of several lines
-        also "lines" with the text for its contested part, or a list of texts for its parts.
-        `conflict` is one of `conflicts()`, an id, or "*" for all undecided conflicts. A mapping
-        from ids to choices, or a list of `{"conflict": id, "choice": …, "value": …}`, decides about
-        many at once.
+        `choice` is "ours", "theirs", "base", or "value" with a `value`. For a text of several lines
+        it may be "lines": then `value` has the text for its contested part, or a list of texts for
+        its parts. `conflict` is one of `conflicts()`, an id, or "*" for all undecided conflicts. A
+        mapping from ids to choices, or a list of `{"conflict": id, "choice": …, "value": …}`,
+        decides about many at once.
 
         Raises:
             NotFound: there is no such conflict, or no open merge.

@@ -328,7 +328,7 @@ class Elsewhere:
                 self._kept.popitem(last=False)
 
     def _check_root(self, client: HttpClient, entry: RemoteEntry, payload: _Payload) -> None:
-        """Check that the root of an answer continues the one that was pinned."""
+        """Check that the journal of an answer continues the pinned journal."""
         from mycel.remote.sources import check_continues, open_source  # noqa: PLC0415 - as above
 
         snapshot = Snapshot.from_dict(payload["proofs"]["snapshot"])

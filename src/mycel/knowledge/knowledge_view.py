@@ -359,7 +359,7 @@ class KnowledgeView:
         limit: int = PAGE_DEFAULT,
         cursor: str | None = None,
     ) -> Page[Relation]:
-        """Relations of a node: those of notes first, then those of the code, `may_call` last.
+        """Relations of a node: relations of notes first, then relations of code, `may_call` last.
 
         In each of these groups, outgoing relations come first; then the order is by relation type
         and other end.

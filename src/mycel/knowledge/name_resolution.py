@@ -355,7 +355,7 @@ def closest(reader: Reader, uri: Uri) -> list[str]:
 
 
 def _named_alike(reader: Reader, uri: Uri) -> Iterator[str]:
-    """Nodes elsewhere whose name, or the end of whose path, is the path of a URI."""
+    """Nodes in other folders with the path of a URI as their name, or as the end of their path."""
     # Imported late: only an unknown name needs it.
     from mycel.search.search import find as find_words  # noqa: PLC0415
 

@@ -113,7 +113,7 @@ def _joined(own: str, other: str, title: str | None) -> str:
 
 
 def _title(source: Concept, target: Concept) -> str | None:
-    """The name of the source as a heading; "" if it is no single line, or is the target's name."""
+    """The name of the source; None if it has several lines, or is also the target's name."""
     name = source.attributes.get(NAME)
     if not isinstance(name, str) or name == target.attributes.get(NAME):
         return None

@@ -144,7 +144,7 @@ class Hit(_Value):
     snippet: str = ""
     """The part of the text that fits the question best."""
     kind: Literal["notes", "code"] = "notes"
-    """`note` for knowledge that somebody wrote, `code` for symbols that a bootstrap read."""
+    """`notes` for knowledge that somebody wrote, `code` for symbols that a bootstrap read."""
 
     def to_dict(self) -> JsonObject:
         return {

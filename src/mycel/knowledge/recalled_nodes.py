@@ -67,8 +67,8 @@ def written_hits(
 ) -> list[ElementHit]:
     """The best hits with content, of a search that takes a `limit`.
 
-    Placeholders have none. Tasks of upkeep repeat the names of their subjects, so they are left out
-    too, unless `tasks` is true.
+    Placeholders have no content. Tasks of upkeep only repeat names, so they are left out too,
+    unless `tasks` is true.
     """
     most = limit
     while True:
@@ -113,7 +113,7 @@ def as_hits(
 
 
 def _with_broken_links(reader: Reader, answers: Sequence[Node | Relation]) -> list[Node | Relation]:
-    """Hits where each node that somebody wrote has the number of its links to missing concepts."""
+    """Hits with the number of links to missing concepts, on each node that somebody wrote."""
     notes = [
         ids.parse_id(node.id)
         for node in answers

@@ -9,8 +9,9 @@ from the files: every line with the name of the symbol is in exactly one group o
     mention   in a comment, a string, a document
 
 So even if relations are incomplete, no use is missing, except uses under another name. If an import
-renames the symbol, its new name is followed in that file. A certain user whose file does not have
-the name, as behind a re-export, gets the lines with the other name, or the line of its definition.
+renames the symbol, its new name is followed in that file. If the file of a certain user does not
+have the name, as behind a re-export, the lines with the other name are shown, or the line of the
+user's definition.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ ALIASES_MAX: Final = 8
 CONSTRUCTORS: Final = frozenset({"__init__", "__new__", "constructor"})
 CERTAIN: Final = (CALLS, USES, EXTENDS)
 ALIAS_CHARACTERS_MIN: Final = 3
-"""The least length of such a name; a shorter one would be found in too many lines."""
+"""The least length of a name that a file gives to a symbol; a shorter name is in too many lines."""
 RENAMED_FILES_MAX: Final = 50
 """The most files without the name that are read for lines of certain users."""
 _ALIAS: Final = re.compile(rb"\s{1,9}as\s{1,9}([A-Za-z]\w*+)")

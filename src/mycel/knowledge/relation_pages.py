@@ -46,7 +46,7 @@ def links_page(
     limit: int,
     cursor: str | None,
 ) -> Page[LinkPlace]:
-    """A page of the links of an element, those of notes first and guesses last."""
+    """A page of the links of an element: links of notes first, guesses last."""
     ways = ways_of(direction)
     last = _read_cursor(cursor, ways)
     groups = _predicate_groups(reader, predicates)
@@ -113,7 +113,7 @@ def relations_page(
     limit: int,
     cursor: str | None,
 ) -> Page[Relation]:
-    """A page of the relations of a node, those of notes first and guesses last."""
+    """A page of the relations of a node: relations of notes first, guesses last."""
     predicates = None
     if relation_types is not None:
         predicates = [reader.predicate_number(name) for name in relation_types]

@@ -261,7 +261,7 @@ def _stored(
         raise InvalidValueType(f"A relation type must be a name, not {kind_of(relation)}.")
     resolved = resolve_all(tx.reader, ends)
     hints = tuple(node.hint for node in resolved.values() if node.hint is not None)
-    # The end of such a relation has the URI of the missing concept.
+    # At a relation to a missing concept, the end has the URI of that concept.
     for uris in (ends, [resolved[end].uri if end in resolved else end for end in ends]):
         source, target = (find(tx.reader, uri) for uri in uris)
         for name in (relation, GENERAL_RELATIONS.get(relation)):

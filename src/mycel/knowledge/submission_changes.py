@@ -4,8 +4,9 @@
     {"link": {"subject": URI, "predicate": name, "object": URI}, "weight"?, "attributes"?, …}
     {"node" or "link": …, "removed": true}
 
-An end of a link, and a `concept` instead of a `node`, may also be named by `{"type", "name"}`.
-Types and relation types that are not defined are defined, and a missing resource is created.
+An end of a link may also be named by `{"type", "name"}`, and so may a `concept`, which takes the
+place of a `node`. Types and relation types that are not defined are defined, and a missing resource
+is created.
 """
 
 from __future__ import annotations

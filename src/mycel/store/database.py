@@ -389,7 +389,7 @@ class Store:
         *args: P.args,
         **kwargs: P.kwargs,
     ) -> T:
-        """Run `maintain` also for callers who may not write the graph, such as for a proposal.
+        """Run `maintain` for callers who may not write to the graph, but for example may propose.
 
         The caller checks the rights.
         """

@@ -1,7 +1,7 @@
 """Resolves the path of a graph, checks the file, and creates a new one.
 
-A graph "in memory" is a private file in a directory that lives in memory where the system has one,
-and is removed when the graph is closed. So it behaves like any other graph: readers keep their
+A graph "in memory" is a private file, in a directory that the system keeps in memory if it can. It
+is removed when the graph is closed. So it behaves like any other graph: readers keep their
 snapshots while others write. SQLite's own in-memory databases do not allow this.
 """
 

@@ -467,8 +467,8 @@ def _unseen(
 
     Three kinds are left out: keys that the second copy has purged itself (an element with such a
     key was added later), purges that the first copy got from the second one by a merge, and purges
-    that both got from a third copy. `seen` has, for each copy, the last entry up to which the other
-    one has everything. `merges` has the last entries of merges of the second copy.
+    that both got from a third copy. `seen` has, for each copy, the last entry that the other copy
+    has, with everything before it. `merges` has the last entries of merges of the second copy.
     """
     first, second = copies
     meanwhile = purges_since(second, seen[1], shared).keys

@@ -248,7 +248,7 @@ def _walked(folder: Path, skip: Skip, unreadable: list[str], left_out: set[str])
 
 
 def _rules(folder: Path, path: str, patterns_max: int, skip: Skip) -> tuple[_Rules, ...]:
-    """The rules in the `.gitignore` of a folder, combined into patterns of some hundred rules."""
+    """The rules in the `.gitignore` of a folder, in groups of some hundred patterns."""
     name = f"{path}/.gitignore" if path else ".gitignore"
     try:
         data = read_plain(str(folder / name), IGNORE_FILE_BYTES_MAX + 1).data
@@ -279,8 +279,8 @@ def _rules(folder: Path, path: str, patterns_max: int, skip: Skip) -> tuple[_Rul
     if not is_whole:
         skip(name, "some of its patterns do not apply: too many, or too long")
     above = f"{path}/" if path else ""
-    # RE2 is used because patterns such as `*a*a*a*b` must not take exponential time. It refuses a
-    # pattern with too many rules.
+    # RE2 is used because patterns such as `*a*a*a*b` must not take exponential time. It refuses too
+    # many patterns at once, so there are groups.
     return tuple(
         _Rules(above, GitIgnoreSpec(patterns[at : at + _PATTERNS_AT_ONCE], backend="re2"))
         for at in range(0, len(patterns), _PATTERNS_AT_ONCE)

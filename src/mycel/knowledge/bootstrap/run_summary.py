@@ -81,7 +81,7 @@ class Summary:
     folders_left_out: int = 0
     """The number of folders without sources, or ignored by a `.gitignore` outside of Git."""
     left_out: list[str] = field(default_factory=list)
-    """The paths of such folders, at most `SKIPPED_TOLD`."""
+    """The paths of the left-out folders, at most `SKIPPED_TOLD`."""
     notes: list[str] = field(default_factory=list)
     seconds: float = 0.0
 

@@ -1,7 +1,8 @@
 """Lists the languages whose symbols are read. No other module has such a list.
 
-A new language is a name here and a module of its own with a subclass of `Syntax`: its grammar, its
-comments and strings, and its way from imports to files. `file_kinds` knows the names of its files.
+A new language needs a name here and a module with a subclass of `Syntax`, which has its grammar,
+its comments and strings, and its rules from imports to files. `file_kinds` knows the names of its
+files.
 """
 
 from __future__ import annotations

@@ -204,7 +204,7 @@ class Project:
         return tuple(targets), tuple(external)
 
     def _dependency_edges(self, path: str, facts: FileFacts) -> Iterator[TextEdge]:
-        """From a manifest to those of other parts of the project, and to outside packages."""
+        """The edges of a manifest: to other manifests of the project, and to outside packages."""
         for url in facts.dependencies:
             part = self._parts.get(url)
             if part != path:
@@ -249,7 +249,7 @@ class Project:
     def _use_edges(
         self, path: str, facts: FileFacts, others: Iterable[SymbolEdge]
     ) -> tuple[SymbolEdge, ...]:
-        """The uses of symbols. A use by the file itself counts only if no symbol in it has it."""
+        """The uses of symbols. The file itself counts as a user only if no symbol in it is one."""
         known = {*others}
         edges: dict[SymbolEdge, None] = {}
         of_file: dict[CodeLocation, None] = {}

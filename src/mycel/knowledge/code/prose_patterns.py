@@ -1,9 +1,9 @@
 r"""Patterns for comments and strings of a source: forms that several languages share.
 
 The pattern of each language (`Syntax.prose`) knows its raw strings (`r"\"` is closed in Rust, but
-not in Python), strings of several lines and regular expressions, and tells character literals from
-lifetimes and digit separators. An unclosed string or comment extends to the end of its line, or of
-the file. The fields of f-strings and templates are code.
+not in Python), its strings of several lines and its regular expressions. It tells character
+literals from lifetimes and digit separators. An unclosed string or comment extends to the end of
+its line, or of the file. The fields of f-strings and templates are code.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class ProseFields(NamedTuple):
     """The strings of a language that have code in fields, such as f-strings."""
 
     opening: re.Pattern[bytes]
-    """The beginning of such a string."""
+    """The opening quote of the string, with its prefix."""
     field: re.Pattern[bytes]
     """A pattern of a field, with its code as a group; or of text that is skipped."""
 

@@ -1,8 +1,8 @@
 """Finds the targets of calls: the class of the object decides which method is called.
 
-The class is known for the object whose method runs, for instances of classes and results of
-functions with a written type, and for fields and variables that hold such objects. For other
-objects, every method with the name is a candidate, up to `CANDIDATES_MAX`.
+The class is known for the object whose method runs, for instances of classes, and for results of
+functions with a written type. It is also known for fields and variables that hold one of these. For
+other objects, every method with the name is a candidate, up to `CANDIDATES_MAX`.
 """
 
 from __future__ import annotations

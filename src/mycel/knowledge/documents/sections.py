@@ -70,11 +70,11 @@ def arrange_sections(
         heading = block.heading[:HEADING_CHARACTERS_MAX] or title
         while stack and stack[-1][0] >= max(block.level, 1):
             stack.pop()
-        # The first heading is the title, if no other heading has its level or a higher one.
+        # The first heading is the title, if it has level 1.
         is_title = is_first and block.level <= 1
         is_first = is_first and not block.level
         if block.level == 1:
-            # A heading is no title if the document has others of the same level.
+            # A second heading of level 1 means that the document has no title.
             own_title = heading if is_title else ""
         parent = stack[-1][1] if stack else ""
         slug = slug_of(heading) if block.level else UNTITLED

@@ -80,8 +80,8 @@ class Subgraph:
     def to_dict(self) -> dict[str, Any]:
         """The graph as the memory server writes it.
 
-        The graph is made from rows, without objects in between: with them, the whole graph would
-        take a third longer than in the official server.
+        The graph is made from rows directly. With an object for each entity and relation, the whole
+        graph would take a third longer than in the official server.
         """
         return {
             "entities": [

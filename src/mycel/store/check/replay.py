@@ -4,8 +4,8 @@ The replay reads only the journal and the transactions of the original. The root
 each transaction, so the first different one is named. At the end, every live row, every past
 version and every name is compared.
 
-Entries whose content was purged still carry its hash, and the entry of the purge carries the key,
-so the roots of every moment can be computed although the content is gone.
+A purged entry still has the hashes of its records, and the entry of the purge has the key of the
+element. So the roots of every moment can be computed without the content.
 """
 
 from __future__ import annotations

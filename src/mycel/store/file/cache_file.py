@@ -48,7 +48,7 @@ class CacheFile:
     def write(
         self, group: str, entries: Sequence[tuple[str, int, bytes]], removals: Collection[str]
     ) -> None:
-        """Write entries, replacing those with the same keys, and remove entries with other keys.
+        """Write entries over those with the same keys, and remove those whose keys are `removals`.
 
         Nothing is written while another process writes.
         """

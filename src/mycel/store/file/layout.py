@@ -25,7 +25,7 @@ first, its own row closes it. Live and past rows carry the number of the entry t
 every version of every element leads to its entry and back.
 
 JSON is stored as text, not JSONB: attribute scans would be 1.75 times faster, but any SQLite tool
-of the last ten years can read the views, and results are spliced without conversion.
+of the last ten years can read the views, and values are copied into results without conversion.
 """
 
 from __future__ import annotations

@@ -204,7 +204,7 @@ def _moment(text: object) -> int | None:
 
 
 def has_rows(connection: Connection) -> bool:
-    """True if an element has, or once had, such a time, or was hidden."""
+    """True if an element was ever hidden, or ever had a limited time of validity."""
     query = "SELECT EXISTS (SELECT 1 FROM hidden) OR EXISTS (SELECT 1 FROM lifetime)"
     (has_any,) = fetch_one(connection, query)
     return bool(has_any)

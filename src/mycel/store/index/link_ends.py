@@ -2,8 +2,8 @@
 
 Any element may be an end of a link, and nearly always it is a concept. A plan that knows this reads
 one table instead of two. The table has a row for each predicate and side that has, or once had, a
-link there. Rows are never removed, so a missing row holds for every moment of the past too, and
-their number shows whether a plan is still valid (`Reader.definitions`).
+link there. Rows are never removed. So a missing row is also true for every past moment, and the
+number of rows shows whether a plan is still valid (`Reader.definitions`).
 """
 
 from __future__ import annotations

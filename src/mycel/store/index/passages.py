@@ -1,4 +1,4 @@
-"""Tables of what search derives from elements: passages, and their vectors by model.
+"""Tables of passages, which search derives from elements, and of their vectors by model.
 
     recall_mark     what was derived, and up to which entry of the journal
     recall_passage  of each concept: names, phrases and word pieces of its text, its episode

@@ -178,7 +178,7 @@ def _contents(
 def _terms(connection: Connection, kind: str) -> Iterator[None]:
     """Provide the terms of the index as a table, `temp.text_KIND`, during the block.
 
-    If a caller stops early, the table stays; so each kind has a name of its own.
+    If a caller stops early, the table stays. So each kind of table has another name.
     """
     connection.execute("PRAGMA query_only = 0").fetchall()  # So that a temporary table can be made.
     connection.execute(

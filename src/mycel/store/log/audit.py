@@ -136,8 +136,8 @@ class Auditor:
         """The natural key of an element with its place, at an entry; by default the present one.
 
         The record and key of a version of a link are made from the keys that its ends had at that
-        time. If those versions of an end were scrubbed, its oldest remaining key is right: when an
-        end gets another key, the links on it get new versions.
+        time. If the versions of an end from that time were scrubbed, the oldest remaining key of
+        the end is right: each new key of an end gives new versions to the links on it.
         """
         if not ids.is_concept(number):
             return self._link_key(number, seq)

@@ -141,7 +141,7 @@ class Head:
         changes: bytes,
         texts: bytes,
     ) -> None:
-        """Append the row of a transaction, with what is to be folded into trees and index.
+        """Append the row of a transaction, with its changes of the trees and of the text index.
 
         `transaction` is its first entry, the number of its actor, and its message.
         """

@@ -9,7 +9,7 @@
     merge_origin     the time and actor of the writes of values that it took from the source
 
 They are no part of the knowledge: no record, root or history depends on them, `verify` leaves them
-out, and they are made with the first row. A purge removes what it finds in them.
+out, and they are made with the first row. A purge removes rows about the purged elements from them.
 """
 
 from __future__ import annotations

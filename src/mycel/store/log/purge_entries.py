@@ -1,4 +1,4 @@
-"""Records of purges in the journal: the key of what is gone, the time, the actor and the reason."""
+"""Records of purges in the journal: the key of the purged element, the time, actor and reason."""
 
 from __future__ import annotations
 

@@ -122,7 +122,7 @@ def remove(connection: Connection, id_: str) -> SavedView | None:
 def forget(
     connection: Connection, numbers: Collection[int], names: Collection[str], until: int = 0
 ) -> None:
-    """Remove the views that show what was purged.
+    """Remove the views that show purged elements.
 
     Three kinds of views are removed: views of the purged elements; views of groups at, below or
     around one of their names, unless another element still has a name there; and views of states

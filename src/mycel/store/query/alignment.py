@@ -143,7 +143,7 @@ class Alignment:
         """
         for number in self._since.purged:
             here = self.number_here(number)
-            # If the element was restored there, it has a new number.
+            # An element that was restored in the other copy has a new number there.
             if here is not None and self._known_there(here) == number:
                 self._known[number] = here
                 self._numbers[here] = number
@@ -303,7 +303,7 @@ class Alignment:
         return self._newest_match(number, is_there=False)
 
     def match_purged(self, mine: Touched) -> None:
-        """Match elements that one copy has purged, by the keys that they had when both had them.
+        """Match elements that one copy has purged, by their keys at moments when both had them.
 
         The record of a purge keeps the keys of the element and the entries at which they began.
         """

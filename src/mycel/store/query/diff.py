@@ -111,7 +111,7 @@ class ElementChange:
 
     @property
     def told_values(self) -> tuple[ValueChange, ...]:
-        """The values to show: those that differ, without a new or removed element's identity."""
+        """The differing values, without the identity of a new or removed element."""
         if self.kind not in ("added", "removed"):
             return self.values
         return tuple(value for value in self.values if value.field in ("attributes", "metadata"))
@@ -143,7 +143,7 @@ class Diff(NamedTuple):
     b: State
     elements: tuple[ElementChange, ...]
     purged: int = 0
-    """The number of elements that were purged in between, of which nothing is known."""
+    """The number of elements that were purged between the states; nothing else is known of them."""
     twins: Mapping[int, int] = MappingProxyType({})
     """The number in `a` of each element that has another number in `b`."""
 

@@ -41,7 +41,7 @@ class Filters(TypedDict, total=False):
     """The filters of a search, as callers give them. A filter that is None does nothing."""
 
     kind: AnswerKind | None
-    """"note", "code" (which a bootstrap read from files), or "any"."""
+    """"notes", "code" (which a bootstrap read from files), or "any"."""
     path: str | None
     """A URI, `kip:Type`, or an id. It finds the concept there, all below it, and links that leave
     them."""
@@ -132,7 +132,8 @@ _IS_CODE: Final[dict[Table, str]] = {
 }
 """SQL conditions that an element is of the kind code (`search.kinds`)."""
 
-# The concept whose path counts for a link: its subject, or the subject of the link there.
+# The path of a link is that of its subject. If the subject is a link too, its subject counts, and
+# so on.
 _OWNERS: Final = (
     "WITH RECURSIVE owner (id) AS (SELECT e.subject UNION ALL"
     " SELECT p.subject FROM owner JOIN proposition p ON p.id = owner.id)"

@@ -102,8 +102,8 @@ class Lineage(NamedTuple):
     met: tuple[tuple[int, int], ...]
     """Moments, oldest first, at which both had the same content through a third copy: theirs, ours.
 
-    At such a moment one copy had the other by way of a third one, or both had merged the same third
-    one."""
+    At such a moment, one copy had merged the other by way of a third one, or both had merged the
+    same third one."""
     third: tuple[State, State] | None
     """The states of ours and theirs right after each first merged one commit of a lost third copy.
 

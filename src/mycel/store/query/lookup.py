@@ -420,7 +420,7 @@ def metadata_with_evidence(
 def links_at_named(
     reader: Reader, beginnings: Mapping[int, str], after: int, limit: int
 ) -> list[int]:
-    """Links that leave or reach some concepts: those with a given type and beginning of the name.
+    """Links that leave or reach concepts with a given type and beginning of the name.
 
     `beginnings` has the beginning for each type. The links come by number, after the last one seen.
     """

@@ -26,7 +26,7 @@ class ConceptCard(NamedTuple):
     symbol: str | None
     """The attribute `kind` of a symbol of a source file: class, method and so on."""
     is_gone: bool
-    """True for a file that no longer exists, and for its symbols."""
+    """True for a file that no longer exists, and for symbols and sections in it."""
 
 
 class WeightedLink(NamedTuple):

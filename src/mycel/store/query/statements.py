@@ -30,7 +30,7 @@ _GROWTH: Final = 4
 _BATCH_BYTES: Final = 1 << 20
 """The size of a batch in bytes, estimated from the rows before it."""
 _CELL_BYTES: Final = 8
-"""The memory of a cell beside its text, at least."""
+"""The least memory that a cell takes beside its text."""
 
 
 class SumOverflowError(InternalError):

@@ -55,8 +55,8 @@ class StoreStatistics:
     def _count_entries(self, slot: int) -> Entries:
         """The numbers of elements and of distinct values in a slot.
 
-        A small slot is counted. For a large one, the number of elements is that of the owner's
-        instances, and a sample of values shows how many elements share one.
+        A small slot is counted. For a large slot, the number of elements is taken from the owner's
+        instances, and the number of distinct values from a sample.
         """
         seen, values = self._numbers(
             "SELECT count(*), count(DISTINCT value) FROM"

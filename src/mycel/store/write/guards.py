@@ -2,12 +2,11 @@
 
 Schemas, protected elements and constraints are rules from outside of the store that must hold for
 every change. So a transaction calls its guards before it writes. Most guards apply to few types,
-and a bulk load cannot afford a call for each of a million rows: a guard first says, once for a type
-or predicate, whether it *concerns* this guard. A change that concerns no guard costs one look-up in
-a dictionary.
+and a bulk load cannot afford a call for each of a million rows. So a guard first says, once for a
+type or predicate, whether it *concerns* this guard. A change that concerns no guard costs one
+look-up in a dictionary.
 
-A guard may also change what is written: the attributes that it returns are written instead, and the
-next guard checks those.
+A guard may also return other attributes. Then these are written, and the next guard checks these.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """An exact copy of a graph, from the rows of its journal.
 
-Each entry is applied as the transaction that wrote it left it: the same numbers, times, actors and
-records. Trees and log grow from the applied entries, so equal roots prove that the copy has
-everything that the source has. Indexes are not copied but derived here.
+Each entry is applied unchanged: with the same numbers, times, actors and records. Trees and log
+grow from the applied entries, so equal roots prove that the copy has everything that the source
+has. Indexes are not copied but derived here.
 
 Elements and ends of links are named by number. The page lists the ends of links; each is checked
 against the key in the record.

@@ -2,9 +2,9 @@
 
 A concept is identified by its type and name, a link by its predicate and ends. An element that
 moves keeps its number, its history and the links on it. Its version increases by one, and its
-natural key changes: the leaf under the old key is removed, one under the new key is added, and the
-links on it get new keys too (`rekey`). If an element is put under the old name later, it is a new
-element.
+natural key changes: the leaf under the old key is removed, and one under the new key is added. The
+links on the element get new keys too (`rekey`). If an element is put under the old name later, it
+is a new element.
 
 The tombstone of another concept may have the new key. It keeps its type and is *set aside*: its
 name becomes its own id, so that no two elements have one key. Links and their tombstones exchange
@@ -62,7 +62,7 @@ def target_of(
     name: str | None,
     predicate: str | None,
 ) -> NewIdentity:
-    """The identity that the caller asks for, with the present values for what is not given.
+    """The identity that the caller asks for; parts that are not given stay as they are.
 
     Raises:
         InvalidId: it is not the kind of element that has what is to change.

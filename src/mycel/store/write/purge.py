@@ -1,9 +1,9 @@
 """Removes the content of an element from the present and from history.
 
 Retiring leaves a tombstone; purging leaves nothing but hashes. The content of every version of the
-element goes from the live tables, the past, the journal and the text index, together with every
-link that ever touched it. The journal keeps the hashes of its purged records, so the log still
-verifies. It gets an entry that says who purged the element and why.
+element is removed from the live tables, the past, the journal and the text index. Every link that
+ever had it as an end is purged too. The journal keeps the hashes of its purged records, so the log
+still verifies. It gets an entry that says who purged the element and why.
 
 What stays: the names of types and predicates, the names of actors, messages of transactions, and
 the hash of the element's natural key. Somebody who guesses a type and name can confirm the guess

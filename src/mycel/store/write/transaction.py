@@ -67,7 +67,7 @@ class Guard(Protocol):
 
     @property
     def in_bulk(self) -> bool:
-        """True if `check` can check new elements before earlier rows of a bulk put are written.
+        """True if `check` may run before earlier rows of the same bulk put are written.
 
         Then these rows are written together, and `check` gets attributes and metadata as the caller
         passed them, before they are validated as JSON. If a row of the batch exists, all its rows
@@ -85,9 +85,9 @@ class Guard(Protocol):
     def check(self, tx: Transaction, change: Change) -> JsonObject | None:
         """Raise to refuse a change before it is written; called only for what `concerns` it.
 
-        Returns the attributes to be written instead, or None to leave them as they are; for a
-        removal the result is ignored. The guard must not modify the change, nor write to this
-        element or to elements that are removed with it.
+        Returns other attributes to write, or None to keep them; for a removal the result is
+        ignored. The guard must not modify the change, nor write to this element or to elements that
+        are removed with it.
         """
 
     def check_commit(self, tx: Transaction) -> None:
@@ -348,8 +348,8 @@ class Transaction:
     def revive_concept(self, like: Concept, metadata: Mapping[str, Any]) -> str:
         """Put a concept that may have been removed, perhaps under another name.
 
-        Like `put_concept`. But if a concept with its type and number was removed, that one comes
-        back under its number. Returns the id.
+        Like `put_concept`. But if the concept with this type and number was removed, it comes back
+        under its number. Returns the id.
         """
         dead = self.ledger.reader.concept(like.number, tombstoned=True)
         if dead is not None and dead.tombstoned and dead.type == like.type:

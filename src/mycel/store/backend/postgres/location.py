@@ -126,7 +126,7 @@ class PostgresLocation:
             raise
 
     def _upgrade(self, connection: PostgresConnection) -> None:
-        """Replace functions and views of an older Mycel by those of this version."""
+        """Replace the functions and views of an older version of Mycel."""
         ((version,),) = connection.execute("SELECT mycel_library()")
         has_views = connection.has_objects("nodes", "relations")
         if version >= library.VERSION and has_views:

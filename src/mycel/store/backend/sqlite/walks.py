@@ -76,7 +76,7 @@ class Way(NamedTuple):
 
 
 class Steps:
-    """Reads what is one link away, in one run of a statement.
+    """Reads the elements one link away from others, during one run of a statement.
 
     Most searches meet an element only once. Levels overlap if walks begin at many elements or go in
     circles. Then the neighbours of elements are remembered.
