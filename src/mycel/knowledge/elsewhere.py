@@ -1,11 +1,11 @@
-"""Nodes of other workspaces: fetched, checked, and marked with their origin.
+"""Fetches nodes and hits of other workspaces, checks them, and marks their origin.
 
-Only workspaces of the registry are asked, with the tokens of its user; so a server that works for
-others has no `Elsewhere`. One request for each workspace and round brings the neighbourhood of all
-nodes that lead there, and one the hits of a search; those of several workspaces are sent at the
-same time. With proofs, every node is checked against the root that the remote names, and that root
-against the one that was pinned. Rounds end after `ROUNDS_MAX` or when the time is over, and no node
-is asked for twice, so cycles end.
+Only workspaces of the registry are asked, with the tokens of its user. So a server that works for
+other people has no `Elsewhere`. Each round of a traversal sends one request to a workspace, for the
+neighbourhood of all nodes that lead there. A search sends one request to a workspace. Requests to
+several workspaces are sent at the same time. With proofs, every node is checked against the root
+that the remote names, and that root against the pinned one. Rounds end after `ROUNDS_MAX` or when
+the time is over, and no node is asked for twice, so cycles end.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ TEXT_CHARACTERS: Final = 2_000
 TIME_S: Final = 20.0
 """The time for all requests of one traversal or search."""
 ANSWERS_MAX: Final = 64
-"""The number of answers that are kept, the newest."""
+"""The most answers that are kept; older ones are dropped."""
 THREADS_MAX: Final = 8
 
 T = TypeVar("T")
@@ -73,14 +73,14 @@ _Payload = dict[str, Any]
 
 
 class _Answer(NamedTuple):
-    """The answer of a workspace, and if it was asked for now."""
+    """The answer of a workspace; `state` says whether it was fetched now."""
 
     payload: _Payload
     state: str
 
 
 class _Kept(NamedTuple):
-    """An answer that may be used again."""
+    """An answer in the cache, which may be used again."""
 
     etag: str
     payload: _Payload
@@ -88,7 +88,7 @@ class _Kept(NamedTuple):
 
 
 class _UnreachedError(Exception):
-    """A workspace has not answered: the state of a `DistantNode`, and what to do."""
+    """The error if a workspace does not answer, with the state for `DistantNode` and advice."""
 
     def __init__(self, state: str, advice: str) -> None:
         self.state, self.advice = state, advice
@@ -176,7 +176,7 @@ class Elsewhere:
     ) -> list[tuple[str, list[Hit] | TypeMismatch]]:
         """The hits of each workspace that answers; `how` has the options of `Knowledge.search`.
 
-        `warnings` gets a sentence about each of the others.
+        `warnings` gets a sentence about each workspace that does not answer.
         """
         deadline = time.monotonic() + TIME_S
 
@@ -197,14 +197,14 @@ class Elsewhere:
         return answers
 
     def node(self, uri: str) -> DistantNode:
-        """One node of another workspace, or why there is none."""
+        """A node of another workspace, or the reason why it is missing."""
         nodes = self.reach({uri: 0.0}, max_cost=0.0, max_nodes=1)
         return nodes[0]
 
     def _neighbourhood(
         self, workspace: str, request: SubgraphRequest, deadline: float
     ) -> tuple[list[DistantNode], dict[str, float]]:
-        """The nodes near some URIs of a workspace, and where links lead on from there."""
+        """The nodes near some URIs of a workspace, and the URIs where links lead on from there."""
         costs = dict(zip(request.starts, request.costs, strict=True))
         query: _Query = [("start", uri) for uri in request.starts]
         query += [("cost", cost) for cost in request.costs]
@@ -278,7 +278,7 @@ class Elsewhere:
         read: Callable[[KnowledgeView], _Payload],
         deadline: float,
     ) -> _Answer:
-        """The answer to a question; `read` reads that of a graph without a server."""
+        """The answer to a question; `read` gives it for a graph without a server."""
         if not entry.is_http:
             self.requests += 1
             place = entry.url
@@ -338,7 +338,7 @@ class Elsewhere:
         if entry.entries or entry.key:
             with open_source(entry) as source:
                 head = _head_of(entry, payload, snapshot)
-                if entry.key:  # The head is signed, and the answer is of it or of an older state.
+                if entry.key:  # The signed head is this state or a later one.
                     self._count()
                     newest = source.head()
                     if (newest.entries, newest.journal_root) != snapshot_head:
@@ -353,7 +353,7 @@ class Elsewhere:
 def _at_once(
     work: Callable[[str, Any], T], workspaces: Iterable[str], given: Iterable[Any]
 ) -> list[T]:
-    """The results of some work for each workspace, in their order; several have threads."""
+    """The result of `work` for each workspace, in order; several workspaces get threads."""
     pairs = list(zip(workspaces, given, strict=True))
     if len(pairs) < 2:
         return [work(*pair) for pair in pairs]
@@ -368,7 +368,7 @@ def _query_text(value: Any) -> str:
 
 
 def _trusted(parse: Callable[[], T]) -> T:
-    """The content of an answer.
+    """The result of parsing an answer.
 
     Raises:
         _UnreachedError: it cannot be read, or does not fit its proofs.
@@ -407,7 +407,7 @@ class _Proven(NamedTuple):
 
 
 def _prove(entry: RemoteEntry, answer: _Answer, item: Mapping[str, Any]) -> _Proven:
-    """One node of an answer, checked against the root of the answer.
+    """A node of an answer, checked against the root of the answer.
 
     Raises:
         ValueError, MycelError: its proof does not fit it.
@@ -460,7 +460,7 @@ def _checked_hits(entry: RemoteEntry, answer: _Answer) -> list[Hit]:
 def _nodes(
     entry: RemoteEntry, answer: _Answer, costs: Mapping[str, float], request: SubgraphRequest
 ) -> tuple[list[DistantNode], dict[str, float]]:
-    """The nodes of an answer, and where its links lead on to other workspaces."""
+    """The nodes of an answer, and the URIs of other workspaces to which its links lead."""
     payload = answer.payload
     commit = str(payload["commit"])
     reached: dict[str, DistantNode] = {}

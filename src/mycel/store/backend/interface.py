@@ -277,14 +277,14 @@ class BranchPlaces(Protocol):
 
 
 class Listening(Protocol):
-    """One who is told when somebody commits to a graph."""
+    """A subscription to the commits of a graph."""
 
     @property
     def is_told(self) -> bool:
-        """True while every commit is told; otherwise it has to be asked for."""
+        """True while every commit is reported; otherwise the subscriber has to ask."""
 
     def close(self) -> None:
-        """Wait no longer."""
+        """End the subscription."""
 
 
 class Backend(Protocol):
@@ -337,7 +337,7 @@ class Backend(Protocol):
         """Close a connection whose companion files are lost, and leave the file unchanged."""
 
     def listen(self, wake: Callable[[], None]) -> Listening | None:
-        """Call `wake` in a thread at each commit, of any process; None if commits are not told.
+        """Call `wake` in a thread at each commit of any process; None if commits are not reported.
 
         It is also called when telling begins or ends: then something may have been missed.
         """

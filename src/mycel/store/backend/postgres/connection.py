@@ -317,7 +317,7 @@ class PostgresConnection:
         return cursor
 
     def _commit(self) -> PostgresCursor:
-        """Commit, and tell those who listen, in one round trip."""
+        """Commit, and send the notice of the commit, in one round trip."""
         self._is_writing = False
         cursor, notice = self.cursor(), self.cursor()
         try:
@@ -327,7 +327,7 @@ class PostgresConnection:
                 notice.execute(notices.SEND, (self._schema, self._own_change))
         except Failure:
             if cursor.statusmessage != "COMMIT":
-                raise  # Otherwise it is only the notice: those who listen also ask now and then.
+                raise  # Otherwise only the notice failed: subscribers also ask now and then.
         return cursor
 
     def executemany(self, statements: str, rows: Iterable[Any], /) -> None:

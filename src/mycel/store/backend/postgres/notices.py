@@ -1,12 +1,13 @@
 """Notices of commits: LISTEN and NOTIFY.
 
-Whoever commits tells which workspace has changed, in a transaction of its own right after the
-commit and in the same round trip. A notice inside the transaction that writes would hold a lock of
-the whole server until the disk has the commit, so that all writers of all workspaces took turns.
+After each commit, the writer sends a notice with the name of the workspace. It does so in a
+transaction of its own, in the same round trip. A notice inside the writing transaction would hold a
+lock of the whole server until the commit is on the disk, so writers of all workspaces would wait
+for each other.
 
-A process listens with one connection to a database, for all who wait. A notice is a hint and no
-more: who waits compares positions. So nothing is lost while the connection is: when it is back,
-all who wait are woken, and meanwhile they have to ask. A replica gives no notices.
+A process listens to a database with one connection, for all subscriptions. A notice is only a hint:
+a woken subscriber compares positions. So a lost connection loses nothing: until it is back,
+subscribers have to ask, and then all of them are woken. A replica sends no notices.
 """
 
 from __future__ import annotations
@@ -25,21 +26,21 @@ SEND: Final = (
     "SELECT set_config('synchronous_commit', 'off', true),"
     f" pg_notify('{CHANNEL}', ?::text || ' ' || ?::bigint)"
 )
-"""Tells of a commit of a schema, and its number. Without waiting for the disk: a notice is lost
-with the server in any case."""
+"""Sends a notice with a schema and the number of its commit. It does not wait for the disk, because
+a crash of the server loses notices in any case."""
 PAUSES_S: Final = (0.1, 0.5, 1.0, 5.0, 30.0)
-"""The times between attempts to connect; the last one goes on."""
+"""The pauses between attempts to connect, in seconds; the last one is repeated."""
 _ALIVE: Final[dict[str, Any]] = dict.fromkeys(
     ("keepalives_idle", "keepalives_interval", "keepalives_count"), 5
 )
-"""A host that is gone without a word is noticed within half a minute."""
+"""Settings with which a dead host is noticed within half a minute."""
 
 _LISTENERS: Final[dict[str, _Listener]] = {}
 _CHANGING = threading.Lock()
 
 
 class Subscription:
-    """One who waits for commits of a workspace."""
+    """A subscription to the commits of a workspace."""
 
     def __init__(self, listener: _Listener, schema: str, wake: Callable[[], None]) -> None:
         self._listener: Final = listener
@@ -48,11 +49,11 @@ class Subscription:
 
     @property
     def is_told(self) -> bool:
-        """True while every commit is told; otherwise it has to be asked for."""
+        """True while every commit sends a notice; otherwise the subscriber has to ask."""
         return self._listener.is_listening
 
     def close(self) -> None:
-        """Wait no longer."""
+        """End the subscription."""
         with _CHANGING:
             self._listener.remove(self)
 
@@ -69,7 +70,7 @@ def subscribe(url: str, schema: str, wake: Callable[[], None]) -> Subscription:
 
 
 class _Listener:
-    """The connection of this process that listens to a database, and its thread."""
+    """The connection with which this process listens to a database, and its thread."""
 
     def __init__(self, url: str) -> None:
         self._url: Final = url
@@ -79,13 +80,13 @@ class _Listener:
         threading.Thread(target=self._run, name="mycel-notices", daemon=True).start()
 
     def remove(self, subscription: Subscription) -> None:
-        """Serve a subscription no more; without any the thread ends."""
+        """Remove a subscription. The thread ends with the last one."""
         is_in_use = bool(self.subscriptions)
         self.subscriptions = tuple(
             other for other in self.subscriptions if other is not subscription
         )
         if is_in_use and not self.subscriptions:
-            if _LISTENERS.get(self._url) is self:  # It is the parent's in a forked child.
+            if _LISTENERS.get(self._url) is self:  # In a forked child, it belongs to the parent.
                 del _LISTENERS[self._url]
             os.close(self._stop_write)
 
@@ -118,7 +119,7 @@ class _Listener:
         return bool(waiting.poll(seconds * 1000))
 
     def _is_ended_after(self, connection: psycopg.Connection[tuple[object, ...]]) -> bool:
-        """Hand notices on for as long as the connection lives. True when nobody waits any more."""
+        """Pass notices on while the connection lives. Returns True when no subscription is left."""
         pgconn = connection.pgconn
         waiting = poll()
         waiting.register(self._stop_read)
@@ -128,12 +129,12 @@ class _Listener:
                 self._wake(notice.extra.decode().partition(" ")[0])
             if any(place == self._stop_read for place, _ in waiting.poll()):
                 return True
-            pgconn.consume_input()  # Fails when the connection is lost.
+            pgconn.consume_input()  # This fails if the connection is lost.
 
     def _wake(self, schema: str | None) -> None:
         for subscription in self.subscriptions:
             if schema is None or subscription.schema == schema:
-                with suppress(Exception):  # The one who waits may be about to end.
+                with suppress(Exception):  # The subscriber may be about to end.
                     subscription.wake()
 
 

@@ -115,7 +115,7 @@ class DatabaseLocation:
         connection.close(True)
 
     def listen(self, wake: Callable[[], None]) -> None:
-        """Tell nothing: a file has to be asked, which takes microseconds."""
+        """Do nothing: subscribers have to ask the file, which takes microseconds."""
 
     def locked(self, name: str) -> AbstractContextManager[None]:
         """Hold the lock of a file beside the database."""
