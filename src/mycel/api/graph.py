@@ -301,7 +301,7 @@ class Graph(GraphView):
     def reading(self, *, words: bool = False) -> AbstractContextManager[Reader]:
         """A reader of the store that shows one moment, for the layers above this one.
 
-        With `words`, the text index first catches up with what was written, as for `search`.
+        With `words`, recent writes are first added to the text index, as for `search`.
         """
         return self._searching() if words else self._store.reading()
 
@@ -325,7 +325,7 @@ class Graph(GraphView):
         self._full_store = graph._store
 
     def follow_in(self, work: Callable[[Store], Written]) -> Written:
-        """Let a layer above append entries of another copy of this graph."""
+        """Have a layer above append entries of another copy of this graph."""
         return work(self._store)
 
     @property

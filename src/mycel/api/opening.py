@@ -51,14 +51,14 @@ def open_graph(
     branch switch` has no effect here. `durability` says what a commit waits for: "full" (the
     default) survives a power cut, "normal" may then lose the last commits but never harms the file,
     "off" is for scratch data. With `strict`, an element without the attributes that its type
-    requires is refused; otherwise that is a warning. Without `core_capsules`, a new graph holds
-    nothing but the two meta-types and built-in predicates, and stays so. `timeout_s` bounds every
-    command of KIP; capsules and transactions may write for as long as they need. `guards` are asked
-    about every change. An `embedder` makes the vectors of search by meaning, and of properties with
-    `@embed`: an object, or a name of `mycel.embedding.choice` such as "static", the one inside the
-    package. Without it, the one of `mycel embed use` makes them. The `message` stands in the
-    journal for every transaction that is given none of its own. With `count_uses`, a file beside
-    the graph counts what is read through `Knowledge` and the MCP tools, for upkeep
+    requires is refused; otherwise that is a warning. Without `core_capsules`, a new graph has only
+    the two meta-types and built-in predicates, also after it is opened again. `timeout_s` bounds
+    every command of KIP; capsules and transactions may write for as long as they need. `guards` are
+    asked about every change. An `embedder` makes the vectors of search by meaning, and of
+    properties with `@embed`: an object, or a name of `mycel.embedding.choice` such as "static", the
+    one inside the package. The default is the embedder that `mycel embed use` has chosen. The
+    `message` is the default message of transactions in the journal. With `count_uses`, a file
+    beside the graph counts what is read through `Knowledge` and the MCP tools, for upkeep
     (docs/upkeep.md); reading never writes to the graph itself. `memory` says how much of the file
     this process may keep in its own: "ample", or "modest" for one that serves for days beside
     others. `clock_us` and `vfs` are for tests.

@@ -3,7 +3,7 @@
 Modules, in the order in which a command passes through them:
 
 - `engine`               the entry: chooses the statement and its rules
-- `write_defaults`       the actor and the message of writes that name none
+- `write_defaults`       the default actor and message of writes
 - `statements`           the function of each statement
 - `write_deadline`       the deadline of a command that writes
 - `dry_run`              dry runs of commands

@@ -49,7 +49,7 @@ _UNSUPPORTED: Final[dict[str, str]] = {
 
 
 def describe_capabilities() -> JsonObject:
-    """The version, statements, extensions, limits, and what is not supported."""
+    """The version, statements, extensions, limits and unsupported features."""
     return {
         "protocol": {"name": "KIP", "version": "1.0-RC6", "with": list(_ADDITIONS)},
         "engine": "mycel",

@@ -61,7 +61,7 @@ class _Scope:
     def __init__(self) -> None:
         self.incomplete: Final[dict[tuple[str, str], None]] = {}
         self.definitions: Final[dict[tuple[str, str], Concept | None]] = {}
-        """Definitions as they were before, by meta-type and name."""
+        """Definitions before the transaction, by meta-type and name."""
 
 
 class DefinitionGuard:
@@ -74,7 +74,7 @@ class DefinitionGuard:
         self._types = Definitions(CONCEPT_TYPE_NUMBER, _flexible(concept_definition))
         self._predicates = Definitions(PROPOSITION_TYPE_NUMBER, _flexible(predicate_definition))
 
-    # What the store asks.
+    # Methods that the store calls.
 
     def concerns(self, tx: Transaction, type_or_predicate: str, *, link: bool) -> bool:
         """True if the definition of this type or predicate demands anything.
@@ -152,7 +152,7 @@ class DefinitionGuard:
 def _flexible(
     parse: Callable[[str, Mapping[str, Any]], Definition],
 ) -> Callable[[str, Mapping[str, Any]], Definition | None]:
-    """A parser of definitions that returns None for those that a schema declares."""
+    """Wrap a parser of definitions so that it returns None for definitions of a schema."""
 
     def flexible(name: str, attributes: Mapping[str, Any]) -> Definition | None:
         return None if PG in attributes else parse(name, attributes)

@@ -190,7 +190,7 @@ class Finder:
     def _placed(
         self, reader: Reader, prepared: Prepared, find: ast.Find, values: Values
     ) -> tuple[FindPlan, _Page, int]:
-        """The plan, the page that is asked for, and the newest position of the journal."""
+        """The plan, the requested page, and the newest position of the journal."""
         reader.reread()
         newest = reader.newest
         page = _Page(prepared, find, values, newest)

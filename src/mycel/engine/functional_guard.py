@@ -70,7 +70,7 @@ class FunctionalGuard:
 def warn_ended(tx: Transaction, id_: str, metadata: Mapping[str, Any] | None) -> None:
     """Warn if a link that has ended was written again without a time.
 
-    `metadata` is what was written. Only links of functional predicates are looked at.
+    `metadata` is the written metadata. Only links of functional predicates are looked at.
     """
     if metadata and not metadata.keys().isdisjoint((VALID_FROM, VALID_UNTIL)):
         return

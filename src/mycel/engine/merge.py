@@ -34,7 +34,7 @@ SHOWN: Final = 3
 
 
 def merge(tx: Transaction, node: ast.MergeConcept, values: Values) -> Outcome:
-    """Merge the one concept that `?source` is bound to into the one of `?target`."""
+    """Merge the concept that `?source` is bound to into the concept of `?target`."""
     source, target = (_only(tx, node, values, variable) for variable in (node.source, node.target))
     counts = MergeCounts(0, 0, 0)
     if source.number != target.number:
@@ -237,7 +237,7 @@ class _LinkMover:
 
 
 def _missing(own: JsonObject, other: JsonObject) -> JsonObject:
-    """The keys that `own` lacks, without those of the engine."""
+    """The keys that `own` lacks, without keys of the engine."""
     return {
         key: value for key, value in other.items() if key not in own and not key.startswith("_")
     }

@@ -27,8 +27,8 @@ class FindPlanner:
 
     def __init__(self) -> None:
         self._known: tuple[int, Vocabulary] | None = None
-        """The count of definitions when the vocabulary was read, and the vocabulary. They are
-        one tuple because threads share it."""
+        """The count of definitions when the vocabulary was read, and the vocabulary. Both are in
+        one tuple, so that threads always see a matching pair."""
         self._counts: dict[tuple[str, int], Any] = {}
         self._counted_at = 0
 

@@ -120,7 +120,7 @@ class Result:
         return {"result": self.value} | self.to_dict_beside()
 
     def to_json(self) -> bytes:
-        """`to_dict` as JSON text; cells that are JSON already are passed on as they are."""
+        """`to_dict` as JSON text; cells that are JSON already are not parsed."""
         return orjson.dumps({"result": for_json(self)} | self.to_dict_beside())
 
     def to_dict_beside(self) -> dict[str, Any]:

@@ -168,7 +168,7 @@ class SchemaGuard:
         return definitions.refresh(tx, type_or_predicate) is not None
 
     def check(self, tx: Transaction, change: Change) -> JsonObject | None:
-        """Refuse what the schema does not allow; return the attributes as they are stored."""
+        """Check a change against the schema; returns the attributes in the form to store."""
         memo = tx.memo
         if APPLYING in memo:
             return None

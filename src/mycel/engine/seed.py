@@ -3,8 +3,8 @@
 A missing concept or link is created. An existing concept gets the attributes that it lacks. An
 attribute that still has the value of an earlier version of the capsule (`capsules.former`) gets the
 new value. So a new version of a capsule takes effect, and changes of the user stay; `upsert` would
-overwrite them. Metadata is given to what is created here, and to definitions that had none.
-Applying the capsules again changes nothing and journals nothing.
+overwrite them. Metadata is given to new elements, and to definitions that had no content. Applying
+the capsules again changes nothing and journals nothing.
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ class _Changes(NamedTuple):
 def update(tx: Transaction, node: ast.Update, values: Values) -> Outcome:
     """Change every element that the target is bound to, or the first of them with LIMIT.
 
-    `matched` counts elements, `updated` those that are different now.
+    `matched` counts the elements, `updated` those that have changed.
     """
     attributes = _changes(node.attributes, node.target.name, values, "attributes")
     metadata = _changes(node.metadata, node.target.name, values, "metadata")
@@ -85,7 +85,7 @@ def _applied(changes: _Changes, element: Element) -> JsonObject:
 
 
 def _weight(node: ast.Update, values: Values) -> Callable[[Element], float | None]:
-    """Computes the new weight of a link; None leaves it as it is."""
+    """Computes the new weight of a link; None means no change."""
     given = node.weight
     if given is None:
         return lambda _: None

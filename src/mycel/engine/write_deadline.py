@@ -1,4 +1,4 @@
-"""The deadline of a command that writes, where no server has given it an allowance."""
+"""The deadline of a command that writes, if no server has set an allowance."""
 
 from __future__ import annotations
 

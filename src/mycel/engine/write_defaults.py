@@ -1,4 +1,4 @@
-"""The actor and the message of writes that name none."""
+"""The default actor and message of writes."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ class WriteDefaults:
     def __init__(self, actor: str = DEFAULT_ACTOR, message: str = "") -> None:
         self._actor = actor
         self.message = message
-        """The message of the commit; empty for one that counts what changed."""
+        """The default message of commits; if it is empty, a commit has a count of its changes."""
 
     @property
     def actor(self) -> str:
-        """The actor of the graph, the program that it serves, and the source of an import."""
+        """The actor of the graph, with the program that it serves and the source of an import."""
         client = current_client()
         if client and self._actor == DEFAULT_ACTOR:
             return mark_import(f"{DEFAULT_ACTOR}{SEPARATOR}{client}")
@@ -36,5 +36,5 @@ class WriteDefaults:
 
     def message_or(self, message: str) -> str:
         """The message that is given, or else the default."""
-        # What is no text is passed on, and refused.
+        # A value that is not text is passed on, and refused later.
         return self.message if message == "" else message

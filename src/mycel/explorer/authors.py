@@ -43,7 +43,7 @@ def touched(
     """The nodes and links with a version that was written in a span, by some actors or anybody.
 
     With `ids`, only these nodes and the links between them are searched. Otherwise all nodes of the
-    graph are, and those that changed last come first.
+    graph are searched, and the last changed ones come first.
     """
     span = _span(scene, since, until, actors)
     if ids is None:

@@ -1,4 +1,4 @@
-"""The files of the page, as they are shipped in the package.
+"""The files of the page in the package.
 
 `assets/` is made from `web/` by `make web`. Only files in its manifest are served, so that no other
 file of the folder can be read.

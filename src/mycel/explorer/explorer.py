@@ -62,7 +62,7 @@ from mycel.text.kinds import KINDS, AnswerKind
 
 TIMEOUT_S: Final = 30.0
 CLIENT: Final = "explorer"
-"""The program that the journal names for writes of callers that name none."""
+"""The program that the journal names if a caller of a write names no program."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from mycel.upkeep.health import read_health
 
 
 def health_view(scene: Scene, uses: dict[int, Use], limit: int) -> JsonObject:
-    """All findings by kind, the growing types, and the log of cycles."""
+    """The answer: all findings by kind, the growing types, and the log of cycles."""
     health = read_health(scene.reader, uses, limit)
     numbers = {
         number

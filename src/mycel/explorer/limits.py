@@ -62,13 +62,13 @@ EVENT_BYTES_MAX: Final = 64 << 10
 FEED_KEPT: Final = 256
 """The number of newest events that are kept for streams that fall behind."""
 FEED_GAP_COMMITS: Final = 1_000
-"""A stream that is more commits behind gets no single events, and has to reload."""
+"""A stream that is behind by more commits gets no single events, and has to reload."""
 FEED_PAGE_COMMITS: Final = 50
 """The most past commits that are read at once for a stream."""
 FEED_PAGE_BYTES: Final = 1 << 20
 """Reading a page of past commits stops when its events have this size."""
 FEED_GAP_BYTES: Final = 8 << 20
-"""A stream that is more bytes of events behind has to reload."""
+"""A stream that is behind by more bytes of events has to reload."""
 OVERVIEWS_KEPT: Final = 16
 """The most answers of `overview` that are kept."""
 PAST_CENSUSES: Final = 2

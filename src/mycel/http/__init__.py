@@ -35,5 +35,6 @@ Modules, in the order in which a request passes through them:
 - `explorer_openapi`     the explorer's part of it
 
 A write that has begun is finished even if its client has left, unless it exceeds its limits. The
-client may send it again: the same write twice changes nothing. Reads are dropped.
+client may send it again: the same write twice changes nothing. A read whose client has left is
+dropped.
 """

@@ -1,6 +1,6 @@
 """The part of the OpenAPI description that is made from tables of endpoints.
 
-These are branches and merges, and the protocol between workspaces.
+The tables are those of branches and merges, and of the protocol between workspaces.
 """
 
 from __future__ import annotations

@@ -251,7 +251,7 @@ class Exchange:
             self._transport.write(data)
 
     async def _drain(self) -> None:
-        """Wait until the client has read most of what was written; disconnect one that does not."""
+        """Wait until the client has read most of the output; if it does not, disconnect it."""
         drained = self._drained
         if drained is None:
             return

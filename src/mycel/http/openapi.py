@@ -97,7 +97,7 @@ def _json(schema: Schema, **more: Any) -> dict[str, Any]:
 
 
 def _refused(*statuses: int) -> dict[str, Any]:
-    """The error responses by status; those of the guard apply to every path."""
+    """The error responses by status; the responses of the guard apply to every path."""
     everywhere = (401, 403, 421, 500)
     return {
         str(status): {"$ref": f"#/components/responses/{_MEANINGS[status][0]}"}

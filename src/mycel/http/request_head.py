@@ -50,7 +50,7 @@ def mistake_in(request: h11.Request) -> tuple[MycelError, int] | None:
 def _mistake_in_url(request: h11.Request) -> tuple[MycelError, int] | None:
     """The error for a target in absolute form (RFC 9112 3.2.2) that is no URL of this server.
 
-    The host that it names must be the one of the `Host` header, which `request_guard` checks.
+    The host in it must be that of the `Host` header, which `request_guard` checks.
     """
     scheme, separator, rest = request.target.partition(b"://")
     host = rest.partition(b"/")[0].partition(b"?")[0]

@@ -6,8 +6,8 @@ The server stops within the grace period, whatever runs:
 2. At four fifths of the period: stop the commands that still run. Reads end; writes that are not
    being committed are rolled back. Their requests are answered.
 3. At nine tenths: answer requests that are still in progress with 503.
-4. At its end: leave the process, if a thread still runs in code that cannot be stopped. SQLite
-   rolls back what it had begun, as after a crash.
+4. At its end: leave the process, if a thread still runs in code that cannot be stopped. SQLite then
+   rolls back the open transaction, as after a crash.
 
 So every acknowledged write is durable, and a command has either its whole effect or none.
 """

@@ -162,7 +162,8 @@ class WorkspaceMounts:
         self._make_app: Final = make_app
         self.open: Final[OpenWorkspaces[OpenWorkspace]] = OpenWorkspaces()
         self.copies: Final[OpenWorkspaces[OpenWorkspace]] = OpenWorkspaces()
-        """Copies of open workspaces, by name and patterns. Each is a user of its workspace."""
+        """Copies of open workspaces, by name and patterns. Each copy counts as a user of its
+        workspace."""
 
     @asynccontextmanager
     async def lifespan(self) -> AsyncIterator[None]:

@@ -1,10 +1,10 @@
 """The explorer inside a chat: the MCP App, for clients that negotiate it.
 
 The extension `io.modelcontextprotocol/ui` lets a tool name a page that the client shows beside the
-tool's result. The page is the App of the explorer in one file. The `_meta` of the result gives it
-the nodes of the result with the links among them. It reads more through the tool `explore`, which
-models do not see. A client without the extension gets neither the page nor the tool, and its
-results are not larger.
+tool's result. The page is the App of the explorer in one file. The page gets the nodes of the
+result, with the links among them, in the `_meta` of the result. It reads more through the tool
+`explore`, which models do not see. A client without the extension gets neither the page nor the
+tool, and its results are not larger.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def is_negotiated(capabilities: types.ClientCapabilities | None) -> bool:
 
 
 def tool_to_wire(tool: Tool, *, by_handle: bool) -> JsonObject:
-    """A tool as it is listed to a client that shows the App."""
+    """A tool in the list for a client that shows the App."""
     payload = tool.to_wire(by_handle=by_handle)
     if tool is EXPLORE:
         payload["_meta"] = {"ui": {"resourceUri": RESOURCE, "visibility": ["app"]}}

@@ -236,7 +236,7 @@ def _close_former(page: TextPage, hits: Sequence[Hit]) -> None:
 
 
 def _without_poor_code(call: ToolCall, hits: list[Hit]) -> list[Hit]:
-    """Hits with at most `POOR_CODE_MAX` of code that fits poorly, unless code was asked for.
+    """Hits with at most `POOR_CODE_MAX` poor fits of code, unless the question asks for code.
 
     Some word of nearly every question is the name of something in the code.
     """

@@ -23,7 +23,7 @@ NOTHING: Final = "No task waits."
 
 
 def tend(call: ToolCall) -> Answer:
-    """Run a cycle and decide a task, if the call says so, and show the next task."""
+    """Run a cycle and decide a task, each if the call asks for it; show the next task."""
     arguments, db = call.arguments, call.state.db
     page = TextPage()
     data: JsonObject = {}

@@ -31,7 +31,7 @@ class EditedDeclaration(NamedTuple):
 
 
 class DesiredSchema(NamedTuple):
-    """A schema that edited files ask for."""
+    """The schema of the edited files."""
 
     text: str
     paths: tuple[str, ...]
@@ -43,7 +43,7 @@ def desired_schema(
     edited: Sequence[EditedDeclaration],
     problems: list[FrontMatterProblem],
 ) -> DesiredSchema | None:
-    """The schema that edited files ask for; None if it is the one in force.
+    """The schema of the edited files; None if it equals the one in force.
 
     `stored` are the files of the schema in force. A file that cannot be read, or a declaration that
     was changed in the graph too, is added to the problems.

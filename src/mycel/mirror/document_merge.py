@@ -1,8 +1,9 @@
 """Three-way merge of documents, place by place: properties, metadata, relations, type and URI.
 
-What one side alone has changed is that side's. A place that both have changed in different ways is
-contested; the result has two documents, one with the values of ours there and one with those of
-theirs. The graph decides about them (`upstream`), or a person does (`merge_file`).
+If only one side has changed a place, its value is taken. If both have changed it in different ways,
+the place is in conflict. The result is two documents: at such places, one has the values of ours,
+the other the values of theirs. The graph decides between them (`upstream`), or a person does
+(`merge_file`).
 """
 
 from __future__ import annotations
@@ -16,16 +17,17 @@ from mycel.mirror.documents import FileRelation, MirrorDocument
 from mycel.store.query.diff import ABSENT
 
 Place = tuple[str, str]
-"""A part of a document, and its key there."""
+"""A part of a document, and the key within that part."""
 Combine = Callable[[Any, Any, Any], tuple[Any, Any]]
-"""Two values for a place that both sides have changed: with what ours say there, and theirs."""
+"""A function that combines base, ours and theirs at a place that both sides have changed;
+returns the value for each of the two documents."""
 
 
 class MergedDocument(NamedTuple):
-    """The outcome of a merge; None is no document."""
+    """The outcome of a merge; None means that the document is removed."""
 
     ours: MirrorDocument | None
-    """With the values of ours where both differ."""
+    """The document with the values of ours at places in conflict."""
     theirs: MirrorDocument | None
 
     @property
@@ -39,7 +41,7 @@ def merge_documents(
     theirs: MirrorDocument | None,
     combine_values: Combine | None = None,
 ) -> MergedDocument:
-    """Merge two documents; where the bases disagree, there is none."""
+    """Merge two documents; a place has no base if the two bases differ there."""
     known = [None if base is None else places_of(base) for base in bases]
     mine = None if ours is None else places_of(ours)
     other = None if theirs is None else places_of(theirs)
@@ -67,7 +69,7 @@ def merge_documents(
 
 
 def combine_deeply(base: Any, ours: Any, theirs: Any) -> tuple[Any, Any]:
-    """Objects merged by key, lists by item and texts by line, as the graph does."""
+    """Combine two values like the graph: objects by key, lists by item and texts by line."""
     return (
         combine((), base, ours, theirs, lambda contest: contest.ours),
         combine((), base, ours, theirs, lambda contest: contest.theirs),
@@ -88,7 +90,7 @@ def _are_equal(one: Mapping[Place, Any] | None, other: Mapping[Place, Any] | Non
     )
 
 
-# Places.
+# Places of a document.
 
 
 def places_of(document: MirrorDocument) -> dict[Place, Any]:

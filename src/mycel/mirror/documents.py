@@ -15,14 +15,14 @@
     ---
     Users log in with a password.
 
-The text is a function of the content: keys are sorted, a weight of 1 is left out, and so is what is
-empty. There are no times, versions or ids in it. JSON inside YAML means the same to every reader of
+The text depends only on the content: keys are sorted, and empty values and a weight of 1 are left
+out. There are no times, versions or ids in it. JSON inside YAML means the same to every reader of
 YAML. The content is the body, followed by one line break. If it could be mistaken for something
 else, because it holds carriage returns, marks of a merge conflict or a second front matter, it is a
 JSON text in the front matter: `content: "…"`.
 
 Relations to concepts are at the end of the body as well, as links that Obsidian and other programs
-follow. The block is written anew from the front matter; `without_links` takes it off:
+follow. The block is always written from the front matter; `without_links` removes it:
 
     <!-- mycel:relations -->
     - depends_on [shop/auth/session](session.md)

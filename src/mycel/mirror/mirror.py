@@ -133,7 +133,7 @@ class Mirror:
         return pushed._replace(remote=name)
 
     def _notes(self, pushed: Pushed) -> tuple[str, ...]:
-        """The remarks of a push that was not sent: how to send it, if there is a remote."""
+        """Remarks for a push that was not sent to a remote: how to send it."""
         name = self._upkeep.repository.line("remote")
         if not name:
             return pushed.notes

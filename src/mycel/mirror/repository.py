@@ -63,7 +63,7 @@ _NO_SETTINGS: Final[Mapping[str, str]] = MappingProxyType({})
 
 
 class TreeChange(NamedTuple):
-    """A path that differs between two trees; an object is empty where there is no file."""
+    """A path that differs between two trees; an object is empty if there is no file."""
 
     path: str
     old: str
@@ -252,7 +252,7 @@ class Repository:
         return os.fsdecode(self.run("mktree")).strip()
 
     def differing(self, commit: str) -> dict[str, str]:
-        """The files that may differ from those of a commit, each with the commit's object.
+        """The files that may differ from a commit, each with its object in the commit.
 
         These are the files whose size or time differs from what Git has recorded of them.
         """
@@ -371,7 +371,7 @@ def _parse_tree(output: bytes) -> dict[str, str]:
 
 
 def _object(name: str) -> str:
-    """The name of an object; empty for the one of zeros, which is none."""
+    """The name of an object; empty if it is all zeros, which stands for no object."""
     return name if name.strip("0") else ""
 
 

@@ -87,7 +87,7 @@ def read(reader: Reader, mirror: Inspection, sight: Sight, consent: ImportConsen
 def _declarations(
     repository: Repository, bases: Sequence[str], tip: str, paths: frozenset[str]
 ) -> list[EditedDeclaration]:
-    """The schema files that differ from those of the last base that has them."""
+    """The schema files that differ from the last base with schema files."""
     declarations = frozenset(path for path in paths if path.endswith(DECLARATION))
     before: dict[str, bytes] = {}
     for base in bases:

@@ -189,7 +189,7 @@ class HttpClient:
     def _cut_after(self, connection: http.client.HTTPConnection) -> Iterator[None]:
         """Cut a connection whose answer does not begin in time.
 
-        The timeout of a socket is for each byte: a server that sends one now and then never ends.
+        The timeout of a socket restarts with each byte, so a slow server could go on forever.
         """
         is_late = Event()
 

@@ -50,7 +50,7 @@ FILE_BYTES_MAX: Final = 1 << 20
 TOKEN_BYTES_MAX: Final = 4096
 CACHE_S_MAX: Final = 86_400
 LOCK_S: Final = 10.0
-"""The time that a change of the registry waits for those of other processes."""
+"""The time for which a change of the registry waits for changes of other processes."""
 _NAME: Final = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}", re.ASCII)
 _LOOPBACK: Final = frozenset(("localhost", "127.0.0.1", "::1"))
 
@@ -71,9 +71,9 @@ class RemoteEntry:
     path: str = ""
     """The path to which the remote is limited; empty for all."""
     key: str = ""
-    """The key that signs its heads; once it is pinned, no head without its signature counts."""
+    """The key that signs its heads; once it is pinned, a head without its signature is refused."""
     cache_s: int = 0
-    """The age in seconds up to which an answer of a traversal or search is used again unasked."""
+    """The seconds for which an answer of a traversal or search is used again without a request."""
     entries: int = 0
     journal_root: str = ""
 
@@ -219,7 +219,10 @@ class RemoteRegistry:
 
     @contextmanager
     def _changing(self) -> Iterator[dict[str, RemoteEntry]]:
-        """The entries to change in a block, written after it. Others wait, in any process."""
+        """The entries, to change in a block; they are written at its end.
+
+        Other changes wait, in any process.
+        """
         self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with turn(self.path.with_suffix(".lock"), LOCK_S, str(self.path)):
             entries = self._read()

@@ -122,7 +122,7 @@ def _quoted(text: str) -> str:
 def _tree_of(
     declared: model.SchemaType, interfaces: Mapping[str, model.Interface]
 ) -> ast.Declaration:
-    """The tree of a declared type, without what it inherits from its interfaces."""
+    """The tree of a declared type, without the inherited parts."""
     name, annotations = ast.Name(declared.name), _annotations(declared)
     members = tuple(_members(declared, interfaces))
     match declared:

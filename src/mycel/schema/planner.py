@@ -7,8 +7,8 @@ The order: interfaces, nodes, edges, each by name, so that a type exists before 
 Within a type, renames come first, then additions and changes, constraints that are dropped before
 new ones, and removals last. Types are removed at the very end, edges before the nodes they join.
 
-The order of types, properties and annotations in a schema makes no difference. That of the columns
-of a key does, because it gives the names of instances.
+The order of types, properties and annotations in a schema makes no difference. The order of the
+columns of a key does, because names of instances depend on it.
 """
 
 from __future__ import annotations

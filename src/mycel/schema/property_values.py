@@ -216,7 +216,7 @@ def _date_time(value: Any) -> str:
 
 
 def moment_to_compare(text: str) -> str:
-    """A text as it is compared with stored moments; other texts stay as they are.
+    """A text in the form to compare with stored moments; a text that is no moment is unchanged.
 
     A part of a millisecond, which no stored moment has, sorts after the millisecond.
 

@@ -327,7 +327,7 @@ class _Matcher:
     def _unknown(
         self, source: str, hidden: str, what: str, known: Collection[str], new: str
     ) -> str:
-        """The error of a `@rename_from` that names nothing, or something `hidden`."""
+        """The error of `@rename_from` with an unknown name, or the name of something `hidden`."""
         name_text = model.quoted(source)
         if hidden:
             return (

@@ -200,7 +200,7 @@ class ConceptSearch:
     def _way(self, number: int, origin: int, predicate: int) -> str | None:
         """The relation or mention that joins a hit with the origin of the way to it.
 
-        None if both only mention the same thing: a reader of the two texts could not see that.
+        None if both only share a mention, because a reader of the two texts would not see why.
         """
         concept = self._reader.concept(origin)
         if concept is None or self._ranking is None:

@@ -330,7 +330,7 @@ def _fits(
 def _origins(
     evidence: QuestionEvidence, places: Positions
 ) -> tuple[dict[int, tuple[int, int]], dict[int, tuple[int, int]]]:
-    """By passage, the start of the way that helps it most, and that of the strongest way of all."""
+    """Two maps by passage: the start of the way that helps it most, and of its strongest way."""
     vias: dict[int, tuple[int, int]] = {}
     strongest: dict[int, tuple[int, int]] = {}
     links, shared = evidence.links, evidence.shared

@@ -96,7 +96,7 @@ and the same facts (turns of conversations)."""
 class OwnEvidence(NamedTuple):
     """Evidence that a passage has by itself.
 
-    One that covers a question alone counts as two that cover it together.
+    A passage that covers a question alone counts as much as two that cover it together.
     """
 
     signal: Signal
@@ -112,7 +112,7 @@ OWN_EVIDENCE: Final[dict[str, OwnEvidence]] = {
     "link_pieces": OwnEvidence("pieces", 0.05),
     "shared_pieces": OwnEvidence("pieces", 0.05),
 }
-"""Chance is that of the best of 500 passages for questions of made-up words."""
+"""The chances were measured as the best of 500 passages for questions of made-up words."""
 
 OPEN_MEANING: Final = 0.6
 NAMED: Final = 0.8
@@ -123,8 +123,8 @@ OF_ACTOR: Final = 0.5
 """The weights of episode and actor in the first order, as shares of the best evidence of words."""
 LINKED: Final = 1.6
 SHARED: Final = 0.5
-"""The weight of what links bring beside the first order, when candidates are chosen; and what
-shared mentions bring, as a share of it."""
+"""In the choice of candidates, the weight of evidence from links beside the first order; and the
+weight of shared mentions, as a share of it."""
 NEIGHBOURS: Final = 0.5
 """The share of the words and the meaning of its neighbours that counts for a turn of a
 conversation."""
@@ -135,35 +135,36 @@ COMMON_PEAK: Final = 1e-3
 SAID_MAX: Final = 0.8
 """The most of the question that words and names can cover, as a share."""
 STRONG: Final = 0.8
-"""A seed with less than this sum lends its links less strength, even if it is the best."""
+"""A seed with a smaller sum gives its links less strength, even if it is the best seed."""
 UNKNOWN_WEIGHT: Final = 90.0
 """The weight of a word without pieces, about that of a rare piece (`token_weights`)."""
 NOTE_FAVOUR: Final = 12.0
 SECTION_FAVOUR: Final = 6.0
-"""The weights of the sentence model for notes that somebody wrote, and for sections of documents,
-beside 1 for the model inside the package, where there is code. Fitted on notes beside documents."""
+"""In graphs with code, the weights of the sentence model for notes that somebody wrote, and for
+sections of documents; the model inside the package has 1. Fitted on notes beside documents."""
 SEED_FAVOUR: Final = 3.0
-"""The same in other graphs, and in the first order, where notes leave candidates to sections."""
+"""The same weight in graphs without code, and in the first order, so that sections become
+candidates too."""
 NOTE_PIECES: Final = 0.4
-"""The weight of the pieces of a note by itself, where the sentence model has read it."""
+"""The weight of the own pieces of a note, if the sentence model has embedded it."""
 READ_CROWD: Final = 0.3
 READ_CROWD_OF_SENTENCES: Final = 0.2
-"""The evidence of sections of documents is divided by 1 and so much of the logarithm of their
-number beside that of the notes that somebody wrote; the second where the sentence model has read
-them. Fitted on notes beside documents."""
+"""The evidence of sections of documents is divided by 1 plus this factor times a logarithm: that
+of their number per note that somebody wrote. The second factor is for sections that the sentence
+model has embedded. Fitted on notes beside documents."""
 
 PLAIN: Final = 0.7
 SCORE_MAX: Final = 0.9
 SCORE_MIN: Final = 0.02
-"""The score of a passage with just the words and the meaning of the question; the highest score of
-evidence; and the least one: what has less has no more evidence than chance gives."""
+"""The score of a passage with just the words and the meaning of the question; the highest score
+of evidence; and the lowest one: below it, a passage has no more evidence than chance gives."""
 
 LOOKUP_TERMS_MAX: Final = 2
 LOOKUP_MEANING_MIN: Final = 0.75
 LOOKUP_NOTE_MIN: Final = 0.55
-"""A question of so few words is rather a look-up: links bring nothing that does not fit by itself,
-and without a word or a name in common the evidence of meaning has to be this strong; before its
-favour, that of the sentence model this strong."""
+"""A question with so few words is a look-up: a passage has to fit by itself, and links do not
+help. Without a common word or name, the evidence of meaning must reach the second value; for the
+sentence model the third, before its weight."""
 
 # Factors of scores.
 
@@ -176,18 +177,19 @@ SUPERSEDED_FACTOR: Final = 0.5
 PAST_FACTOR: Final = 0.6
 FUTURE_FACTOR: Final = 0.8
 MISSING_FACTOR: Final = 0.3
-"""Factors of what is superseded, no longer valid, not valid yet, and gone from the disk."""
+"""The factors of elements that are superseded, no longer valid, not valid yet, or missing on the
+disk."""
 BELIEF_FACTORS: Final = {
     "accepted": 1.0,
     "contested": 0.8,
     "insufficient": 0.8,
     "rejected": SUPERSEDED_FACTOR,
 }
-"""Factors of links by what their evidence makes of them."""
+"""The factors of links by the status that their evidence gives them."""
 NAMED_FACTOR_MIN: Final = 0.9
-"""The least factor of what is outdated, if its name fits."""
+"""The least factor of an outdated element whose name fits."""
 BELOW_SUCCESSOR: Final = 0.99
-"""The score of what is superseded, as a share of that of its successor, at most."""
+"""The highest score of a superseded element, as a share of the score of its successor."""
 CONFIDENCE_ORDINARY: Final = 0.8
 """A confidence below this is shown."""
 CONFIDENCE_LOW: Final = 0.5
@@ -196,18 +198,18 @@ CONFIDENCE_LOW: Final = 0.5
 STRENGTH_ORDINARY: Final = 0.5
 """A `memory_strength` below this is shown, and lowers the score."""
 FADED_FACTOR: Final = 0.9
-"""The factor of what has faded wholly."""
+"""The factor of an element with the least strength."""
 
 ABOUT_SCORE: Final = 0.9
-"""The least score of a note about what the question names: more than words give, less than a name
-that fits."""
+"""The least score of a note about a node that the question names: higher than for words, lower
+than for a fitting name."""
 
 ABOUT_CODE: Final = 0.12
 """A note gains this share of the score of the best code that it is about. Fitted on notes."""
 
 NEAR_SHARE: Final = 0.5
-"""With `near`, a hit at the centre gains this share of what its score lacks to 1; at the rim half
-of it."""
+"""With `near`, a hit at the centre gains this share of the distance from its score to 1; at the
+edge of the neighbourhood, half of it."""
 
 TAG_FACTOR: Final = 0.5
 """The factor for a tag, which has no text; not used if the name of the tag fits."""
@@ -222,8 +224,9 @@ SECOND_SHARE: Final = 3
 """One place in this many is for the second section, if it has as many good hits."""
 GOOD: Final = 0.55
 FAIR: Final = 0.3
-"""The least scores of good hits, and of one that the second section has at least. Half of the
-questions about code have three good hits in it, and nine in ten of those about notes have none."""
+"""The least score of good hits, and the least score of a single hit in the second section. Half
+of the questions about code have three good hits in it, and nine in ten of those about notes have
+none."""
 
 SEAT_RANK: Final = 3
 SEAT_SHARE: Final = 0.55

@@ -1,4 +1,4 @@
-"""Elements of one graph as goals in a filtered copy of it, and the other way round.
+"""Elements of a graph as goals in its filtered copy, and of the copy as goals in the graph.
 
 The two graphs number elements differently; the copy stores pairs of numbers (`store.log.copied`).
 An element without a pair is identified by its key. If the other graph does not have it yet, it gets

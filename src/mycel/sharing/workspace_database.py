@@ -1,7 +1,7 @@
 """The workspaces of a PostgreSQL database, for a server of many.
 
-Tokens, the audit log and copies of parts stay in a folder of the host, as beside graphs in files.
-The list of workspaces is read once a second, because other hosts create and remove workspaces too.
+Tokens, the audit log and filtered copies are in a folder of the host, as for graphs in files. The
+list of workspaces is read once a second, because other hosts create and remove workspaces too.
 """
 
 from __future__ import annotations

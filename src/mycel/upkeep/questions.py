@@ -38,7 +38,8 @@ DISTIL_TASKS_MAX: Final = 20
 SETTLED_US: Final = 86_400_000_000
 """The age at which events are distilled; younger ones may still get related events."""
 CONTRADICTION_PRIORITY: Final = 2.0
-"""The priority of contradictions. That of possible duplicates is their likeness, at most 1."""
+"""The priority of contradictions. The priority of possible duplicates is their likeness, at most
+1."""
 FOUND_MAX: Final = 1_000
 """The most links that one finder reads in a cycle."""
 COMPARED_MAX: Final = 3_000

@@ -148,7 +148,7 @@ def _new_file(session: Invocation, folder: str) -> Iterator[Path]:
 
 
 class _Tale:
-    """Numbered steps, each with commands and what they print."""
+    """Numbered steps, each with commands and their output."""
 
     def __init__(self, session: Invocation, root: click.Command, path: Path) -> None:
         self._session = session

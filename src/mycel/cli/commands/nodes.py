@@ -135,7 +135,7 @@ def show(session: Invocation, element: str, *, everything: bool) -> None:
             with knowledge.moment() as view:
                 node = view.get(reference)
                 page = view.relations(node.uri, limit=1_000 if everything else RELATIONS_SHOWN)
-        except NotFound:  # One of another workspace comes without its relations.
+        except NotFound:  # A node of another workspace is shown without relations.
             node, page = knowledge.get(reference), Page(())
     if session.as_json:
         wire: dict[str, Any] = node.to_dict()

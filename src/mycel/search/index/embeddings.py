@@ -63,7 +63,10 @@ class Embeddings:
             return current.pending(reader)
 
     def status(self) -> EmbeddingStatus:
-        """The embedder in use, and how much is embedded. A server is asked for its dimensions."""
+        """The embedder in use, and how much is embedded.
+
+        If the embedder is a server, it is asked for its dimensions.
+        """
         choice = self._index.choice
         model = mark = dimensions = error = None
         try:
@@ -170,7 +173,7 @@ class Embeddings:
         self._index.get().complete(report)
 
     def rebuild(self, *, report: EmbeddingReport | None = None) -> EmbeddingStatus:
-        """Make all vectors of the embedder in use anew.
+        """Make all vectors of the embedder in use again.
 
         Raises:
             EmbedderFailed: it does not work.

@@ -6,7 +6,7 @@ parts, such as `set_idx`, `ImportMode` or `build.ts`, is mentioned only in its e
 route" and `new().route()` are not `new_route`. A single word such as `access` or `Result` means one
 only if the text marks it as code, in backquotes, alone or within a path. A folder and a section are
 mentioned by names of several words that say something; a section only in other documents. A node
-does not mention what it is a part of.
+does not mention a node of which it is a part.
 """
 
 from __future__ import annotations

@@ -124,7 +124,7 @@ class PhraseSet:
     ) -> tuple[NDArray[np.int64], Hashes]:
         """The phrases that texts mention: the position of a text, and the phrase, in order.
 
-        `pieces` are those of all texts in a row, `counts` their number for each.
+        `pieces` are the concatenated pieces of all texts, `counts` their number for each text.
         """
         if not len(pieces) or not len(self.hashes):
             return np.zeros(0, np.int64), np.zeros(0, np.uint32)
