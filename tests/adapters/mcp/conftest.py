@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.adapters.mcp.clients import Session, connected
+from tests.prepared import NEW
 
 
 @pytest.fixture(scope="module")
@@ -34,10 +35,13 @@ def session(
 ) -> Iterator[Session]:
     """A server of its own for each era of the protocol."""
     db = tmp_path_factory.mktemp("graph") / "graph.db"
+    NEW.put(db)
     with connected(db, "--root", str(project), mode=request.param) as session:
         yield session
 
 
 @pytest.fixture
 def db(tmp_path: Path) -> Path:
+    """A new graph of one's own."""
+    NEW.put(tmp_path / "graph.db")
     return tmp_path / "graph.db"

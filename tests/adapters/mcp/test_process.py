@@ -13,11 +13,13 @@ import mycel
 from mycel.knowledge.knowledge import Knowledge
 from mycel.mcp.stdio import MESSAGE_LINE_BYTES_MAX
 from tests.adapters.mcp.clients import COMMAND, Pipe, Session, arguments_for, connected
+from tests.adapters.warm import warm_command
 
 needs_signals = pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX signals")
 
 
-def test_the_database_is_created_with_the_core_capsules(db: Path) -> None:
+def test_the_database_is_created_with_the_core_capsules(tmp_path: Path) -> None:
+    db = tmp_path / "new.db"
     with connected(db) as session:
         assert "Person" in session.ok("describe_graph", topic="types").text
     with mycel.open(db, create=False) as graph:
@@ -58,9 +60,11 @@ def test_when_the_input_ends_what_was_asked_before_is_answered(db: Path) -> None
 
 def test_an_input_that_ends_at_once_ends_the_server(db: Path) -> None:
     with Path(__file__).open("rb") as file:
-        for source in (subprocess.DEVNULL, file):
+        cold = [COMMAND[0], *arguments_for(db)]
+        warm = [*warm_command("mycel"), "mcp", "--db", db]
+        for source, command in ((subprocess.DEVNULL, cold), (file, warm)):
             done = subprocess.run(
-                [COMMAND[0], *arguments_for(db)],
+                command,
                 stdin=source,
                 capture_output=True,
                 timeout=60,
@@ -252,7 +256,8 @@ def test_two_servers_on_one_file_write_everything_that_was_sent_at_once(db: Path
         assert graph.verify().ok
 
 
-def test_servers_that_start_at_the_same_time_on_a_new_file_both_work(db: Path) -> None:
+def test_servers_that_start_at_the_same_time_on_a_new_file_both_work(tmp_path: Path) -> None:
+    db = tmp_path / "new.db"
     with Pipe(db) as one, Pipe(db) as other:
         for pipe in (one, other):
             pipe.shake_hands()
