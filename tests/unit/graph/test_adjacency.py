@@ -36,11 +36,12 @@ def hub(db: mycel.Graph) -> str:
         for other in others
     ]
     Random(7).shuffle(wanted)
-    for predicate, other in wanted:
-        db.add_edge(hub, predicate, other)
-    Random(8).shuffle(wanted)
-    for predicate, other in wanted:
-        db.add_edge(other, predicate, hub)
+    with db.transaction() as tx:
+        for predicate, other in wanted:
+            tx.add_edge(hub, predicate, other)
+        Random(8).shuffle(wanted)
+        for predicate, other in wanted:
+            tx.add_edge(other, predicate, hub)
     return hub
 
 
