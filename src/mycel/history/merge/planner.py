@@ -85,8 +85,7 @@ class Planner:
             by_element=by_element,
         )
         self._conflicts: Final[dict[str, Conflict]] = {}
-        """Conflicts by id: the same one may be found twice, since keys and links are settled
-        again."""
+        """Conflicts by id: one may be found twice, since keys and links are settled again."""
         self._choices: Final[list[Choice]] = []
         self._warnings: Final[list[str]] = []
         self._results: Final[dict[int, Element | None]] = {}
@@ -107,8 +106,7 @@ class Planner:
         self._placeholders: Final[dict[str, int]] = {}
         self._has_revived = False
         self._restored: Final[set[int]] = set()
-        """Elements of the target that get back values of a property which the target had
-        dropped."""
+        """Elements of the target that get back values of a property that it had dropped."""
         self._schema: tuple[Catalog, Catalog] | None = None
         self._declared: set[tuple[str, str]] = set()
         """Definitions that the merged schema declares, if the schemas differ."""
