@@ -54,7 +54,7 @@ _LOCKED: Final = (
     ("Unable to create '", "': File exists", ""),
     ("lock config file ", ": File exists", ".lock"),
 )
-"""How to find a lock in a message of git: the words before and after a path, and the suffix to
+"""The signs of a lock in a message of git: the words before and after a path, and the suffix to
 add to the path. Another git holds the lock, or was killed and left it."""
 _REMOTE: Final = ("push", "fetch")
 """Calls that reach another repository."""
