@@ -119,7 +119,7 @@ class _Adviser:
         yield _with_others(lacks, path.fields[1], list(known), "there are")
 
     def _stated_types(self, block: ast.Block) -> Iterator[tuple[str, str]]:
-        """Variables whose type a clause says, with the type."""
+        """The variables whose type a clause states, each with the type."""
         for clause in block:
             if isinstance(clause, ast.Optional):
                 yield from self._stated_types(clause.block)

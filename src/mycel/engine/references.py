@@ -164,7 +164,8 @@ def types_of(reader: Reader, name: str) -> list[str]:
 def close_to(reader: Reader, type_number: int | None, name: str) -> list[str]:
     """Names of concepts, of one type or any, that are similar to a name.
 
-    Some names of the type are compared; if it has more, also the names with the same beginning.
+    Some names of the type are compared. If the type has more, names with the same beginning are
+    compared as well.
     """
     names = lookup.names_of_type(reader, type_number, NAMES_COMPARED_MAX)
     if len(names) == NAMES_COMPARED_MAX:

@@ -1,4 +1,4 @@
-"""Targets of the statements that change or export what WHERE binds a variable to, as numbers."""
+"""The targets of a statement: the numbers of the elements that WHERE binds a variable to."""
 
 from __future__ import annotations
 

@@ -131,7 +131,7 @@ class NameIndex:
 def merit(degree: int, length: int) -> int:
     """The sort key among nodes that fit equally well; the least comes first.
 
-    Twice as many links count as much as a name that is two characters shorter.
+    A node with twice as many links ranks like one whose name is two characters shorter.
     """
     return length - 2 * (degree + 1).bit_length()
 

@@ -232,7 +232,7 @@ def _folder_name(folder: str) -> str:
 
 
 def _kinds(scene: Scene, census: Census, by: By, group: str | None) -> _Parts:
-    """The groups of the whole graph by type or domain, or the nodes of one."""
+    """The groups of the whole graph by type or domain, or the nodes of one such group."""
     grouping = census.types if by == "type" else census.domains
     numbers = [number for number, count in grouping.nodes.items() if count]
     names = _type_names(scene, numbers) if by == "type" else _domain_names(scene, numbers)

@@ -166,7 +166,7 @@ def _number(name: str, given: Any) -> float:
 
 
 def _quoted(given: Any) -> str:
-    """A value for a message. Python writes no number of more than some thousand digits."""
+    """A value for a message. Python refuses to print numbers of several thousand digits."""
     if isinstance(given, int) and not -_NUMBER_MAX <= given <= _NUMBER_MAX:
         return "a number of more than 300 digits"
     return shorten(repr(given))

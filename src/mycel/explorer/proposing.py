@@ -24,7 +24,7 @@ Given = Mapping[str, Any]
 
 
 def proposable(branch: str) -> list[str]:
-    """The writes that the permission of this thread only lets the caller propose on a branch."""
+    """The writes that the caller may propose on a branch, but not make."""
     permission = current()
     if permission is None or permission.may_write(branch):
         return []

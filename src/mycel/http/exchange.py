@@ -88,7 +88,7 @@ class Exchange:
         self._read_until = 0.0
 
     async def run(self, app: ASGIApp) -> None:
-        """Let an application answer."""
+        """Run the application, which answers the request."""
         try:
             await app(self.scope, self.receive, self.send)
         except Exception:  # noqa: BLE001 - The edge: the guard answers what it can.

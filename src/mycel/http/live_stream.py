@@ -25,7 +25,8 @@ from mycel.store.backend.interface import Listening
 INTERVAL_S: Final = 0.25
 """The time between two checks of the journal without notices of commits."""
 TOLD_INTERVAL_S: Final = 5.0
-"""The same with notices. A process that dies right after a commit sends no notice."""
+"""The time between two checks with notices. A process that dies right after a commit sends no
+notice."""
 TOGETHER_S: Final = 0.02
 """Notices within this time after a check are handled together."""
 KEEP_ALIVE_S: Final = 15.0

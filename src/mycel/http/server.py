@@ -61,7 +61,7 @@ _SIGNALS: Final = tuple(
 _log = logging.getLogger(__name__)
 
 Address = tuple[int, tuple[Any, ...]]
-"""A family of addresses, and one of them as the operating system writes it: host, port, more."""
+"""An address family, and an address in the form of the operating system: host, port, more."""
 
 
 def resolve(host: str, port: int) -> list[Address]:

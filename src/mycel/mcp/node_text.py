@@ -90,7 +90,7 @@ def add_distant(
 
 
 def relation(link: Relation, *, seen_from: str | None = None, detailed: bool = False) -> str:
-    """A relation in one line, seen from one of its ends if that is given."""
+    """A relation in one line; with `seen_from`, as seen from this end."""
     weight = "" if link.weight == 1 else f" ({link.weight:.6g})"
     if seen_from is None:
         line = f"{link.source} —{link.relation}→ {link.target}{weight}"

@@ -76,7 +76,7 @@ def commits_between(
     known: Iterable[str],
     is_own: Callable[[MirrorPosition], bool],
 ) -> list[GitCommit]:
-    """The commits of others up to a tip that are not part of those known; the oldest first.
+    """The commits of others up to a tip, without known commits and their history; oldest first.
 
     `is_own` tells if a commit of a mirror is one of ours, which a rebase may have copied.
     """

@@ -196,7 +196,7 @@ class Repository:
         return os.fsdecode(out).strip()
 
     def write_commit(self, text: bytes) -> str:
-        """Store a commit; the text is that of the object."""
+        """Store a commit, given the text of its object."""
         out = self.run("hash-object", "-t", "commit", "-w", "--stdin", stdin=text)
         return os.fsdecode(out).strip()
 

@@ -366,7 +366,7 @@ class Upkeep(Inspection):
         return repository.write_commit(export.commit_object(tree, parents, heading))
 
     def _tidy(self) -> None:
-        """Have git pack many loose objects, in a repository that is not that of the project."""
+        """Have git pack loose objects if there are many, but not in the repository of a project."""
         if not self.settings.is_worktree:
             self.repository.run("-c", "gc.auto=6700", "gc", "--auto", "--quiet", check=False)
 

@@ -29,7 +29,7 @@ from mycel.store.write.journal_copy import CopiedPage
 FILE_LOOK_S: Final = 0.5
 """The time between two checks of a graph in a file, while it is followed."""
 TOLD_LOOK_S: Final = 5.0
-"""The same if a database sends notices of commits."""
+"""The time between two checks if a database sends notices of commits."""
 
 
 class RemoteHead(NamedTuple):

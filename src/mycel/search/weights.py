@@ -87,10 +87,10 @@ EVIDENCE_WEIGHTS: Final[dict[str, EvidenceWeight]] = {
     "date": EvidenceWeight("time", 0.0, 5.62),
     "answer": EvidenceWeight("answer", 0.0, 0.62),
 }
-"""Fitted by softmax regression, none below 0, on questions of HotpotQA, 2Wiki and MuSiQue, on
-passages asked for with their own words, and on facts asked for in other words (concepts with a
-title; the first three are kept at 0.4 or more, for passages that nothing leads to); and of LoCoMo
-and the same facts (turns of conversations)."""
+"""The weights were fitted by softmax regression, none below 0. Those of concepts with a title
+were fitted on questions of HotpotQA, 2Wiki and MuSiQue, on passages with questions in their own
+words, and on facts with questions in other words. Their first three are 0.4 or more, for
+passages without links. Those of turns were fitted on LoCoMo and the same facts."""
 
 
 class OwnEvidence(NamedTuple):

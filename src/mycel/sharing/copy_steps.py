@@ -20,7 +20,7 @@ from mycel.store.write.bulk import ConceptRow, PropositionRow
 from mycel.store.write.transaction import Transaction
 
 Pairs = Callable[[Iterable[int]], Mapping[int, int]]
-"""By number in the graph that is read, the number in the graph that is written."""
+"""Maps the numbers of elements in the graph that is read to those in the graph that is written."""
 
 
 class GoalMaker:

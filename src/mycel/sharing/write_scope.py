@@ -5,11 +5,14 @@ changed element, no matter which door wrote it, so no change escapes the check. 
 moved is checked under both names. A link belongs to its subject.
 
 Some changes outside of the scopes are allowed, because they are consequences and not acts of the
-caller: the definition of a type or predicate that is used for the first time, the placeholder of a
-concept that a link names, a link to such a placeholder that now leads to the concept that was
-written, a link to a concept that was removed and now leads to its placeholder, and a link whose end
-has another name. If a link from outside was removed together with its object, it comes back and
-leads to a placeholder of the object.
+caller:
+
+- A type or predicate that is used for the first time gets a definition.
+- A missing concept that a link names gets a placeholder.
+- The links to a placeholder move to its concept when that is written.
+- The links to a removed concept move to its placeholder. If such a link was removed together with
+  the concept, it comes back.
+- The links of a renamed element have an end with another name.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`mycel backup`, `mycel copy` and `mycel restore`: verify copies of a graph, and restore them."""
+"""`mycel backup`, `mycel copy` and `mycel restore`: verified copies, and restoring one."""
 
 from __future__ import annotations
 

@@ -106,7 +106,10 @@ class PhraseVocabulary:
 
 @lru_cache(maxsize=1)
 def vocabulary_of(model: StaticModel) -> PhraseVocabulary:
-    """The vocabulary of a model, which all graphs of a process share: to make it takes a while."""
+    """The vocabulary of a model.
+
+    All graphs of a process share it, because making it takes a while.
+    """
     return PhraseVocabulary(model)
 
 

@@ -2,10 +2,10 @@
 
 Up to `EXACT_MAX` vectors, or up to `NUMBERS_MAX` numbers, are kept whole, and each is compared.
 Beyond that, a vector is kept as a code with one bit per dimension: the side of the mean on which it
-lies. A question is compared with the codes by a table of its own numbers for each byte of a code,
-and the best codes (`RESCORED_MIN` or more) are compared again by their whole vectors, which the
-caller reads. Of the ten nearest among 100,000 directions that are as random as can be, this finds
-98 to 99 in 100; among vectors of texts, which lie together, all.
+lies. For a question, a table of sums for each byte of a code is computed, with which all codes are
+compared. The best ones (`RESCORED_MIN` or more) are compared again by their whole vectors, which
+the caller reads. Of the ten nearest among 100,000 directions that are as random as can be, this
+finds 98 to 99 in 100; among vectors of texts, which lie together, all.
 """
 
 from __future__ import annotations
