@@ -87,9 +87,9 @@ ENDS = ("ended before", "ended after", "cut")
 @contextmanager
 def counting(server: PostgresServer) -> Iterator[Faults]:
     """Let all round trips of this process be counted."""
-    from mycel.store.backend.postgres import connection
+    from mycel.store.backend.postgres import wire
 
-    driver: Any = connection._Driver
+    driver: Any = wire.Driver
     faults = Faults(server, driver.wait)
 
     def wait(driver: Any, *args: Any, **options: Any) -> Any:

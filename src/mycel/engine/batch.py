@@ -36,12 +36,8 @@ def concepts_there(tx: Transaction, names: Mapping[str, list[str]]) -> dict[tupl
     """
     concept_ids: dict[tuple[str, str], str] = {}
     for type_name, group in names.items():
-        number = tx.reader.find_type(type_name)
-        if number is not None:
-            there = lookup.numbers_named(tx.reader, number, group)
-            concept_ids.update(
-                ((type_name, name), ids.concept_id(at)) for name, at in there.items()
-            )
+        there = tx.numbers_named(type_name, group)
+        concept_ids.update(((type_name, name), ids.concept_id(at)) for name, at in there.items())
     return concept_ids
 
 

@@ -54,8 +54,8 @@ _LOCKED: Final = (
     ("Unable to create '", "': File exists", ""),
     ("lock config file ", ": File exists", ".lock"),
 )
-"""The signs of a lock in a message of git: the words before and after a path, and the suffix to
-add to the path. Another git holds the lock, or was killed and left it."""
+"""The words before and after the path of a lock in a message of git, and the suffix to add to the
+path. Another git holds the lock, or was killed and left it."""
 _REMOTE: Final = ("push", "fetch")
 """Calls that reach another repository."""
 _REGULAR: Final = "100644"

@@ -10,6 +10,7 @@ or `date` is its text in ISO 8601 (in UTC), and the whole may be any `Mapping`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from datetime import date, datetime
 from math import isfinite
@@ -36,6 +37,7 @@ EMPTY_OBJECT = "{}"
 _TOO_LARGE_HINT = "Keep large content outside and store a reference to it."
 _KEY_CHARACTERS_SAFE = KEY_BYTES_MAX // 4
 _CONTAINERS = frozenset((dict, list, tuple))
+_NUL_ESCAPE = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
 
 
 def object_text(value: Mapping[str, Any], what: str) -> str:
@@ -62,6 +64,15 @@ def object_text(value: Mapping[str, Any], what: str) -> str:
             hint=_TOO_LARGE_HINT,
         )
     return text.decode()
+
+
+def has_nul(document: str) -> bool:
+    """True if a key or text of a JSON document holds the character U+0000.
+
+    JSON writes it as an escape. Other backslashes before the same digits are a text that tells of
+    the escape.
+    """
+    return "\\u0000" in document and _NUL_ESCAPE.search(document) is not None
 
 
 def unwritable(value: JsonObject, what: str, error: Exception) -> InvalidValueType:

@@ -8,7 +8,7 @@ import sqlite3
 import threading
 from collections.abc import Callable
 from contextlib import closing
-from itertools import count
+from itertools import count, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -28,11 +28,12 @@ from mycel.errors import (
 )
 from mycel.mirror.mirror import Mirror
 from mycel.store.backend.failures import translated
-from mycel.store.backend.postgres import layout, library, notices
+from mycel.store.backend.postgres import layout, library
 from mycel.store.backend.postgres.address import parse_address
-from mycel.store.backend.postgres.connection import PostgresCursor
 from mycel.store.backend.postgres.location import PostgresLocation
 from mycel.store.backend.postgres.markers import number_markers, values_of
+from mycel.store.backend.postgres.wire import Wire
+from mycel.store.write import element_content
 from tests.postgres_server import PostgresServer
 
 GRAPHS = Path(__file__).parents[2] / "conformance" / "graphs"
@@ -329,12 +330,16 @@ def test_texts_with_the_character_zero_are_refused_and_nothing_else_is(
 
 
 def test_a_graph_with_the_character_zero_is_not_copied_to_a_server(
-    postgres_server: PostgresServer,
+    postgres_server: PostgresServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """An older version let such a text into a file."""
     url = postgres_server.url()
     with mycel.open() as db:
         define_drugs(db)
-        db.write(lambda tx: tx.put_concept("Drug", "A", {"a": "\0"}))
+        with monkeypatch.context() as older:
+            older.setattr(element_content, "check_nul", lambda *_: None)
+            db.write(lambda tx: tx.put_concept("Drug", "A", {"a": "\0"}))
+        assert db.verify(replay=True).ok
         with pytest.raises(InvalidValueType, match="U\\+0000"):
             db.branches.copy(url)
     with pytest.raises(NotADatabase, match="no workspace"):
@@ -478,17 +483,21 @@ def test_graphs_that_are_made_at_the_same_time_are_all_there(
 
 @pytest.fixture
 def trips(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The statements whose answers were waited for."""
-    statements: list[str] = []
-    execute = PostgresCursor.execute
+    """The statements that were sent together, for each time that answers were waited for."""
+    texts: list[str] = []
+    send_some, send_text = Wire._send_some, Wire.send_text
 
-    def note(cursor: PostgresCursor, query: Any, *rest: Any) -> PostgresCursor:
-        if query is not notices.SEND:  # It goes with the commit.
-            statements.append(query)
-        return execute(cursor, query, *rest)
+    def note(wire: Wire, commands: Any) -> Any:
+        texts.append("; ".join(command.key[0].decode() for command in commands))
+        return send_some(wire, commands)
 
-    monkeypatch.setattr(PostgresCursor, "execute", note)
-    return statements
+    def note_text(wire: Wire, statements: str) -> Any:
+        texts.append(statements)
+        return send_text(wire, statements)
+
+    monkeypatch.setattr(Wire, "_send_some", note)
+    monkeypatch.setattr(Wire, "send_text", note_text)
+    return texts
 
 
 def test_a_concept_with_three_links_takes_four_round_trips(
@@ -516,6 +525,27 @@ def test_a_concept_with_three_links_takes_four_round_trips(
         trips.clear()
         db.write(lambda tx: put(tx, "fourth"))
         assert len(trips) == 3, trips
+
+
+def test_a_write_to_a_larger_graph_reads_the_pages_of_the_trees_at_once(
+    postgres_server: PostgresServer, trips: list[str]
+) -> None:
+    links = " ".join(f'("related_to", {{type: "Drug", name: :{end}}})' for end in "abc")
+    drug = '{type: "Drug", name: :name}'
+    upsert = f"UPSERT {{ CONCEPT ?d {{ {drug} SET PROPOSITIONS {{ {links} }} }} }}"
+    with mycel.open(postgres_server.url()) as db:
+        define_drugs(db)
+        with db.transaction() as tx:
+            ids = tx.put_concepts(mycel.ConceptRow("Drug", f"d{at}") for at in range(400))
+            tx.put_propositions(
+                mycel.PropositionRow(one, "related_to", other) for one, other in pairwise(ids)
+            )
+        for at in range(4):  # The first ones make statements known.
+            trips.clear()
+            ends = {end: f"d{at * 3 + place}" for place, end in enumerate("abc")}
+            db.execute(upsert, name=f"new {at}", **ends)
+        assert len(trips) == 5, trips
+        assert db.verify(replay=True).ok
 
 
 def test_transactions_that_share_a_commit_take_two_round_trips_each(
@@ -649,3 +679,26 @@ def test_many_rows_are_copied_and_one_that_is_there_already_undoes_nothing_else(
     assert [(hit.id, score) for hit, score in states[0][1]] == [
         (hit.id, score) for hit, score in states[1][1]
     ]
+
+
+def test_verify_says_which_tables_and_indexes_are_missing(postgres_server: PostgresServer) -> None:
+    url = postgres_server.url()
+    schema = parse_address(url).schema
+    with mycel.open(url) as db:
+        define_drugs(db)
+        db.branches.create("draft")
+        for place in (url, f"{url}&branch=draft"):
+            with mycel.open(place) as whole:
+                report = whole.verify()
+                assert report.ok
+                assert report.checks[0] == "tables"
+        postgres_server.query(
+            f'SET search_path = "{schema}"; DROP INDEX journal_mark; DROP TABLE view_saved;'
+            " ALTER TABLE hidden DROP CONSTRAINT hidden_pkey;"
+            " UPDATE pg_index SET indisvalid = false"
+            " WHERE indexrelid = 'proposition_past_ops'::regclass"
+        )
+        missing = {problem.where for problem in db.verify().problems if problem.check == "tables"}
+    assert missing == {
+        "journal_mark", "view_saved", "view_saved_pkey", "hidden_pkey", "proposition_past_ops",
+    }  # fmt: skip

@@ -64,9 +64,9 @@ from mycel.store.write.merges import (
 from mycel.store.write.transaction import Transaction, rehearsal
 
 ATTEMPTS_MAX: Final = 2
-"""The number of times that a merge is computed while others may write."""
+"""The most times a merge is computed while others may write."""
 DECISIONS_MAX: Final = 5
-"""The number of times that a merge is read again, because somebody else has decided about it."""
+"""The most times a merge is read again because somebody else has decided about it."""
 TURN_S_MAX: Final = 10.0
 """The longest time for which computing a merge may keep others from writing."""
 LISTED_MAX: Final = 5

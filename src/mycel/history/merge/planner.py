@@ -8,8 +8,7 @@
 5. Choices about rows that break a constraint replace what was merged.
 6. Each element that differs from the target is a goal (`history.state_steps`).
 
-All numbers are those of the target. An element that it does not have yet has a number from `NEW`
-on.
+All numbers are those of the target. A new element has a number from `NEW` on.
 """
 
 from __future__ import annotations

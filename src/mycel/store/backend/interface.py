@@ -41,7 +41,6 @@ class Failure(Exception):  # noqa: N818 - `error` is the error.
 class Cursor(Protocol):
     """The rows of a statement, read one by one."""
 
-    def execute(self, statements: str, bindings: Any = ..., /) -> Any: ...
     def fetchone(self) -> Any: ...
     def fetchall(self) -> list[Any]: ...
     def __iter__(self) -> Iterator[Any]: ...
@@ -149,6 +148,10 @@ class Connection(Protocol):
     def has_pages(self) -> bool:
         """True if the database is a file, whose pages can be checked."""
 
+    @property
+    def is_remote(self) -> bool:
+        """True if a statement is a round trip, so that one statement for much is worth its work."""
+
     def changes(self) -> int:
         """The number of rows that the last statement changed."""
 
@@ -184,6 +187,12 @@ class Connection(Protocol):
 
     def has_objects(self, *names: str) -> bool:
         """True if the database has all of these tables and indexes."""
+
+    def missing_objects(self) -> list[str]:
+        """Tables, keys, indexes and views that a graph has and that are not there, or not in use.
+
+        For a database without pages of its own (`has_pages`).
+        """
 
     def make(self, statements: str) -> None:
         """Make the tables and indexes that a graph in a file gets only when it needs them."""

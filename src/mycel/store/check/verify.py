@@ -115,8 +115,9 @@ def verify(store: Store, *, replay: bool = False) -> Report:
 
 def _verify(reader: Reader, *, replay: bool) -> Report:
     verification = Verification(reader)
+    has_pages = reader.connection.has_pages
     checks: dict[str, Callable[[], Findings]] = {
-        "pages": verification.pages,
+        **({"pages": verification.pages} if has_pages else {"tables": verification.tables}),
         "journal": verification.journal,
         "names": verification.names,
         "versions": verification.versions,
@@ -185,8 +186,6 @@ class Verification:
 
         SQLite checks that each index has exactly the rows of its table, and the text index too.
         """
-        if not self._connection.has_pages:
-            return  # The server checks its own pages.
         foreign = foreign_objects(self._connection)
         yield from ((str(schema_object), "is not one of Mycel's") for schema_object in foreign)
         # SQLite would run the code of other objects.
@@ -208,6 +207,14 @@ class Verification:
         expected, present = fetch_all(fresh, schema), fetch_all(self._connection, schema)
         for kind, name, _ in set(expected).difference(present):
             yield f"{kind} {name}", "is not as it should be"
+
+    def tables(self) -> Findings:
+        """Check that all tables, keys, indexes and views exist and are in use.
+
+        The server checks its own pages.
+        """
+        for name in self._connection.missing_objects():
+            yield name, "is missing, or not in use"
 
     def journal(self) -> Findings:
         """Check that entries and transactions form one unbroken sequence, and the log over them."""

@@ -22,7 +22,7 @@ from mycel.merkle.pages import BranchPage, Page
 from mycel.merkle.proofs import Namespace
 from mycel.model.records import tree_key
 from mycel.store.backend.interface import Connection
-from mycel.store.file.rows import fetch_all, fetch_one
+from mycel.store.file.rows import fetch_all, fetch_one, json_array
 from mycel.store.log.journal import Head
 
 FOLD_CHANGES_MAX: Final = 256
@@ -39,9 +39,20 @@ _KEPT_PAGE_MAX: Final = 1 << 13
 P = ParamSpec("P")
 T = TypeVar("T")
 
+_AHEAD: Final = 5
+"""The levels that are read ahead on the way to a key."""
+_WAY_BYTES: Final = 16
 _LISTED_MAX: Final = 4096
 _REMOVED: Final = bytes(32)
 _TABLES: Final[dict[Namespace, str]] = {"concepts": "concept_tree", "edges": "edge_tree"}
+
+
+_PAGES: Final = " UNION ALL ".join(
+    f"SELECT {place}, t.page, t.body FROM json_each(?{place + 1}) j CROSS JOIN {_TABLES[name]} t"
+    " WHERE t.page = j.value"
+    for place, name in enumerate(NAMESPACES)
+)
+"""Pages of both trees."""
 
 
 class TreeChanges:
@@ -83,6 +94,10 @@ class TreeChanges:
             part += key
             part += record_hash or _REMOVED
         self._few.clear()
+
+    def keys(self) -> Iterable[bytes]:
+        """The tree keys of a few changes."""
+        return self._few
 
     def take_all(self) -> Iterable[_Sorted]:
         """Take out all changes, a part at a time: sorted keys, each once, with their hashes."""
@@ -133,6 +148,8 @@ class _Pages:
         self._delete = f"DELETE FROM {table} WHERE page = ?"
         self.branches: dict[int, BranchPage] = {}
         """Branches in memory: always the upper ones, and below them the changed ones."""
+        self.stored: dict[int, bytes | None] = {}
+        """Pages that were read ahead, as they are on disk; None for those that do not exist."""
         self._buckets: dict[int, bytes | None] = {}
         """Buckets that were put; None for a deleted page. The branches above them have changed."""
 
@@ -142,7 +159,10 @@ class _Pages:
             return branch
         if page in self._buckets:
             return self._buckets[page]
-        stored = self._execute(self._select, (page,)).get
+        if page in self.stored:
+            stored = self.stored[page]
+        else:
+            stored = self._execute(self._select, (page,)).get
         if stored is None:
             return None
         try:
@@ -152,6 +172,21 @@ class _Pages:
         if page < _KEPT_PAGE_MAX and isinstance(body, BranchPage):
             self.branches[page] = body
         return body
+
+    def unread(self, keys: Iterable[bytes]) -> set[int]:
+        """The pages on the ways to some keys that are not in memory; deep ones may not exist."""
+        numbers: set[int] = set()
+        for key in keys:
+            way = int.from_bytes(key[:_WAY_BYTES])
+            page, depth = 1, 0
+            while page in self.branches:
+                depth += 1
+                page = 1 << 4 * depth | way >> 4 * (2 * _WAY_BYTES - depth)
+            if page in self._buckets:
+                continue
+            for below in range(depth, depth + _AHEAD):
+                numbers.add(1 << 4 * below | way >> 4 * (2 * _WAY_BYTES - below))
+        return numbers
 
     def put(self, page: int, body: Page) -> None:
         if isinstance(body, BranchPage):
@@ -184,6 +219,7 @@ class _Pages:
 
     def forget(self) -> None:
         self.branches.clear()
+        self.stored.clear()
         self._buckets.clear()
 
 
@@ -247,6 +283,17 @@ class StateTrees:
         if [self.root(name) for name in NAMESPACES] != [head.concepts_root, head.edges_root]:
             raise DatabaseCorrupt("The state trees do not lead to the roots of the head.")
 
+    def _read_ahead(self, changes: dict[Namespace, TreeChanges]) -> None:
+        """Read the pages on the ways to all changes in one statement."""
+        numbers = {name: self._pages[name].unread(changes[name].keys()) for name in NAMESPACES}
+        if not any(numbers.values()):
+            return
+        for name in NAMESPACES:
+            self._pages[name].stored = dict.fromkeys(numbers[name])
+        concepts, edges = (json_array(sorted(numbers[name])) for name in NAMESPACES)
+        for tree, page, body in fetch_all(self._connection, _PAGES, (concepts, edges)):
+            self._pages[NAMESPACES[tree]].stored[page] = body
+
     def apply(self, head: Head, since: int, changes: dict[Namespace, TreeChanges]) -> bytes:
         """Bring the trees from the state after `since` to that of `head`, and set the roots there.
 
@@ -258,6 +305,8 @@ class StateTrees:
         many = count > FOLD_CHANGES_MAX
         if many:
             self.write(head)
+        elif self._connection.is_remote:
+            self._read_ahead(changes)
         remembered: list[bytes] = []
         for name, tree_changes in changes.items():
             root = None
@@ -273,6 +322,8 @@ class StateTrees:
                 head.concepts_root = root
             else:
                 head.edges_root = root
+        for tree in self._pages.values():
+            tree.stored.clear()
         self._at = head.seq
         if many:
             self.forget()

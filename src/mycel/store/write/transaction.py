@@ -9,7 +9,7 @@ Nothing here commits; the writer does.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import wraps
 from typing import (
@@ -34,6 +34,7 @@ from mycel.store.backend.failures import REFUSALS, translate
 from mycel.store.file.branch_files import MAIN
 from mycel.store.file.layout import CONCEPT_TYPE_NUMBER
 from mycel.store.index.properties import UniqueConflict
+from mycel.store.query import lookup
 from mycel.store.query.reader import Reader
 from mycel.store.query.refs import Ref, missing, refuse_self_link
 from mycel.store.write import bulk, relink, removal
@@ -45,7 +46,7 @@ from mycel.store.write.creation import (
     create_concept,
     create_link,
 )
-from mycel.store.write.element_content import expect, merged, with_reserved
+from mycel.store.write.element_content import check_nul, expect, merged, with_reserved
 from mycel.store.write.guards import Change, Guards, identity_of
 from mycel.store.write.ledger import Ledger
 from mycel.store.write.move import Moves, target_of
@@ -231,6 +232,16 @@ class Transaction:
     def foresee(self, elements: Iterable[Element]) -> None:
         """Read at once what changes of these elements need; see `Ledger.foresee`."""
         self.ledger.foresee(elements)
+
+    def numbers_named(self, type_name: str, names: Collection[str]) -> dict[str, int]:
+        """The numbers of the concepts of a type that have one of these names, by name."""
+        type_number = self.reader.find_type(type_name)
+        if type_number is None:
+            return {}
+        numbers = lookup.numbers_named(self.reader, type_number, names)
+        for name, number in numbers.items():  # Links to them need their keys.
+            self.ledger.memory.remember(number, concept_key(type_name, name))
+        return numbers
 
     def get(self, ref: Ref) -> Element:
         """The live element with this id.
@@ -541,6 +552,7 @@ class Transaction:
         attributes_text = element.attributes_json
         if attributes is not None:
             attributes_text = object_text(attributes, "attributes")
+            check_nul(attributes_text, "attributes")
         texts = attributes_text, element.metadata_json
         number = element.number
         shaped = self.guards.ask(self, "update", element, target.identity, texts, number)

@@ -683,7 +683,8 @@ class Writer:
         if self._is_alone:
             return
         try:
-            self._location.check_format(connection)
+            with translated():
+                self._location.check_format(connection)
         except BaseException:
             self._roll_back(connection)
             raise

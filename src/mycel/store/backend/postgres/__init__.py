@@ -9,7 +9,8 @@
 - `text_terms`  the terms of a text, as they are stored
 - `text_search` searches the words of all elements, with BM25
 - `text_index`  the words of all elements
-- `connection`  a connection, as the `Connection` of the store
+- `wire`        statements to a server, and their answers
+- `connection`  a connection, with what a `Connection` offers beside statements
 - `notices`     notices of commits, for those who wait for them
 - `branches`    branches: schemas beside the one of the graph
 - `workspaces`  all workspaces of a database

@@ -10,17 +10,12 @@ from __future__ import annotations
 
 import math
 import re
-import select
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from hashlib import sha256
 from typing import Any, Final
 
-import orjson
 import psycopg
-from psycopg import errors, waiting
-from psycopg.types.numeric import Int8BinaryDumper, NumericBinaryLoader
-from psycopg.types.string import StrDumper
+from psycopg import errors
 
 from mycel.errors import (
     DatabaseBusy,
@@ -31,23 +26,18 @@ from mycel.errors import (
     DuplicateExists,
     ExecutionTimeout,
     InternalError,
-    InvalidValueType,
     MycelError,
     NotADatabase,
     ResourceExhausted,
     Unsupported,
 )
-from mycel.model.limits import INTEGER_MAX, INTEGER_MIN
 from mycel.sql import postgres
 from mycel.sql.dialect import Dialect
 from mycel.store.backend.interface import Failure, TextIndex
-from mycel.store.backend.postgres import library, notices, text_index
-from mycel.store.backend.postgres.markers import number_markers, values_of
-from mycel.store.file.rows import NumberList, TextList, text_array
+from mycel.store.backend.postgres import layout, library, notices, text_index, wire
+from mycel.store.backend.postgres.wire import PostgresCursor, Wire
+from mycel.store.file.rows import text_array
 
-_LOOK_EVERY_S: Final = 0.05
-_PREPARE_AFTER: Final = 2
-_PREPARED_MAX: Final = 400
 _LIBRARY_LOCK: Final = 0x4D7963656C
 """The lock that lets one process at a time look for the library, and install it."""
 _HELD_MAX: Final = 1000
@@ -63,139 +53,9 @@ _PLAIN_INSERT: Final = re.compile(
 )
 
 
-_NUL_ESCAPE: Final = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
-"""The escape of U+0000 in JSON. An even number of backslashes before `u0000` is no escape."""
-
-
-def _is_document_with_nul(text: str) -> bool:
-    """True if a text is JSON with U+0000 in it; False for a text that only mentions the escape."""
-    if _NUL_ESCAPE.search(text) is None:
-        return False
-    try:
-        orjson.loads(text)
-    except orjson.JSONDecodeError:
-        return False
-    return True
-
-
-class _Text(StrDumper):
-    """Texts. Neither a text nor a JSON document may contain U+0000 in PostgreSQL."""
-
-    def dump(self, obj: str) -> bytes | bytearray | memoryview | None:
-        if "\0" in obj or ("\\u0000" in obj and _is_document_with_nul(obj)):
-            raise Failure(
-                InvalidValueType(
-                    "A text with the character U+0000 cannot be kept in PostgreSQL.",
-                    hint="Leave the character out.",
-                )
-            )
-        return super().dump(obj)
-
-
-class _Boolean(Int8BinaryDumper):
-    """Sends booleans as the numbers that tables hold."""
-
-    def dump(self, obj: Any) -> bytes | bytearray | memoryview | None:
-        return super().dump(int(obj))
-
-
-class _Number(psycopg.adapt.Dumper):
-    """Sends floats as decimal numbers, with the digits that JSON shows."""
-
-    oid = 1700
-
-    def dump(self, obj: float) -> bytes:
-        return repr(obj).encode()
-
-
-class _Numbers(psycopg.adapt.Dumper):
-    """Sends lists of numbers as arrays."""
-
-    oid = 1016
-
-    def dump(self, obj: str) -> bytes:
-        return b"{%s}" % obj[1:-1].encode()
-
-
-class _Texts(psycopg.adapt.Dumper):
-    """Sends lists of texts as arrays."""
-
-    oid = 1009
-
-    def dump(self, obj: str) -> bytes:
-        quoted = (
-            '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
-            for text in orjson.loads(obj.encode())
-        )
-        return f"{{{','.join(quoted)}}}".encode()
-
-
-class _Numeric(NumericBinaryLoader):
-    """Reads decimal numbers as the integers or floats that JSON would show."""
-
-    def load(self, data: Any) -> Any:
-        value = super().load(data)
-        exponent = value.as_tuple().exponent
-        if isinstance(exponent, int) and exponent >= 0 and INTEGER_MIN <= value <= INTEGER_MAX:
-            return int(value)
-        return float(value)
-
-
-class PostgresCursor(psycopg.RawCursor[Any]):
-    """The rows of a statement."""
-
-    def execute(self, query: Any, params: Any = (), /, **_: Any) -> PostgresCursor:  # type: ignore[override]
-        text, keys = number_markers(query)
-        try:
-            if keys:
-                super().execute(text, values_of(keys, params), binary=True)
-            else:  # Several statements in one text are sent together, and are never prepared.
-                alone = ";" not in text
-                super().execute(text, binary=alone, prepare=None if alone else False)
-        except psycopg.Error as error:
-            raise failure_of(error) from error
-        return self
-
-    @property
-    def get(self) -> Any:
-        """The only row, or its only cell; None if there is none."""
-        row = self.fetchone()
-        return row[0] if row is not None and len(row) == 1 else row
-
-
-class _Driver(psycopg.Connection[Any]):
-    """A connection of psycopg that can stop waiting when a limit is exceeded."""
-
-    are_over: Callable[[], bool] | None = None
-
-    def __del__(self, *_: Any) -> None:
-        """Warn of nothing: an unclosed connection is silent, as one to a file is."""
-
-    def wait(self, gen: Generator[Any, Any, Any], *args: Any, **options: Any) -> Any:
-        if self.are_over is None or self.pgconn.status != psycopg.pq.ConnStatus.OK:
-            return super().wait(gen, *args, **options)
-        is_cancelled = False
-        try:
-            waits_for = next(gen)
-            poll = select.poll()
-            while True:
-                events = select.POLLIN if waits_for & waiting.WAIT_R else 0
-                events |= select.POLLOUT if waits_for & waiting.WAIT_W else 0
-                poll.register(self.pgconn.socket, events)
-                events_ready = poll.poll(_LOOK_EVERY_S * 1000)
-                if events_ready:
-                    ready: Any = waiting.READY_NONE
-                    for _, event in events_ready:
-                        if event & ~select.POLLOUT:
-                            ready |= waiting.READY_R
-                        if event & ~select.POLLIN:
-                            ready |= waiting.READY_W
-                    waits_for = gen.send(ready)
-                elif not is_cancelled and self.are_over():
-                    is_cancelled = True
-                    self.cancel()
-        except StopIteration as end:
-            return end.value
+_VERSION: Final = "SELECT n FROM change_count"
+_SNAPSHOT: Final = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+_OUTSIDE: Final = (psycopg.pq.TransactionStatus.IDLE, psycopg.pq.TransactionStatus.UNKNOWN)
 
 
 def _lock_of(name: str) -> int:
@@ -214,6 +74,7 @@ class PostgresConnection:
     dialect: Dialect = postgres
     text_index: TextIndex = text_index
     has_pages = False
+    is_remote = True
 
     def __init__(self, url: str, schema: str, *, writable: bool, busy_timeout_s: float) -> None:
         self._schema = schema
@@ -227,32 +88,17 @@ class PostgresConnection:
         self._held: list[tuple[str, Sequence[tuple[Any, ...]]]] = []
         """Statements that insert rows, with the rows; they are sent with the next statement."""
         self._own_change = 0
-        self._failures = 0
-        self._is_unprepared = False
-        """True if a failed pipeline may have left statements unprepared that the driver holds for
-        prepared."""
+        self._is_beginning = False
+        """True if a reader has begun: the server is told with the first statement."""
+        self._snapshot_version: int | None = None
+        """The data version of the snapshot of a reader, once it was asked for."""
         self._version: int | None = None
         """The data version after the last planned statement; None when it has been read."""
         try:
-            self._driver = _Driver.connect(
-                url,
-                autocommit=True,
-                prepare_threshold=_PREPARE_AFTER,
-                cursor_factory=PostgresCursor,
-                application_name="mycel",
-                client_encoding="utf8",
-            )
+            self._driver = wire.connect(url)
         except psycopg.Error as error:
             raise _refusal_of(error) from error
-        driver = self._driver
-        driver.prepared_max = _PREPARED_MAX
-        adapters = driver.adapters
-        for type_, dumper in (
-            (str, _Text), (int, Int8BinaryDumper), (bool, _Boolean), (float, _Number),
-            (NumberList, _Numbers), (TextList, _Texts),
-        ):  # fmt: skip
-            adapters.register_dumper(type_, dumper)
-        adapters.register_loader("numeric", _Numeric)
+        self._wire = Wire(self._driver)
         self.find_tables()
         self.execute(
             "SET join_collapse_limit = 1; SET from_collapse_limit = 1; SET random_page_cost = 1.1;"
@@ -269,27 +115,26 @@ class PostgresConnection:
     # Statements.
 
     def cursor(self) -> PostgresCursor:
-        return PostgresCursor(self._driver)
+        return PostgresCursor()
 
     def execute_with_version(self, cursor: PostgresCursor, statement: str, bindings: Any) -> None:
-        """Run a statement and read the data version, in one round trip."""
-        self._forget_unprepared()
-        if self._is_writable:
-            self._send_held()
-            cursor.execute(statement, bindings)
+        """Run a statement, and ask for the data version in the same round trip."""
+        if self._is_writable or self._snapshot_version is not None:
+            self._run([(statement, bindings)], cursor)
             return
         version = self.cursor()
-        with self._together():
-            cursor.execute(statement, bindings)
-            version.execute("SELECT n FROM change_count")
+        self._run([(statement, bindings), (_VERSION, ())], cursor, version)
         self._version = version.get
+        if self.in_transaction:
+            self._snapshot_version = self._version
 
     def execute(self, statements: str, bindings: Any = (), /) -> PostgresCursor:
+        cursor = self.cursor()
         if self._is_writing and statements.startswith(("INSERT", "SAVEPOINT")):
             self._held.append((statements, (tuple(bindings),)))
             if len(self._held) >= _HELD_MAX:
                 self._send_held()
-            return self.cursor()
+            return cursor
         self._version = None
         if statements.startswith("ROLLBACK"):
             marks = [at for at, (text, _) in enumerate(self._held) if text.startswith("SAVEPOINT")]
@@ -297,37 +142,71 @@ class PostgresConnection:
             # Rows held back before the savepoint stay.
             del self._held[marks[-1] if is_partial else 0 :]
             if is_partial:
-                return self.cursor()
-        else:
-            self._forget_unprepared()
-        if statements == "COMMIT" and self._is_writing:
-            return self._commit()
-        if statements == "ROLLBACK":
-            self._is_writing = False
-        if not self._held:
-            cursor = self.cursor().execute(statements, bindings)
-        else:  # The held-back rows go in the same round trip.
-            cursor = self.cursor()
-            with self._together():
-                self._send_held()
-                cursor.execute(statements, bindings)
-        self._changed = max(cursor.rowcount, 0)
-        if cursor.description is None:
-            self._total += self._changed
+                return cursor
+        if statements in ("COMMIT", "ROLLBACK"):
+            return self._end(statements, cursor)
+        if ";" in statements:  # They go together, and are never prepared.
+            return self._run_text(statements, cursor)
+        self._run([(statements, bindings)], cursor)
         return cursor
 
-    def _commit(self) -> PostgresCursor:
-        """Commit, and send the notice of the commit, in one round trip."""
-        self._is_writing = False
-        cursor, notice = self.cursor(), self.cursor()
+    def _end(self, statement: str, cursor: PostgresCursor) -> PostgresCursor:
+        """End a transaction. Those who listen are told of a commit in the same round trip."""
+        is_told, self._is_writing = self._is_writing and statement == "COMMIT", False
+        self._snapshot_version = None
+        if self._is_beginning:  # Nothing was read in it.
+            self._is_beginning = False
+        elif is_told:
+            notice = (notices.SEND, (self._schema, self._own_change))
+            # Without the notice it is a commit too: those who listen also ask now and then.
+            self._run([(statement, ()), notice], cursor, is_last_needed=False)
+        else:
+            self._run([(statement, ())], cursor)
+        return cursor
+
+    def _run(
+        self,
+        statements: Sequence[tuple[str, Any]],
+        *cursors: PostgresCursor,
+        is_last_needed: bool = True,
+    ) -> None:
+        """Send statements after what was held back, in one round trip, and fill cursors."""
+        make, batches = self._wire.command, self._held
+        commands = [make(text, row) for text, rows in batches for row in rows]
+        if self._is_beginning:
+            commands.append(make(_SNAPSHOT))
+        before = len(commands)
+        commands += [make(text, bindings) for text, bindings in statements]
+        self._held, self._is_beginning = [], False
         try:
-            with self._together():
-                self._send_held()
-                cursor.execute("COMMIT")
-                notice.execute(notices.SEND, (self._schema, self._own_change))
-        except Failure:
-            if cursor.statusmessage != "COMMIT":
-                raise  # Otherwise only the notice failed: subscribers also ask now and then.
+            results = self._wire.send(commands)
+            is_whole = len(results) == len(commands)
+            wire.check(results[:-1] if is_whole and not is_last_needed else results)
+        except psycopg.Error as error:
+            raise failure_of(error) from error
+        if batches:
+            changes = [result.command_tuples or 0 for result in results[:before]]
+            self._total += sum(changes)
+            self._changed = sum(changes[-len(batches[-1][1]) :])
+        for result in results[before:]:
+            self._note(result)
+        for place, cursor in enumerate(cursors, before):
+            self._wire.fill(cursor, results[place], commands[place])
+
+    def _note(self, result: Any) -> None:
+        self._changed = result.command_tuples or 0
+        if not result.nfields:
+            self._total += self._changed
+
+    def _run_text(self, statements: str, cursor: PostgresCursor) -> PostgresCursor:
+        """Run several statements without values; the cursor gets the rows of the last one."""
+        self._send_held()
+        try:
+            last = self._wire.send_text(statements)[-1]
+        except psycopg.Error as error:
+            raise failure_of(error) from error
+        self._note(last)
+        self._wire.fill(cursor, last)
         return cursor
 
     def executemany(self, statements: str, rows: Iterable[Any], /) -> None:
@@ -343,65 +222,30 @@ class PostgresConnection:
             if not self._is_writing or len(values) + len(self._held) >= _HELD_MAX:
                 self._send_held()
 
-    @contextmanager
-    def _together(self) -> Iterator[None]:
-        """Send the statements of the block in one round trip, and then read their answers."""
-        try:
-            with self._driver.pipeline():
-                yield
-        except psycopg.Error as error:
-            self._is_unprepared = True
-            raise failure_of(error) from error
-        except BaseException:
-            self._is_unprepared = True
-            raise
-
-    def _forget_unprepared(self) -> None:
-        """Let the driver prepare all statements again after a failed pipeline."""
-        if self._is_unprepared:
-            self._is_unprepared = False
-            self._failures += 1  # The driver notices only texts that it has not seen before.
-            self.cursor().execute(f"DEALLOCATE ALL; -- {self._failures}")
-
     def _send_held(self) -> None:
         """Send the rows that were held back, in their order. Their results are not needed."""
-        batches, self._held = self._held, []
-        cursor = self.cursor()
-        try:
-            for statements, rows in batches:
-                text, keys = number_markers(statements)
-                values = [values_of(keys, row) for row in rows]
-                psycopg.RawCursor.executemany(cursor, text, values)
-                self._changed = max(cursor.rowcount, 0)
-                self._total += self._changed
-        except psycopg.Error as error:
-            self._is_unprepared = True
-            raise failure_of(error) from error
-        except BaseException:
-            self._is_unprepared = True
-            raise
+        if self._held:
+            self._run(())
 
     def _copy(self, table: str, cells: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> bool:
         """Write new rows with COPY. Returns False, and writes nothing, if one is not new."""
-        self._send_held()
         fixed = {"NULL": None, "1": 1}
-        cursor = self.cursor()
-        cursor.execute("SAVEPOINT copied")
+        self._run([("SAVEPOINT copied", ())])
         try:
-            with psycopg.RawCursor.copy(cursor, f"COPY {table} FROM STDIN") as copy:
+            with psycopg.RawCursor(self._driver).copy(f"COPY {table} FROM STDIN") as copy:
                 for row in rows:
                     bound = iter(row)
                     copy.write_row(
                         [fixed[cell] if cell in fixed else next(bound) for cell in cells]
                     )
         except errors.UniqueViolation:
-            self.cursor().execute("ROLLBACK TO copied; RELEASE copied")
+            self._run_text("ROLLBACK TO copied; RELEASE copied", self.cursor())
             return False
         except psycopg.Error as error:
             raise failure_of(error) from error
+        self._run([("RELEASE copied", ())])
         self._changed = len(rows)
         self._total += self._changed
-        self.cursor().execute("RELEASE copied")
         return True
 
     def changes(self) -> int:
@@ -416,10 +260,7 @@ class PostgresConnection:
 
     @property
     def in_transaction(self) -> bool:
-        return self._driver.info.transaction_status not in (
-            psycopg.pq.TransactionStatus.IDLE,
-            psycopg.pq.TransactionStatus.UNKNOWN,
-        )
+        return self._is_beginning or self._driver.pgconn.transaction_status not in _OUTSIDE
 
     @property
     def is_lost(self) -> bool:
@@ -433,7 +274,7 @@ class PostgresConnection:
             return self._own_change - 1 if self.in_transaction else self._own_change
         version, self._version = self._version, None
         if version is None:
-            version = self.execute("SELECT n FROM change_count").get
+            version = self._snapshot_version or self.execute(_VERSION).get
         return int(version)
 
     def try_lock(self, name: str) -> bool:
@@ -453,24 +294,17 @@ class PostgresConnection:
             )
 
     def begin_reading(self) -> None:
-        self.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        self._is_beginning, self._snapshot_version = True, None
 
     def begin_writing(self, *, patient: bool = True) -> None:
         limit, lock = f"SET LOCAL lock_timeout = {self._busy_ms}", self._lock
         counted = "UPDATE change_count SET n = n + 1"
-        self._forget_unprepared()
-        cursor = self.cursor()
+        if patient:
+            statements = f"SELECT pg_advisory_xact_lock({lock}); {counted} RETURNING n"
+        else:
+            statements = f"{counted} WHERE pg_try_advisory_xact_lock({lock}) RETURNING n"
         try:
-            if patient:
-                cursor.execute(
-                    f"BEGIN; {limit}; SELECT pg_advisory_xact_lock({lock}); {counted} RETURNING n"
-                )
-            else:
-                cursor.execute(
-                    f"BEGIN; {limit}; {counted} WHERE pg_try_advisory_xact_lock({lock}) RETURNING n"
-                )
-            while cursor.nextset():
-                pass
+            cursor = self._run_text(f"BEGIN; {limit}; {statements}", self.cursor())
             row = cursor.fetchone()
             if row is None:
                 raise Failure(DatabaseBusy("Another writer holds the graph."))
@@ -511,15 +345,28 @@ class PostgresConnection:
         )
         return bool(self.execute(query, (self._schema, text_array(names))).get == len(names))
 
+    def missing_objects(self) -> list[str]:
+        rows = self.execute(
+            "WITH there AS (SELECT c.relname,"
+            " coalesce(i.indisvalid AND i.indisready, TRUE) AS is_used"
+            " FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
+            " LEFT JOIN pg_index i ON i.indexrelid = c.oid WHERE n.nspname = ?)"
+            " SELECT value FROM json_each(?::text[]) j WHERE NOT EXISTS"
+            " (SELECT FROM there t WHERE t.relname = j.value AND t.is_used) ORDER BY value",
+            (self._schema, text_array(layout.OBJECTS)),
+        )
+        return [name for (name,) in rows]
+
     def make(self, statements: str) -> None:
         """Make nothing: a workspace has all its tables from the beginning."""
 
     def append(self, table: str, columns: str, rows: Sequence[Sequence[Any]]) -> None:
         """Write new rows with COPY."""
         self._send_held()
-        cursor = self.cursor()
         try:
-            with cursor.copy(f"COPY {table} ({columns}) FROM STDIN") as copy:
+            with psycopg.RawCursor(self._driver).copy(
+                f"COPY {table} ({columns}) FROM STDIN"
+            ) as copy:
                 for row in rows:
                     copy.write_row(row)
         except psycopg.Error as error:

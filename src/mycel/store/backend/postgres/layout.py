@@ -145,7 +145,16 @@ NAMES: Final = tuple(re.findall(r"CREATE TABLE (\w+)", TABLES))
 """The tables."""
 INDEXES: Final = tuple(re.findall(r"CREATE (?:UNIQUE )?INDEX [^;]+", TABLES))
 VIEWS: Final = tuple(re.findall(r"CREATE VIEW [^;]+", TABLES))
-"""The statements that make the views, and all indexes except those of keys."""
+"""The statements that make indexes, beside those of keys, and views."""
+OBJECTS: Final = (
+    *re.findall(r"CREATE (?:TABLE|VIEW|(?:UNIQUE )?INDEX) (\w+)", TABLES),
+    *(
+        f"{statement.split()[2]}_pkey"
+        for statement in TABLES.split(";")
+        if "PRIMARY KEY" in statement
+    ),
+)
+"""The names of all of these, and of the keys."""
 COUNTERS: Final = tuple(
     (table, column)
     for statement in TABLES.split(";")

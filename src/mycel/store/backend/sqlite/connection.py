@@ -26,6 +26,7 @@ class SqliteConnection(apsw.Connection):
     dialect: Dialect = sqlite
     text_index: TextIndex = text_index
     has_pages = True
+    is_remote = False
     is_lost = False
     patience: Callable[[int], bool] | None = None
     """The busy handler, which waits for other connections."""
@@ -71,6 +72,10 @@ class SqliteConnection(apsw.Connection):
 
     def keep_nothing(self) -> None:
         self.execute("PRAGMA shrink_memory").fetchall()
+
+    def missing_objects(self) -> list[str]:
+        """None: the check of pages finds them."""
+        return []
 
     def make(self, statements: str) -> None:
         self.execute(statements)
