@@ -15,11 +15,11 @@ from mycel.search.name_match import Fit, fit_names, score_words
 from mycel.search.notes_about import end_of, find_notes_about
 from mycel.search.outdated import BY_NAME, lower_outdated
 from mycel.search.passage_links import MENTION
-from mycel.search.weights import ABOUT_SCORE, BM25_COLUMNS, MATCH_SCORES, TAG_FACTOR
+from mycel.search.weights import ABOUT_SCORE, BARE_FACTOR, BM25_COLUMNS, MATCH_SCORES
 from mycel.store.query import lookup
 from mycel.store.query.candidates import Candidates
 from mycel.store.query.reader import Reader
-from mycel.text.kinds import CODE, is_tag
+from mycel.text.kinds import CODE, is_bare
 
 if TYPE_CHECKING:
     from mycel.search.passage_ranking import PassageRanking, RankedPassage
@@ -145,8 +145,8 @@ class ConceptSearch:
             concept = elements.get(number)
             if isinstance(concept, Concept):
                 fit = fit_names(self._words.question, concept.name, concept.attributes, score)
-                if not fit.is_named and is_tag(concept.type, concept.attributes):
-                    fit = fit._replace(score=fit.score * TAG_FACTOR)
+                if not fit.is_named and is_bare(concept.type, concept.attributes):
+                    fit = fit._replace(score=fit.score * BARE_FACTOR)
                 if number in self._about:  # Better fits come first.
                     fit = fit._replace(score=max(fit.score, ABOUT_SCORE + fit.score / 100))
                 if number in self._formerly and not fit.is_named:

@@ -21,7 +21,7 @@ from mycel.search.link_hits import LinkSearch
 from mycel.search.modes import HYBRID, KEYWORD, SearchMode
 from mycel.search.near import Neighbourhood
 from mycel.search.question import Question
-from mycel.search.sections import in_sections, with_seat
+from mycel.search.sections import in_sections, once_for_each_document, with_seat
 from mycel.search.weights import MATCH_SCORES, SEAT_RANK
 from mycel.store.database import Store
 from mycel.store.query import lookup
@@ -205,7 +205,7 @@ class _Search:
             hits += self._links(without).hits(passing, self._limit)
             reader.check_deadline()
         hits = [hit for hit in sorted(hits, key=sort_key) if hit.score >= self._threshold]
-        hits = self._first(hits)
+        hits = self._first(once_for_each_document(words.question, hits))
         self._sources |= {hit.element.number: concepts for hit in hits}
         return hits
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol, TypeVar
 
+from mycel.model.elements import Concept
 from mycel.search.hits import ElementHit
 from mycel.search.question import Question
 from mycel.search.weights import (
@@ -48,13 +49,36 @@ def in_sections(
     return [*first, *second[: limit - len(first)]]
 
 
+def once_for_each_document(question: Question, hits: Sequence[ElementHit]) -> list[ElementHit]:
+    """Hits, best first, in which the best section of a document stands for its file as well.
+
+    The section has the text, and gets the better score. A question that is a path asks for the
+    file.
+    """
+    merged = list(hits)
+    if not is_identifier(question.text):
+        for file in [hit for hit in hits if hit.is_document]:
+            beginning = f"concept://{_uri(file).removeprefix('file://')}/"
+            sections = (hit for hit in merged if hit.is_section)
+            section = next((hit for hit in sections if _uri(hit).startswith(beginning)), None)
+            if section is not None:
+                first, second = sorted((file, section), key=merged.index)
+                merged[merged.index(first)] = first._replace(element=section.element)
+                merged.remove(second)
+    return merged
+
+
+def _uri(hit: ElementHit) -> str:
+    return hit.element.name if isinstance(hit.element, Concept) else ""
+
+
 def with_seat(hits: Sequence[ElementHit]) -> list[ElementHit]:
     """Notes, best first, with sections of documents and others among the first places.
 
     Each of the two kinds keeps its order, and hits by name keep their places. A note that is moved
     up gets the score of its new place, so that scores stay in order.
     """
-    of_sections = [hit.is_section for hit in hits]
+    of_sections = [hit.is_section or hit.is_document for hit in hits]
     first, others = of_sections[:SEAT_RANK], of_sections[SEAT_RANK:]
     if len(set(first)) != 1 or first[0] not in (not other for other in others):
         return list(hits)

@@ -211,8 +211,8 @@ NEAR_SHARE: Final = 0.5
 """With `near`, a hit at the centre gains this share of the distance from its score to 1; at the
 edge of the neighbourhood, half of it."""
 
-TAG_FACTOR: Final = 0.5
-"""The factor for a tag, which has no text; not used if the name of the tag fits."""
+BARE_FACTOR: Final = 0.5
+"""The factor for a tag or the file of a document, which have no text; not used if the name fits."""
 
 RECORD_FACTOR: Final = 0.9
 """The factor for the text of a section of a changelog, or of the comment that a module begins with,

@@ -1,9 +1,9 @@
 """The two kinds of what a search finds: notes, and code.
 
 Notes are what somebody wrote: concepts, decisions, events, documents and their sections. Code is
-what a bootstrap read from files: folders, files and symbols. A file or symbol to which somebody
-added content is a note about it; the content of a folder is the beginning of its README, which the
-sections of the README have too. A link is code if a bootstrap wrote it.
+what a bootstrap read from other files: folders, files and symbols. A file or symbol to which
+somebody added content is a note about it; the content of a folder is the beginning of its README,
+which the sections of the README have too. A link is code if a bootstrap wrote it.
 """
 
 from __future__ import annotations
@@ -24,12 +24,16 @@ KINDS: Final[tuple[AnswerKind, ...]] = (NOTES, CODE, ANY)
 STAMP: Final = "_bootstrap"
 """The attribute in which a bootstrap keeps a stamp of what it wrote; never shown as a property."""
 
-CODE_TYPES: Final = ("Concept", "Resource", "Symbol")
+RESOURCE: Final = "Resource"
+CODE_TYPES: Final = ("Concept", RESOURCE, "Symbol")
 """The types of folders, files and symbols."""
 DIRECTORY: Final = "directory"
 """The `node_type` of folders."""
 SECTION: Final = "Section"
 """The type of the sections of documents: a bootstrap reads them, and they are notes."""
+DOCUMENT_TYPES: Final = ("asciidoc", "jupyter", "markdown", "pdf", "restructuredtext")
+"""The `file_type` of documents. Most files of plain text or HTML are data and templates, so just
+their sections are notes."""
 TAG: Final = "Tag"
 """The type of the tags of documents: names without a text."""
 MODULE_SLUG: Final = "module-doc"
@@ -40,6 +44,8 @@ def is_code(type_name: str, attributes: Mapping[str, Any]) -> bool:
     """True if a concept is of the kind code."""
     if STAMP not in attributes or type_name not in CODE_TYPES:
         return False
+    if attributes.get("file_type") in DOCUMENT_TYPES:
+        return False
     return "content" not in attributes or attributes.get("node_type") == DIRECTORY
 
 
@@ -48,9 +54,20 @@ def is_section(type_name: str, attributes: Mapping[str, Any]) -> bool:
     return type_name == SECTION and STAMP in attributes
 
 
-def is_tag(type_name: str, attributes: Mapping[str, Any]) -> bool:
-    """True if a concept is a tag that a bootstrap read, to which nobody added a text."""
-    return type_name == TAG and STAMP in attributes and "content" not in attributes
+def is_document(type_name: str, attributes: Mapping[str, Any]) -> bool:
+    """True if a concept is the file of a document that a bootstrap read."""
+    return (
+        type_name == RESOURCE
+        and STAMP in attributes
+        and attributes.get("file_type") in DOCUMENT_TYPES
+    )
+
+
+def is_bare(type_name: str, attributes: Mapping[str, Any]) -> bool:
+    """True if a concept is a tag or a document that a bootstrap read, and has no text itself."""
+    if "content" in attributes:
+        return False
+    return (type_name == TAG and STAMP in attributes) or is_document(type_name, attributes)
 
 
 def checked_kind(kind: object) -> AnswerKind | None:

@@ -32,7 +32,7 @@ ASKS: Final = 4
 CODE: Final = 8
 """A flag of passages of the kind code (`search.kinds`)."""
 READ: Final = 16
-"""A flag of sections of documents, which a bootstrap read."""
+"""A flag of documents and their sections, which a bootstrap read."""
 
 TAIL_MAX: Final = 512
 TAIL_SHARE: Final = 16
@@ -212,7 +212,7 @@ class Corpus:
 
     @cached_property
     def read_count(self) -> int:
-        """The number of sections of documents that a bootstrap read."""
+        """The number of documents and their sections that a bootstrap read."""
         return int((self.alive & ((self.flags & READ) > 0)).sum())
 
     @cached_property
@@ -228,7 +228,7 @@ class Corpus:
         return self._with_flags(TITLED)
 
     def sections(self) -> list[int]:
-        """The elements of sections of documents that a bootstrap read."""
+        """The elements of documents and their sections that a bootstrap read."""
         return self._with_flags(TITLED | READ)
 
     def _with_flags(self, flags: int) -> list[int]:

@@ -14,7 +14,7 @@ from mycel.search.index.passages import passage_of
 from mycel.search.index.phrases import PhraseVocabulary, capitalised
 from mycel.store.index.passages import PassageRow
 from mycel.store.query.passages import SourceRow
-from mycel.text.kinds import is_code, is_section
+from mycel.text.kinds import is_code, is_document, is_section
 
 _TIME_WORDS: Final = (
     r"(?i)\b(?:yesterday|today|tonight|tomorrow|last|next|ago|week|weekend|month|year"
@@ -46,7 +46,8 @@ def derived(
     flags = TITLED if passage.names else 0
     flags |= TIMED if _time_words().search(passage.text) else 0
     flags |= CODE if is_code(type_name, attributes) else 0
-    flags |= READ if is_section(type_name, attributes) else 0
+    is_read = is_section(type_name, attributes) or is_document(type_name, attributes)
+    flags |= READ if is_read else 0
     flags |= ASKS if passage.text.rstrip().endswith("?") else 0
     text = f"{passage.subject}: {passage.text}" if passage.subject else passage.text
     row = PassageRow(

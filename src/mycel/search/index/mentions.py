@@ -29,7 +29,7 @@ from mycel.search.index.phrases import LITTLE_WORDS
 from mycel.search.index.search_index import SearchIndex
 from mycel.store.query import lookup
 from mycel.store.query.reader import Reader
-from mycel.text.kinds import DIRECTORY, is_code, is_section
+from mycel.text.kinds import DIRECTORY, is_code, is_document, is_section
 from mycel.text.names import called, parts
 
 _MARKED: Final = re.compile(r"`([^`\n]+)`")
@@ -104,7 +104,11 @@ def _is_meant(name: str, text: str, marked: Collection[str], other: Concept) -> 
         document, _, heading = other.name.rpartition("/")
         words = [word for word in parts(heading) if word[0].isalpha() and word not in LITTLE_WORDS]
         return len(words) > 1 and not name.startswith(f"{document}/")
-    if not is_code(other.type, attributes):
+    if is_document(other.type, attributes):
+        aliases = called(other.name, attributes).aliases
+        if any(_has_word(text, alias) for alias in aliases):
+            return True
+    elif not is_code(other.type, attributes):
         return True
     titles = called(other.name, attributes).titles
     if attributes.get("node_type") == DIRECTORY:

@@ -54,7 +54,7 @@ from mycel.store.query import candidates, lookup, passages
 from mycel.store.query.passages import SourceRow
 from mycel.store.query.reader import Reader
 
-VERSION: Final = 4
+VERSION: Final = 5
 """The version of the derivation of passages. Passages of another version are derived again."""
 
 SAVED_TOGETHER_MIN: Final = 256

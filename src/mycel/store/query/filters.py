@@ -29,7 +29,14 @@ from mycel.store.query.paths import below, path_of
 from mycel.store.query.paths import condition as covers
 from mycel.store.query.reader import Reader
 from mycel.store.query.refs import Ref
-from mycel.text.kinds import CODE, CODE_TYPES, STAMP, AnswerKind, checked_kind
+from mycel.text.kinds import (
+    CODE,
+    CODE_TYPES,
+    DOCUMENT_TYPES,
+    STAMP,
+    AnswerKind,
+    checked_kind,
+)
 
 TEXT_BYTES_MAX: Final = 4_096
 """The size limit of a path, and of a key or value of metadata."""
@@ -127,6 +134,7 @@ _IS_CODE: Final[dict[Table, str]] = {
     "concept": f"(instr(e.attributes, '\"{STAMP}\":') > 0"
     f" AND json_type(e.attributes, '$.{STAMP}') IS NOT NULL"
     " AND json_type(e.attributes, '$.content') IS NULL"
+    f" AND coalesce(e.attributes ->> '$.file_type', '') NOT IN {DOCUMENT_TYPES}"
     f" AND +e.type IN (SELECT id FROM type WHERE name IN {CODE_TYPES}))",
     "proposition": "(coalesce(e.metadata ->> '$.author', '') = 'bootstrap')",
 }

@@ -8,6 +8,7 @@ import pytest
 
 import mycel
 from mycel.knowledge.bootstrap import bootstrap
+from mycel.search.modes import HYBRID, KEYWORD
 from tests.unit.knowledge.bootstrap.conftest import Write, state
 
 GUIDE = """# Guide
@@ -161,6 +162,30 @@ def test_a_vault_is_a_workspace(shop: mycel.Knowledge, root: Path, write: Write)
     with pytest.raises(mycel.errors.NotFound):
         shop.get("concept://shop/tags/drink")
     assert "front_matter" not in shop.get("file://shop/Tea.md").properties
+
+
+def test_a_document_is_a_note_that_its_names_find_once(
+    shop: mycel.Knowledge, root: Path, write: Write
+) -> None:
+    text = "---\naliases: [Firebird]\n---\n# Phoenix\n\nBilling anew.\n\n## Risks\n\nDebt.\n"
+    write("Phoenix.md", text)
+    write("Log.md", "# Log\n\nThe choir sang, then Firebird was shown.\n")
+    write("main.py", "def sing():\n    pass\n")
+    bootstrap(shop)
+    file, section = "file://shop/Phoenix.md", "concept://shop/Phoenix.md/phoenix"
+    assert file in shop.mentions("concept://shop/Log.md/log")
+    for mode in (HYBRID, KEYWORD):
+        assert shop.search("phoenix.md", kind="notes", mode=mode)[0].uri == file
+        for question in ("Firebird", "Phoenix"):
+            hits = shop.search(question, kind="notes", mode=mode)
+            assert hits[0].uri in {file, section}, (question, mode)
+            assert hits[0].score > 0.9, (question, mode)
+            assert len({file, section} & {hit.uri for hit in hits}) == 1, (question, mode)
+        notes = {hit.uri for hit in shop.search("shop", kind="notes", mode=mode, limit=50)}
+        assert "file://shop/main.py" not in notes
+    assert shop.search("Firebird")[0].kind == "notes"
+    assert [hit.uri for hit in shop.search("Phoenix", type="Resource")][:1] == [file]
+    assert [hit.uri for hit in shop.search("main", kind="code")][:1] == ["file://shop/main.py"]
 
 
 def test_parts_of_a_project_depend_on_each_other_and_on_packages(
