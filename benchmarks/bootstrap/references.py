@@ -118,7 +118,7 @@ def _search(texts: dict[str, bytes], name: str) -> Lines:
 def _sample(knowledge: mycel.Knowledge, root: Path, suffix: str, count: int) -> list[BenchSymbol]:
     """Symbols of all kinds, drawn at random."""
     with knowledge.db.reading() as reader:
-        rows = reader.every(
+        rows = reader.fetch_all(
             "SELECT c.name, c.attributes ->> '$.name', c.attributes ->> '$.kind',"
             " c.attributes ->> '$.line', c.attributes ->> '$.end_line'"
             " FROM concept c JOIN type t ON t.id = c.type WHERE t.name = 'Symbol' ORDER BY c.name"

@@ -58,11 +58,16 @@ def shares(name: str, root: Path) -> Iterator[tuple[str, dict[SearchMode, Share]
     """Shares of the questions whose answer is among the first, by measure and mode."""
     with mycel.open() as db:
         known = written(db, name, root)
-        if installed_model() is not None:
-            known.db.embeddings.rebuild()
+        read_all(db)
         found = [dict(asked(known, name, mode)) for mode in MODES]
         for label in found[0]:
             yield label, {mode: each[label] for mode, each in zip(MODES, found, strict=True)}
+
+
+def read_all(db: mycel.Graph) -> None:
+    """Have the sentence model read all notes and sections, if it is installed."""
+    if installed_model() is not None:
+        db.embeddings.rebuild()
 
 
 def written(db: mycel.Graph, name: str, root: Path) -> mycel.Knowledge:

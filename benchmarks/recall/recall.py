@@ -1,7 +1,9 @@
 """Recall of search on the shipped questions, the time of a query, and the cost of the index.
 
 How much is missed is compared with `values.json`, in points of a hundred; the bar is one point more
-than there. Times are those of the processor's one thread that asks.
+than there. For each set another line says how many questions its better part, `keyword` or
+`semantic`, answers that `hybrid` does not; the bar is one question. Times are those of the
+processor's one thread that asks.
 """
 
 from __future__ import annotations
@@ -14,15 +16,17 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from time import perf_counter, process_time, thread_time
-from typing import Final, Literal
+from typing import Final
 
 import mycel
 from benchmarks.databases import Databases, say
 from benchmarks.recall import corpora, notes, similar
 from benchmarks.recall.corpora import Asked
 from benchmarks.recall.memory import added_bytes
+from benchmarks.recall.notes import Share
 from benchmarks.report import Bar, Line, Measure, Skipped
 from benchmarks.timing import Summary
+from mycel.search.modes import HYBRID, KEYWORD, SEMANTIC, SearchMode
 
 VALUES: Final = Path(__file__).with_name("values.json")
 PASSAGES: Final = 10_000
@@ -30,17 +34,17 @@ QUERIES: Final = 60
 SYMBOLS: Final = 100
 MEMORY_BYTES: Final = 60 << 20
 
-Mode = Literal["keyword", "semantic", "hybrid"]
+Shares = dict[SearchMode, Share]
+"""The share of the questions of one set that are answered, by mode."""
 
 
 def measure(databases: Databases) -> Iterator[Line]:
     found = dict(_recall(databases.folder))
     values: dict[str, float] = json.loads(VALUES.read_text())
-    for name, share in found.items():
-        missed = 100 * (1 - share)
+    for name, shares in found.items():
         bar = Bar(100 * (1 - values[name]) + 1, "ours")
-        note = f"found {100 * share:.1f}, stored {100 * values[name]:.1f} of 100"
-        yield Measure(f"recall, missed: {name}", "", "n", Summary.of([missed]), bar=bar, note=note)
+        yield _missed(name, shares, bar, f", {100 * values[name]:.1f} stored")
+        yield _below_parts(name, shares)
     if "symbols, first" in found:
         yield from _notes()
     else:
@@ -50,33 +54,34 @@ def measure(databases: Databases) -> Iterator[Line]:
 
 
 def _notes() -> Iterator[Line]:
-    """Notes and documents of code bases, asked for in other words.
-
-    Beside what hybrid finds stands what its parts find. Of notes and documents it may find one
-    among three less than the better part; one among three is what a reader looks at.
-    """
+    """Notes, documents and symbols of code bases, asked for in other words."""
     for name, root in notes.code_bases().items():
         if root is None:
             reason = f"there is no folder {name} in the folder that {notes.FOLDER_VARIABLE} names"
             yield Skipped(f"recall: notes about {name}", reason)
             continue
         say(f"recall: notes about {name}")
-        for label, found in notes.shares(name, root):
-            hybrid, *parts = (found[mode] for mode in notes.MODES)
-            summary = Summary.of([100 * (1 - hybrid.found)])
-            note = "found " + ", ".join(
-                f"{100 * share.found:.1f} {mode}" for mode, share in found.items()
-            )
-            bar = None
-            if label.startswith(("notes", "documents")) and label.endswith("among three"):
-                least = max(part.found for part in parts) - 1 / hybrid.questions
-                bar = Bar(100 * (1 - least) + 0.01, "ours")
-            yield Measure(
-                f"recall, missed: {label}", "", "n", summary, bar=bar, note=f"{note} of 100"
-            )
+        for label, shares in notes.shares(name, root):
+            yield _missed(label, shares)
+            yield _below_parts(label, shares)
 
 
-def _recall(folder: Path) -> Iterator[tuple[str, float]]:
+def _missed(name: str, shares: Shares, bar: Bar | None = None, more: str = "") -> Measure:
+    summary = Summary.of([100 * (1 - shares[HYBRID].found)])
+    found = ", ".join(f"{100 * share.found:.1f} {mode}" for mode, share in shares.items())
+    note = f"found {found}{more} of 100"
+    return Measure(f"recall, missed: {name}", "", "n", summary, bar=bar, note=note)
+
+
+def _below_parts(name: str, shares: Shares) -> Measure:
+    """The number of questions that the better part of hybrid answers more than hybrid itself."""
+    better = max(shares[KEYWORD].found, shares[SEMANTIC].found)
+    behind = (better - shares[HYBRID].found) * shares[HYBRID].questions
+    summary = Summary.of([max(round(behind, 2), 0.0)])
+    return Measure(f"recall, below a part: {name}", "", "n", summary, bar=Bar(1, "ours"))
+
+
+def _recall(folder: Path) -> Iterator[tuple[str, Shares]]:
     """Shares of what should be found, by measure."""
     say("recall: facts")
     texts, own, others = corpora.facts()
@@ -99,17 +104,22 @@ def _recall(folder: Path) -> Iterator[tuple[str, float]]:
         yield "symbols, first", _symbols(db, folder)
 
 
-def _found(db: mycel.Graph, asked: Sequence[Asked], limit: int) -> float:
-    """The mean share of what was meant among the first results."""
-    total = 0.0
-    for question, meant in asked:
-        hits = db.search(question, limit=limit, element="CONCEPT")
-        total += len(meant & {getattr(element, "name", "") for element, _ in hits}) / len(meant)
-    return total / len(asked)
+def _found(db: mycel.Graph, asked: Sequence[Asked], limit: int) -> Shares:
+    """The mean share of what was meant among the first results, by mode."""
+    notes.read_all(db)
+    shares: Shares = {}
+    for mode in notes.MODES:
+        total = 0.0
+        for question, meant in asked:
+            hits = db.search(question, limit=limit, element="CONCEPT", mode=mode)
+            names = {getattr(element, "name", "") for element, _ in hits}
+            total += len(meant & names) / len(meant)
+        shares[mode] = Share(len(asked), total / len(asked))
+    return shares
 
 
-def _symbols(db: mycel.Graph, folder: Path) -> float:
-    """The share of functions and classes of the store that are found first by their name."""
+def _symbols(db: mycel.Graph, folder: Path) -> Shares:
+    """The shares of functions and classes of the store that are found first by their name."""
     from mycel.knowledge.bootstrap import bootstrap
 
     root = folder / "code"
@@ -125,11 +135,17 @@ def _symbols(db: mycel.Graph, folder: Path) -> float:
     )
     once = sorted(name for name, count in names.items() if count == 1 and name[0] != "_")
     asked = once[:: max(len(once) // SYMBOLS, 1)]
-    right = 0
-    for name in asked:
-        hits = db.search(name, limit=1, element="CONCEPT")
-        right += bool(hits) and str(getattr(hits[0][0], "name", "")).endswith(name)
-    return right / len(asked)
+    notes.read_all(db)
+    shares: Shares = {}
+    for mode in notes.MODES:
+        first = [db.search(name, limit=1, element="CONCEPT", mode=mode) for name in asked]
+        right = sum(
+            str(getattr(hits[0][0], "name", "")).endswith(name)
+            for name, hits in zip(asked, first, strict=True)
+            if hits
+        )
+        shares[mode] = Share(len(asked), right / len(asked))
+    return shares
 
 
 def _costs(folder: Path) -> Iterator[Measure]:
@@ -152,7 +168,7 @@ def _costs(folder: Path) -> Iterator[Measure]:
             bar=Bar(1, "ours"),
             note="the first search after everything was written",
         )
-        modes: tuple[tuple[Mode, float], ...] = (("hybrid", 0.010), ("keyword", 0.004))
+        modes: tuple[tuple[SearchMode, float], ...] = ((HYBRID, 0.010), (KEYWORD, 0.004))
         for mode, most in modes:
             times = [_query_s(db, each, mode) for each in questions]
             yield Measure(
@@ -177,7 +193,7 @@ def _costs(folder: Path) -> Iterator[Measure]:
         )
 
 
-def _query_s(db: mycel.Graph, question: str, mode: Mode) -> float:
+def _query_s(db: mycel.Graph, question: str, mode: SearchMode) -> float:
     return _timed(lambda: db.search(question, element="CONCEPT", mode=mode), thread_time)
 
 
