@@ -59,6 +59,7 @@ from mycel.search.weights import (
     OF_ACTOR,
     OF_EPISODE,
     OPEN_MEANING,
+    PLAIN_FAVOUR,
     SAID_MAX,
     SECTION_FAVOUR,
     SEED_FAVOUR,
@@ -302,7 +303,7 @@ class QuestionEvidence:
         evidence = self._sources.calibration.evidence(own)
         places, values = self._sources.note_meaning(self._bare)
         evidence[places] = values
-        self.favour[places], self._certain[places] = SEED_FAVOUR, 1.0
+        self.favour[places], self._certain[places] = PLAIN_FAVOUR, 1.0
         if corpus.is_code.any():  # Without code, answers over two texts need words and links more.
             is_section = (corpus.flags[places] & READ) > 0
             self.favour[places] = np.where(is_section, SECTION_FAVOUR, NOTE_FAVOUR)

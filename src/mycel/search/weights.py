@@ -142,9 +142,11 @@ NOTE_FAVOUR: Final = 12.0
 SECTION_FAVOUR: Final = 6.0
 """In graphs with code, the weights of the sentence model for notes that somebody wrote, and for
 sections of documents; the model inside the package has 1. Fitted on notes beside documents."""
+PLAIN_FAVOUR: Final = 1.5
+"""The same weight in graphs without code. With 3, answers over two texts were missed; with 1,
+answers in other words."""
 SEED_FAVOUR: Final = 3.0
-"""The same weight in graphs without code, and in the first order, so that sections become
-candidates too."""
+"""The most of these weights in the first order, so that sections become candidates too."""
 NOTE_PIECES: Final = 0.4
 """The weight of the own pieces of a note, if the sentence model has embedded it."""
 READ_CROWD: Final = 0.3

@@ -198,6 +198,7 @@ class Rust(Syntax):
         (extern_crate_declaration) @import
         (call_expression function: [(identifier) (scoped_identifier) (field_expression)
             (generic_function)] @call)
+        (tuple_struct_pattern type: [(identifier) (scoped_identifier)] @call)
         (macro_invocation macro: [(identifier) (scoped_identifier)] @call)
         (macro_invocation (token_tree) @macro)
         (struct_expression name: (_) @new)

@@ -68,6 +68,29 @@ def test_calls_inside_macros_are_calls() -> None:
     assert may_call_edges(found) == []
 
 
+def test_a_pattern_that_takes_a_variant_apart_refers_to_it() -> None:
+    found = resolved(
+        {
+            "Cargo.toml": '[package]\nname = "a"\n',
+            "src/lib.rs": """
+                pub enum Item { Recipe(u8), Alias(u8) }
+                pub enum Kind { Recipe(u8) }
+                impl Item {
+                    fn size(&self) -> u8 {
+                        match self { Self::Recipe(n) => *n, Item::Alias(n) => *n }
+                    }
+                }
+                fn show(kind: Kind) { if let Kind::Recipe(_) = kind {} }
+            """,
+        }
+    )
+    assert sorted(call_edges(found)) == [
+        "src/lib.rs:Item.size -> src/lib.rs:Item.Alias",
+        "src/lib.rs:Item.size -> src/lib.rs:Item.Recipe",
+        "src/lib.rs:show -> src/lib.rs:Kind.Recipe",
+    ]
+
+
 PYTHON = {
     "shop/__init__.py": "from shop.cart import Cart\n",
     "shop/cart.py": """
