@@ -36,7 +36,7 @@ class MergePlan(NamedTuple):
     overridden: frozenset[int] = frozenset()
     """Elements for which a constraint was decided about."""
     given: frozenset[tuple[int, Place]] = frozenset()
-    """The elements and places whose values were given in decisions."""
+    """Pairs of element and place: a decision gave the value there."""
     extras: tuple[Element, ...] = ()
     """Definitions of declared types, with the attributes that the schema does not own."""
 

@@ -44,7 +44,7 @@ BASES_MAX: Final = 100
 EXPORTS_MAX: Final = 24
 """The most exports under one name that are followed."""
 
-# Bases that have no methods which a call could mean.
+# Bases without methods of interest: no call leads to them.
 _NEUTRAL_BASES: Final = frozenset(
     {"object", "ABC", "abc.ABC", "Generic", "typing.Generic", "Protocol", "typing.Protocol",
      "Enum", "enum.Enum", "NamedTuple", "typing.NamedTuple", "TypedDict", "typing.TypedDict",

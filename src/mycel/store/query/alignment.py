@@ -121,7 +121,7 @@ class Alignment:
             for one, other in related.met
         ]
         self._keys_at: Final[dict[int, Mapping[bytes | None, int]]] = {}
-        """For the state of a moment, by its identity: the elements by key."""
+        """Elements by key, for each past state that was read; the id of its reader is the key."""
         self._parted: Final[set[int]] = set()
         """Elements of this copy that must not be matched with a live element of the other one."""
         self._keyless: Final[set[int]] = set()

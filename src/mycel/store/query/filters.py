@@ -65,7 +65,7 @@ class Filters(TypedDict, total=False):
     near: Ref | None
     """An element whose neighbourhood ranks higher. It excludes nothing."""
     as_of: Moment | None
-    """A moment of the past: the search finds elements as they were then, by names and words."""
+    """A past moment, whose state is searched by names and words."""
     without: str | Sequence[str] | None
     """Types of concepts to leave out, such as Event for the turns of conversations."""
     for_time: datetime | str | None

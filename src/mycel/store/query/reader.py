@@ -328,7 +328,7 @@ class Reader:
     def number(self, ref: Ref) -> int:
         """The number of the element that a caller names, live or removed (`refs`).
 
-        An id of a link has its number and its predicate; if the two do not belong together, the id
+        The id of a link has a number and a predicate. If they do not belong to one link, the id
         names nothing (`NO_LINK`). Every id that a removed link ever had still names it, because its
         tombstone may have been moved to another predicate. The predicate in the id of a purged link
         is not checked.

@@ -493,7 +493,7 @@ class Ledger:
         if count > _ENTRIES_HELD_MAX:
             return f"{count} changes"
         entries = self._entries
-        if count > len(entries):  # A bulk put has written some of them.
+        if count > len(entries):  # A bulk put wrote some entries directly.
             self.flush_entries()
             query = (
                 "SELECT seq, kind, element, before, after FROM journal"
