@@ -41,14 +41,11 @@ FOLDER = "FOLDER_OF_POSTGRES"
 """The environment variable by which processes find the PostgreSQL server of the tests."""
 LOADED = (
     "mycel.cli.app",
-    "mycel.cli.commands.bootstrap",
     "mycel.cli.commands.kip",
     "mycel.cli.commands.mcp",
     "mycel.cli.commands.serve",
-    "mycel.cli.session.shell",
     "mycel.http.app",
     "mycel.http.server",
-    "mycel.knowledge.bootstrap.run",
     "mycel.mcp.memory_tools",
     "mycel.mcp.server",
     "mycel.mcp.stdio",
