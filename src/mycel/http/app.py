@@ -164,8 +164,8 @@ def graph_app(
         exception_handlers={HTTPException: pages.refuse, Exception: pages.fail},
         lifespan=lifespan,
     )
-    # A path with a trailing slash is another path: it is not redirected, which a POST would not
-    # survive.
+    # A path with a trailing slash is another path. There is no redirect: not every client follows
+    # one with a POST.
     app.router.redirect_slashes = False
     return app
 
