@@ -353,6 +353,11 @@ class Store:
 
         return self._writer.maintain(work, wait=wait)
 
+    @property
+    def pending_changes(self) -> int:
+        """The changes that the next fold brings into the tree pages, as far as is known."""
+        return self._writer.pending_changes
+
     def merge_text(self) -> bool:
         """Merge a few pages of the text index. Returns False if none is left, or without a turn."""
         if self.location.readonly or self._writer.is_mine():

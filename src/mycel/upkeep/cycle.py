@@ -47,6 +47,8 @@ TURN_S: Final = 0.03
 PAUSE_S: Final = 0.002
 """The pause after each transaction, in which others get their turn."""
 BATCH_MAX: Final = 64
+FOLD_CHANGES: Final = 128
+"""The pending changes that a cycle folds between two transactions, before one of them has to."""
 MERGES_MAX: Final = 1_000
 """The most small transactions in which a cycle merges the text index."""
 SAME_NAME_PRIORITY: Final = 1.0
@@ -143,13 +145,18 @@ class Cycle:
                 return
             batch = numbers[at : at + size]
 
+            began = monotonic()
+
             def work(tx: Transaction, batch: Sequence[int] = batch) -> None:
+                nonlocal began
+                began = monotonic()  # The wait for the turn is over.
                 for number in batch:
                     change(tx, number)
 
-            began = monotonic()
             self._store.run(work, actor=SYSTEM_ACTOR, message=message)
             took = monotonic() - began
+            if self._store.pending_changes >= FOLD_CHANGES:
+                self._store.fold(wait=False)
             at += len(batch)
             size = min(size * 2, BATCH_MAX) if took < TURN_S / 2 else max(1, size // 2)
             sleep(PAUSE_S)

@@ -316,5 +316,9 @@ a bootstrap. A property hides metadata of the same name, not the other way round
 missing concept is no node: links to it have a URI that `nodes` does not have."""
 
 
-CREATE: Final = f"{_TABLES}{FTS};{_TX}{_PROPERTIES}{_LINK_ENDS}{LIFETIMES}{_VIEWS}"
+_FTS_MERGES: Final = "INSERT INTO text (text, rank) VALUES ('automerge', 0);"
+"""FTS5 would merge some hundreds of pages now and then, inside a write of a few rows. Each addition
+to the index merges a few pages instead (`text_index.add`)."""
+
+CREATE: Final = f"{_TABLES}{FTS};{_FTS_MERGES}{_TX}{_PROPERTIES}{_LINK_ENDS}{LIFETIMES}{_VIEWS}"
 """The statements that make an empty database."""

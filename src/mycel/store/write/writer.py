@@ -315,6 +315,11 @@ class Writer:
                 raise
             return False
 
+    @property
+    def pending_changes(self) -> int:
+        """The changes that the last transaction of this process has left to be folded."""
+        return 0 if self._head is None else self._head.pending
+
     def begin_checkpoint(self) -> None:
         """Copy the log into the file soon, in a thread, unless somebody is writing now."""
         self.maintain(lambda _connection, _trees: self._checkpointer.begin(), wait=False)

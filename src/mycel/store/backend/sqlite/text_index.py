@@ -15,8 +15,14 @@ from mycel.text.queries import ColumnWeights, TextMatch, TextQuery
 
 MERGED_PAGES: Final = 64
 """The number of pages that one call merges in some milliseconds."""
+ADDITION_PAGES: Final = 16
+"""The pages that an addition merges in any case, beside some for each page that it fills."""
+LEVELS: Final = 3
+"""The pages that are merged for one page of new text: it goes up so many levels, about."""
+PAGE_BYTES: Final = 4_000
 _DELETE: Final = "DELETE FROM text WHERE rowid = ?"
 _INSERT: Final = "INSERT INTO text (rowid, keys, title, body) VALUES (?, ?, ?, ?)"
+_MERGE: Final = "INSERT INTO text (text, rank) VALUES ('merge', ?)"
 _KNOW_HITS: Final[WeakSet[apsw.Connection]] = WeakSet()
 
 
@@ -32,8 +38,10 @@ def merge_some(connection: Any) -> bool:
 
     FTS5 reports one changed row for the statement itself, and more only if it merged pages.
     """
+    if connection.execute("SELECT 1 FROM text_config WHERE k = 'automerge'").get is None:
+        connection.execute("INSERT INTO text (text, rank) VALUES ('automerge', 0)")  # As new files.
     before = connection.total_changes()
-    connection.execute("INSERT INTO text (text, rank) VALUES ('merge', ?)", (MERGED_PAGES,))
+    connection.execute(_MERGE, (MERGED_PAGES,))
     changes: int = connection.total_changes() - before
     return changes > 1
 
@@ -44,8 +52,18 @@ def forget_removed(connection: Any) -> None:
 
 
 def add(connection: Any, documents: Iterable[tuple[int, AnalysedText]]) -> None:
-    """Add documents that the index does not hold yet."""
-    connection.executemany(_INSERT, ((number, *document) for number, document in documents))
+    """Add documents that the index does not hold yet, and merge a part of it in proportion."""
+    length = 0
+
+    def rows() -> Iterator[tuple[int, str, str, str]]:
+        nonlocal length
+        for number, document in documents:
+            length += sum(map(len, document))
+            yield number, *document
+
+    connection.executemany(_INSERT, rows())
+    if length:
+        connection.execute(_MERGE, (ADDITION_PAGES + LEVELS * length // PAGE_BYTES,))
 
 
 def remove(connection: Any, numbers: Iterable[int]) -> None:
