@@ -34,6 +34,8 @@ def find_former(reader: Reader, question: Question, *, is_taken: bool) -> dict[i
 def _bearers(reader: Reader, names: tuple[str, ...] | list[str]) -> dict[int, str]:
     """The concepts that had these names last, or the concepts that they were merged into."""
     former = lookup.former_names(reader, names)
+    if not former:
+        return {}
     present = {name for _, _, name in lookup.find_by_name(reader, names)}
     removed = {
         f"{reader.type_name(former_name.type_number)}:{name}": name

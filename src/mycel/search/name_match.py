@@ -65,8 +65,9 @@ def fit_names(question: Question, name: str, attributes: Mapping[str, Any], word
 def _is_of_record(names: ElementNames) -> bool:
     """True for a section of a changelog, and for the comment that a module begins with."""
     *files, last = names.pieces
-    stems = (file.partition(".")[0].lower() for file in files)
-    return last == MODULE_SLUG or "changelog" in stems
+    if last == MODULE_SLUG:
+        return True
+    return bool(files) and "changelog" in (file.partition(".")[0].lower() for file in files)
 
 
 def score_words(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Literal, NamedTuple
 
 from mycel.text.names import Standing, marked_keys
@@ -51,6 +51,7 @@ def all_of(terms: Iterable[str]) -> TextQuery:
     return TextQuery(tuple(terms), has_all=True)
 
 
-def with_keys(keys: Iterable[str], standing: Standing) -> TextQuery:
-    """A query for elements of a standing that have one of these keys."""
-    return TextQuery(tuple(marked_keys(keys, standing)), column="keys")
+def with_keys(keys: Collection[str], *standings: Standing) -> TextQuery:
+    """A query for elements of some standings that have one of these keys."""
+    marked = (key for standing in standings for key in marked_keys(keys, standing))
+    return TextQuery(tuple(marked), column="keys")

@@ -183,7 +183,10 @@ class Candidates:
     def by_keys(self, keys: Collection[str], limit: int) -> list[int]:
         """Elements that have one of these keys, up to a limit: definitions come first."""
         elements: dict[int, None] = {}
-        for standing in Standing if keys else ():
+        # Most questions are no name: one look says so.
+        if not keys or not (self._fresh or self._numbers(with_keys(keys, *Standing), 1)):
+            return []
+        for standing in Standing:
             query = with_keys(keys, standing)
             elements |= dict.fromkeys(self._numbers(query, limit))
             if (fresh := self._fresh) is not None:

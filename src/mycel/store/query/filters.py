@@ -215,9 +215,10 @@ def condition(
         parts.append(f"+e.type NOT IN (SELECT t.id FROM type t WHERE t.name IN {name_list})")
         bindings["filter_without"] = text_array(names)
     visibility = visibility_of(filters)
-    at_time = Visibility(True, visibility.valid_at_us)
     tests = _tests(reader.tables_of(visibility._replace(valid_at_us=None)), table)
-    parts += _tests(reader.tables_of(at_time), table)
+    if visibility.valid_at_us is not None:
+        at_time = Visibility(True, visibility.valid_at_us)
+        parts += _tests(reader.tables_of(at_time), table)
     for value in bindings.values():
         if isinstance(value, str):
             check_text(value, "filter", TEXT_BYTES_MAX)

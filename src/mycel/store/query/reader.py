@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from math import inf
 from time import monotonic, time_ns
 from typing import Any, Final
@@ -192,10 +191,11 @@ class Reader:
 
     def tables_of(self, visibility: Visibility) -> StateTables:
         """The tables of the state, for a query that leaves out elements by this visibility."""
-        return replace(
-            self.tables,
-            hides=not visibility.include_archived and self.has_hidden(),
-            valid_at=None if visibility.valid_at_us is None else str(visibility.valid_at_us),
+        return StateTables(
+            None if self.state.is_live else str(self.state.seq),
+            self.connection.dialect,
+            not visibility.include_archived and self.has_hidden(),
+            None if visibility.valid_at_us is None else str(visibility.valid_at_us),
         )
 
     @property
