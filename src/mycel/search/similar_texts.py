@@ -1,14 +1,22 @@
 """Texts with much the same content, by the words they share.
 
+<<<<<<< HEAD
 The fewer elements have a word, the more it weighs. The similarity is the weight of the shared
 words, divided by the weight of the lighter text: a short note that says a part of a long one is
 similar to it. Candidates come from the text index, by the rarest words, so no vectors are needed.
+=======
+A word weighs more the fewer elements have it, and the weight of the shared words is divided by that
+of the text with less: a short note that says a part of a long one is similar to it. Texts of one
+template, which differ only in numbers, dates, identifiers or names, say different things.
+Candidates come from the text index, by the rarest words, so no vectors are needed.
+>>>>>>> a9236487 (Upkeep: texts of one template are no repetitions of each other)
 `benchmarks/recall/similar.py` measures it: none of 180 notes that say different things is taken for
 a repetition, and 31 of 33 repetitions in other words are found.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection
 from math import log
 from typing import Final, NamedTuple
@@ -20,7 +28,7 @@ from mycel.store.query import lookup
 from mycel.store.query.candidates import Candidates, counted
 from mycel.store.query.filters import condition
 from mycel.store.query.reader import Reader
-from mycel.text.analysis import terms_of
+from mycel.text.analysis import STOP_WORDS, terms_of
 from mycel.text.kinds import NOTES
 
 TERMS_MIN: Final = 6
@@ -32,6 +40,7 @@ RAREST: Final = 12
 COMPARED_MAX: Final = 8
 SIMILARITY_MIN: Final = 0.3
 TEXT_CHARACTERS_MAX: Final = 4_000
+_WORD: Final = re.compile(r"\w+(?:[-.:/@_]\w+)*")
 
 
 class SimilarText(NamedTuple):
@@ -74,15 +83,49 @@ class SimilarTexts:
         for other in self._reader.elements(numbers).values():
             if isinstance(other, Concept) and self._is_compared(other):
                 similarity = _similarity(terms, _terms(other), weights, self._total)
-                if similarity >= max(SIMILARITY_MIN, best.similarity if best else 0.0):
+                is_closer = similarity >= max(SIMILARITY_MIN, best.similarity if best else 0.0)
+                if is_closer and not have_one_template(_text(note), _text(other)):
                     best = SimilarText(other, similarity)
         return best
 
 
-def _terms(note: Concept) -> set[str]:
+def have_one_template(one: str, other: str) -> bool:
+    """True for texts that differ only in numbers, dates, identifiers and names.
+
+    >>> have_one_template("Release 1.2 went out on 3 May.", "Release 1.3 went out on 9 June.")
+    True
+    >>> have_one_template("Release 1.2 went out on 3 May.", "Release 1.2 was published on 3 May.")
+    False
+    """
+    (frame, things), (other_frame, other_things) = map(_divide, (one, other))
+    if frame != other_frame:
+        return False
+    if set(things) == set(other_things):
+        return things != other_things  # The same in other places.
+    return not (set(things) <= set(other_things) or set(things) >= set(other_things))
+
+
+def _divide(text: str) -> tuple[list[str], list[str]]:
+    """The words of a text that make sentences, and those that stand for one thing.
+
+    These have a digit, a sign or a capital letter.
+    """
+    frame: list[str] = []
+    things: list[str] = []
+    for word in _WORD.findall(text):
+        is_plain = word.isalpha() and (word.islower() or word.lower() in STOP_WORDS)
+        (frame if is_plain else things).append(word.lower())
+    return frame, things
+
+
+def _text(note: Concept) -> str:
     name = note.attributes.get("name")
     text = f"{name if isinstance(name, str) else ''}\n{prose(note.attributes)}"
-    return set(terms_of(text[:TEXT_CHARACTERS_MAX])[:TERMS_MAX])
+    return text[:TEXT_CHARACTERS_MAX]
+
+
+def _terms(note: Concept) -> set[str]:
+    return set(terms_of(_text(note))[:TERMS_MAX])
 
 
 def _similarity(one: set[str], other: set[str], weights: dict[str, float], total: int) -> float:

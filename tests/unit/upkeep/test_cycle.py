@@ -388,3 +388,29 @@ def test_a_rule_in_words_is_one_at_every_door(db: mycel.Graph, clock: Clock) -> 
     assert "The retention has no effect: 'soon' is no rule" in result.warnings[0]
     clock.turn(4)
     assert step(db.sleep(), "expire").done == 2
+
+
+def test_texts_of_one_template_are_no_repetitions_of_each_other(db: mycel.Graph, seed: int) -> None:
+    random = Random(seed)
+    people = ["Alice Reed", "Bob", "Carol Hay", "Dave", "Erin"]
+    templates = (
+        "Release {0}.{1} shipped on {2} {3} with {1} fixes and no known regressions",
+        "{4} joined the account of Acme-{0} as the technical contact for billing questions",
+        "The meeting with {4} and {5} about the contract was moved to {3} {2}",
+        "Ticket T_{6} about failing logins was closed by {4} after a restart of the service",
+    )
+    with db.transaction() as tx:
+        for at in range(80):
+            values = (at, at % 7, random.randrange(28), random.choice(("May", "June")))
+            names = (*random.sample(people, 2), 4_000 + at)
+            text = templates[at % len(templates)].format(*values, *names)
+            tx.put_concept("Note", f"{at}", {"content": text})
+        text = "Release 3.1 broke the import of contacts from old clients, so we pulled it"
+        tx.put_concept("Note", "one", {"content": text})
+        text = "We pulled 3.1 again: the release broke importing contacts from our old clients"
+        tx.put_concept("Note", "other", {"content": text})
+    db.sleep()
+    command = (
+        'FIND(?t.attributes.target_name, ?t.attributes.others) WHERE { ?t {type: "SleepTask"} }'
+    )
+    assert db.execute(command).rows == [("one", ["Note:other"])]
