@@ -32,6 +32,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from contextlib import suppress
 from multiprocessing.connection import wait
 from pathlib import Path
@@ -145,6 +146,8 @@ def _become(asked: dict[str, Any], streams: list[int]) -> None:
     os.chdir(asked["folder"])
     os.environ.clear()
     os.environ.update(asked["environment"])
+    if hasattr(time, "tzset"):
+        time.tzset()
     if FOLDER in os.environ:
         from tests.postgres_server import redirect_process
 

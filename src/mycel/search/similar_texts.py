@@ -1,15 +1,9 @@
 """Texts with much the same content, by the words they share.
 
-<<<<<<< HEAD
 The fewer elements have a word, the more it weighs. The similarity is the weight of the shared
 words, divided by the weight of the lighter text: a short note that says a part of a long one is
-similar to it. Candidates come from the text index, by the rarest words, so no vectors are needed.
-=======
-A word weighs more the fewer elements have it, and the weight of the shared words is divided by that
-of the text with less: a short note that says a part of a long one is similar to it. Texts of one
-template, which differ only in numbers, dates, identifiers or names, say different things.
-Candidates come from the text index, by the rarest words, so no vectors are needed.
->>>>>>> a9236487 (Upkeep: texts of one template are no repetitions of each other)
+similar to it. Texts of one template, which differ only in numbers, dates, identifiers or names, say
+different things. Candidates come from the text index, by the rarest words, so no vectors are needed.
 `benchmarks/recall/similar.py` measures it: none of 180 notes that say different things is taken for
 a repetition, and 31 of 33 repetitions in other words are found.
 """
