@@ -2,8 +2,8 @@
 
 The fewer elements have a word, the more it weighs. The similarity is the weight of the shared
 words, divided by the weight of the lighter text: a short note that says a part of a long one is
-similar to it. Texts of one template, which differ only in numbers, dates, identifiers or names, say
-different things. Candidates come from the text index, by the rarest words, so no vectors are needed.
+similar to it. Texts of one template, which differ only in numbers, dates, identifiers or names,
+say different things. The rarest words give the candidates, from the text index, without vectors.
 `benchmarks/recall/similar.py` measures it: none of 180 notes that say different things is taken for
 a repetition, and 31 of 33 repetitions in other words are found.
 """
