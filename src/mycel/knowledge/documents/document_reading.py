@@ -48,7 +48,7 @@ _PROSE_NAMES: Final = frozenset(
 _DATA_NAMES: Final = (
     "constraints", "robots.", "humans.", "security.", "cmakelists.", "manifest.", "top_level."
 )  # fmt: skip
-"""The first words of file names that show data for programs, such as requirements."""
+"""The first words of file names that show data for programs, such as constraints.txt."""
 _LICENCES: Final = ("license", "licence", "copying")
 _WORD: Final = re.compile(r"[^\W\d_]{2,}")
 _SAMPLE_CHARACTERS: Final = 4_000
