@@ -54,6 +54,7 @@ def _measure(folder: Path) -> Iterator[Line]:
     ):
         shop = mycel.Knowledge(ours, workspace="shop")
         connection = HTTPConnection("127.0.0.1", server.port)
+        _wait_until_loaded(connection)
         times: dict[str, list[float]] = {"ours": [], "plain": []}
         head: str | None = None
         begun_s = 0.0
@@ -95,6 +96,7 @@ def _many_clients(folder: Path, options: tuple[str, ...]) -> Line:
     with mycel.open(path) as db:
         mycel.Knowledge(db, workspace="shop").add("start")
     with serving(path, str(folder), None, *options) as server:
+        _wait_until_loaded(HTTPConnection("127.0.0.1", server.port))
         clients = [submissions(f"concept://shop/client{number}") for number in range(CLIENTS)]
         took_s = load_each(server.port, clients, seconds=SECONDS)
     summary = Summary.of([Summary.of(took_s).p99])
@@ -109,6 +111,15 @@ def _changes(number: int) -> list[dict[str, Any]]:
         {"node": f"concept://shop/r{number}/n{each}", "attributes": {"content": f"text {each}"}}
         for each in range(CHANGES)
     ]
+
+
+def _wait_until_loaded(connection: HTTPConnection) -> None:
+    """Wait for the modules of MCP, which a server loads in the background for some seconds."""
+    listing = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
+    accept = "application/json, text/event-stream"
+    headers = {"content-type": "application/json", "accept": accept}
+    connection.request("POST", "/mcp", json.dumps(listing), headers)
+    connection.getresponse().read()
 
 
 def _send(connection: HTTPConnection, body: dict[str, Any]) -> str:

@@ -13,9 +13,10 @@ that is possible.
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple, Self
 
 from mycel.api.graph import Graph
 from mycel.errors import (
@@ -46,7 +47,7 @@ from mycel.store.query.history import Moment
 from mycel.store.query.journal_page import journal_end
 from mycel.store.query.lineage import parents
 from mycel.store.query.reader import Reader
-from mycel.store.write.journal_copy import check_not_here
+from mycel.store.write.journal_copy import CopiedPage, check_not_here
 
 PARTIAL: Final = ".cloning"
 """The suffix of a clone that is not complete yet."""
@@ -335,6 +336,13 @@ def _follow(
     Raises:
         Unsupported: something that is here was purged there.
     """
+    with _Pages(source) as pages:
+        return _follow_pages(store, source, pages, head, progress)
+
+
+def _follow_pages(
+    store: Store, source: RemoteSource, pages: _Pages, head: RemoteHead, progress: Progress | None
+) -> RemoteHead:
     with store.reading() as reader:
         after = journal_end(reader)
     purges = KnownPurges()
@@ -342,7 +350,7 @@ def _follow(
     for _ in range(PAGES_MAX):
         if after >= head.entries:
             break
-        page = source.journal(after)
+        page = pages.take(after)
         if page.last_purge() > max(purges.last, head.entries):
             _learn_purges(store, source, max(purges.last, after), purges)
         if purges.last > head.entries:
@@ -356,6 +364,8 @@ def _follow(
             raise RemoteFailed("The remote sends no transaction after the last one.")
         last = rows.transactions[-1][0]
         rows = rows._replace(entries=[row for row in rows.entries if row[0] < last])
+        if last < head.entries:
+            pages.ask(last)
         copied = store.copy_journal(rows, purges)
         after = copied.seq
         if after == head.entries and copied.frontier.root() != head.journal_root:
@@ -367,6 +377,35 @@ def _follow(
             progress(after, head.entries)
     store.fold()
     return head
+
+
+class _Pages:
+    """The pages of a journal. The next one is on its way while a page is applied.
+
+    Nothing else is asked of the source from `ask` to `take`.
+    """
+
+    def __init__(self, source: RemoteSource) -> None:
+        self._source: Final = source
+        self._pool: Final = ThreadPoolExecutor(1, "mycel-pages")
+        self._next: tuple[int, Future[CopiedPage]] | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._pool.shutdown()
+
+    def ask(self, after: int) -> None:
+        """Ask for the page after a position."""
+        self._next = after, self._pool.submit(self._source.journal, after)
+
+    def take(self, after: int) -> CopiedPage:
+        """The page after a position."""
+        if self._next is None or self._next[0] != after:
+            return self._source.journal(after)
+        (_, page), self._next = self._next, None
+        return page.result()
 
 
 def _learn_purges(store: Store, source: RemoteSource, after: int, purges: KnownPurges) -> None:

@@ -66,6 +66,17 @@ def test_a_file_that_is_not_there_creates_no_database(run: Run, tmp_path: Path) 
     assert not (tmp_path / "new.db").exists()
 
 
+def test_a_kind_in_the_place_of_the_source_is_said(run: Run, db: Path, tmp_path: Path) -> None:
+    (tmp_path / "my vault" / ".obsidian").mkdir(parents=True)
+    two = run("--db", db, "import", "obsidian", tmp_path / "my vault")
+    assert two.status == 2
+    assert f"mycel import '{tmp_path / 'my vault'}' --from obsidian" in two.stderr
+    alone = run("--db", db, "import", "obsidian")
+    assert alone.status == 1
+    assert "mycel import PATH --from obsidian" in alone.stderr
+    assert "one at a time" in run("--db", db, "import", "a.jsonl", "b.jsonl").stderr
+
+
 def test_a_file_that_cannot_be_read_is_said(run: Run, db: Path) -> None:
     done = run("--db", db, "import", db.parent / "missing.jsonl")
     assert done.status == 1

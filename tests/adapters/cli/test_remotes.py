@@ -118,6 +118,22 @@ def test_a_file_in_the_folder_of_a_server_has_its_own_workspace(run: Run, share:
         assert mycel.Knowledge(db, workspace="shop").has("here")
 
 
+def test_a_token_for_a_workspace_that_is_not_there_says_so(run: Run, share: Path) -> None:
+    create = ("token", "create", "ada", "--workspaces", str(share.parent))
+    for words, absent in (
+        (("--for", "shop"), []),
+        (("--scope", "read://shop/**"), []),
+        (("--for", "shop", "--for", "shopp"), ["shopp"]),
+        (("--scope", "read://opps/**", "--for", "shop"), ["opps"]),
+    ):
+        made = run(*create, *words)
+        assert made.status == 0
+        assert made.stdout.startswith("myc_")
+        assert [name for name in ("shop'", "shopp'", "opps'") if f"'{name}" in made.stderr] == [
+            f"{name}'" for name in absent
+        ]
+
+
 def test_proposals_are_reviewed_where_they_wait(
     run: Run, team: Team, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -4,10 +4,13 @@ import json
 from concurrent.futures import ThreadPoolExecutor
 from http.client import HTTPConnection
 from pathlib import Path
+from queue import SimpleQueue
 from random import Random
+from threading import Event
 from time import monotonic
 from typing import Any
 
+import httpx
 import pytest
 
 import mycel
@@ -314,6 +317,49 @@ def test_many_who_submit_at_once_lose_nothing_and_double_nothing(shop: Team) -> 
     with mycel.open(shop.folder / "shop.db") as db:
         assert db.verify().ok
         assert len([entry for entry in db.history.log() if "agent" in entry.actor]) == 40
+
+
+def test_a_server_that_is_killed_loses_nothing_and_doubles_nothing(shop: Team) -> None:
+    tokens = [shop.token(f"agent{number}", "write:/**") for number in range(3)]
+    shop.serve()
+    acknowledged: SimpleQueue[int] = SimpleQueue()
+    is_up = Event()
+    is_up.set()
+
+    def work(number: int) -> list[str]:
+        commits = []
+        for turn in range(12):
+            change = node(f"n{number}-{turn}", "x")
+            how = {"on_conflict": "merge", "key": f"key-of-{number}-{turn}"}
+            while is_up.wait(60):
+                try:
+                    done = submit(shop, tokens[number], change, **how)
+                except httpx.TransportError:
+                    continue  # No answer: it is sent again, to the next server.
+                if done.status_code != 503:
+                    break
+            assert done.status_code == 200, done.text
+            commits.append(done.json()["commit"])
+            acknowledged.put(number)
+        return commits
+
+    with ThreadPoolExecutor(3) as pool:
+        running = pool.map(work, range(3))
+        for _ in range(2):
+            for _ in range(9):
+                acknowledged.get(timeout=60)
+            assert shop.server is not None
+            is_up.clear()
+            shop.server.end()  # SIGKILL
+            shop.serve()
+            is_up.set()
+        commits = [commit for made in running for commit in made]
+    assert len(commits) == len(set(commits)) == 36
+    assert shop.server.stop()[0] == 0
+    with mycel.open(shop.folder / "shop.db") as db:
+        assert db.verify(replay=True).ok
+        log = [entry.commit for entry in db.history.log() if "agent" in entry.actor]
+        assert sorted(log) == sorted(commits)
 
 
 CLIENTS = 32

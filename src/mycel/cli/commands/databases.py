@@ -23,6 +23,7 @@ import rich_click as click
 from mycel import workspaces
 from mycel.cli.commands.capsules import presence
 from mycel.cli.console.context import Command, Invocation, pass_session
+from mycel.cli.console.output import byte_size
 from mycel.clients import config_files, programs
 from mycel.clients.installation import TRUST_HELP, connected_hooks, needs_trust
 from mycel.errors import InvalidIdentifier, MycelError
@@ -473,8 +474,8 @@ def size_text(path: Path) -> str:
     """The size of a database for people, with its write-ahead log."""
     log = path.with_name(f"{path.name}-wal")
     log_size = log.stat().st_size if log.exists() else 0
-    more = f", and {_bytes(log_size)} in the write-ahead log" if log_size else ""
-    return _bytes(path.stat().st_size) + more
+    more = f", and {byte_size(log_size)} in the write-ahead log" if log_size else ""
+    return byte_size(path.stat().st_size) + more
 
 
 def _contents(path: Path) -> Iterator[Finding]:
@@ -501,15 +502,3 @@ def _core(db: Graph) -> Finding:
         return Finding("ok", "core capsules", "none; `mycel capsule apply core` adds them")
     detail = f"{', '.join(lacking)} incomplete; `mycel capsule apply core` completes them"
     return Finding("warn", "core capsules", detail)
-
-
-def _bytes(size: int) -> str:
-    """A size for people.
-
-    >>> _bytes(512), _bytes(4096), _bytes(5 << 20)
-    ('512 bytes', '4.0 KiB', '5.0 MiB')
-    """
-    if size < 1024:
-        return f"{size} bytes"
-    power = min((size.bit_length() - 1) // 10, 4)
-    return f"{size / 1024**power:.1f} {' KMGT'[power]}iB"

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 import sys
 import tempfile
 import time
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast
@@ -42,7 +43,7 @@ KIND_NAMES: Final = (
 them."""
 
 
-@click.command("import", cls=Command)
+@click.command("import", cls=Command, context_settings={"allow_extra_args": True})
 @click.argument(
     "source",
     metavar="SOURCE",
@@ -84,6 +85,8 @@ def import_(
     """
     from mycel.imports.kinds import recognise, usual_source
 
+    context = click.get_current_context()
+    _check_alone(source, () if context is None else context.args)
     out = session.out
     named_kind = cast("SourceKind | None", kind)
     with _readable(source) as path:
@@ -228,6 +231,21 @@ def _states(source: ImportSource) -> dict[str, tuple[int, int]]:
     return states
 
 
+def _check_alone(source: str, others: Sequence[str]) -> None:
+    """Refuse a second source.
+
+    Raises:
+        click.UsageError: there is one.
+    """
+    if others:
+        hint = _with_kind(source, others[0]) if source in KIND_NAMES else "Import one at a time."
+        raise click.UsageError(f"Got unexpected extra argument ({others[0]}). {hint}")
+
+
+def _with_kind(kind: str, path: str = "PATH") -> str:
+    return f"Write `mycel import {shlex.quote(path)} --from {kind}`."
+
+
 @contextmanager
 def _readable(file: str) -> Iterator[Path]:
     """A file that can be read twice, or a folder. Standard input and archives are copied.
@@ -252,6 +270,10 @@ def _readable(file: str) -> Iterator[Path]:
                 raise NoPlainFile("a pipe")
             is_archive = given.read(4) == b"PK\x03\x04"
     except (OSError, ValueError) as error:
+        if file in KIND_NAMES:
+            raise NotFound(
+                f"{file} is the kind of a source, and no source.", hint=_with_kind(file)
+            ) from None
         raise NotFound(
             refusal_of(file, error),
             hint=f"Name a file, a folder, or a client: {', '.join(_CLIENTS)}. The memory server"

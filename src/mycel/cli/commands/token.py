@@ -120,7 +120,21 @@ def create(
             requests_per_minute=rate,
             body_bytes_max=body_bytes,
         )
+    for absent in _absent_workspaces(folder, info):
+        session.out.note(
+            f"{folder} has no workspace {absent!r}: the token opens it once it is there. Those of"
+            " --database are not looked for."
+        )
     session.out.say(text, {"token": text} | info.to_dict())
+
+
+def _absent_workspaces(folder: Path, info: TokenInfo) -> list[str]:
+    """The workspaces that a token names and that the folder does not have."""
+    from mycel.sharing.scopes import parse_scopes
+    from mycel.sharing.workspace_folder import WorkspaceFolder
+
+    workspaces = {rule.workspace for rule in parse_scopes(info.scopes) if rule.workspace}
+    return sorted((workspaces | set(info.workspaces or ())) - set(WorkspaceFolder(folder).names()))
 
 
 @token.command("list", cls=Command)

@@ -11,6 +11,7 @@ import rich_click as click
 
 from mycel import workspaces
 from mycel.cli.console.context import Command, Group, Invocation, pass_session
+from mycel.cli.console.output import byte_size
 from mycel.cli.console.parameters import confirmed
 from mycel.errors import DuplicateExists, InvalidIdentifier, MycelError
 from mycel.model import times
@@ -99,7 +100,7 @@ def list_(session: Invocation) -> None:
             "*" if state.workspace == place.workspace else "",
             state.workspace,
             state.folder or "",
-            _size(state.size_bytes),
+            byte_size(state.size_bytes),
             "" if state.nodes is None else str(state.nodes),
             state.last_use[:16].replace("T", " "),
             state.branch,
@@ -250,7 +251,3 @@ def _checked(name: str) -> str:
 
 def _as_dict(state: WorkspaceState) -> dict[str, Any]:
     return asdict(state)
-
-
-def _size(size_bytes: int) -> str:
-    return f"{size_bytes / 1e6:.1f} MB"

@@ -238,3 +238,15 @@ def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> RenderableT
     for row in rows:
         table.add_row(*(Text(value) for value in row))
     return table
+
+
+def byte_size(size: int) -> str:
+    """A size for people.
+
+    >>> byte_size(512), byte_size(4096), byte_size(5 << 20)
+    ('512 bytes', '4.0 KiB', '5.0 MiB')
+    """
+    if size < 1024:
+        return f"{size} bytes"
+    power = min((size.bit_length() - 1) // 10, 4)
+    return f"{size / 1024**power:.1f} {' KMGT'[power]}iB"
