@@ -20,7 +20,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal, assert_never, get_args
 
 from mycel import workspaces
 from mycel.workspaces import WorkspaceLocation
@@ -285,6 +285,8 @@ def client(name: ClientName, folder: Path, *, everywhere: bool = False) -> Clien
         case "copilot":
             path = home / ".copilot" / "mcp-config.json"
             program = Client(name, "Copilot CLI", path, "mcpServers", is_shared=True, has_type=True)
+        case _:
+            assert_never(name)
     return replace(program, is_shared=True) if everywhere else program
 
 

@@ -9,17 +9,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from sys import float_info
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, assert_never
 
 from mycel.errors import ConstraintViolation, InvalidSyntax, InvalidValueType, did_you_mean
 from mycel.model.names import json_kind, shorten
+
+ArgumentKind = Literal["text", "whole", "number", "texts", "flag", "object", "objects", "any"]
 
 
 @dataclass(frozen=True, slots=True)
 class Argument:
     """One parameter of a view."""
 
-    kind: Literal["text", "whole", "number", "texts", "flag", "object", "objects", "any"]
+    kind: ArgumentKind
     description: str = ""
     default: Any = None
     least: int = 1
@@ -94,8 +96,10 @@ def _value(name: str, parameter: Argument, given: Any) -> Any:
             return [_of_kind(name, object_, dict, "a list of objects") for object_ in kind]
         case "any":
             return given
-        case _:
+        case "text":
             return _text(name, parameter, _single(name, given))
+        case _:
+            assert_never(parameter.kind)
 
 
 def _single(name: str, given: Any) -> Any:

@@ -9,12 +9,12 @@ from mycel.explorer import saved
 from mycel.explorer.conflicts import ACTIONS
 from mycel.explorer.edits import OPERATIONS
 from mycel.explorer.explorer import VIEWS, View
-from mycel.explorer.parameters import Argument
+from mycel.explorer.parameters import Argument, ArgumentKind
 
 Schema = dict[str, Any]
 Refused = Callable[..., dict[str, Any]]
 
-_KINDS: Final[dict[str, Schema]] = {
+_KINDS: Final[dict[ArgumentKind, Schema]] = {
     "text": {"type": "string"},
     "whole": {"type": "integer"},
     "number": {"type": "number"},

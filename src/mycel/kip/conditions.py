@@ -7,6 +7,7 @@ by level: `condition` reads disjunctions, `_conjunction` conjunctions, `_unary` 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import get_args
 
 from mycel.kip import ast, foreign_idioms, values
 from mycel.kip.lexer import KipTokens
@@ -14,7 +15,7 @@ from mycel.kip.syntax_errors import expect, fail, too_deep, unexpected
 from mycel.model.limits import NESTING_DEPTH_MAX
 from mycel.model.names import shorten
 
-OPERATORS = frozenset({"==", "!=", "<", ">", "<=", ">="})
+OPERATORS = frozenset(get_args(ast.ComparisonOperator))
 _TEXT_TESTS = frozenset({"CONTAINS", "STARTS_WITH", "ENDS_WITH", "REGEX"})
 
 TESTS = _TEXT_TESTS | {"IN", "IS_NULL", "IS_NOT_NULL"}

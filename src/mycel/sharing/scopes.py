@@ -21,21 +21,21 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, Literal, NamedTuple
+from typing import Final, NamedTuple, get_args
 
 from mycel.errors import AccessDenied, ConstraintViolation, InvalidId, MycelError
 from mycel.knowledge.uris import check_workspace, parse
 from mycel.model.names import shorten
+from mycel.model.permission import Action
 from mycel.store.file.branch_files import check_name
 
-Action = Literal["read", "propose", "write", "admin"]
-ACTIONS: Final[tuple[Action, ...]] = ("read", "propose", "write", "admin")
+ACTIONS: Final[tuple[Action, ...]] = get_args(Action)
 """The actions; each includes the ones before it."""
 SCOPES_MAX: Final = 32
 EVERYTHING: Final = "/**"
 
 _BELOW: Final = "/**"
-_FORM: Final = re.compile(r"(read|propose|write|admin):([^\s@]+)(?:@(\S+))?")
+_FORM: Final = re.compile(rf"({'|'.join(ACTIONS)}):([^\s@]+)(?:@(\S+))?")
 _HINT: Final = "For example `read:/**`, `write:/infra/**@main` or `propose://shop/docs/**`."
 _ANY: Final = "any"
 """A stand-in for the workspace of a request."""
