@@ -264,7 +264,7 @@ def files_of(home: Path, workspace: str) -> list[Path]:
 
 
 def check_unused(files: Iterable[Path]) -> None:
-    """Check that nobody has a workspace open: its files may be moved then.
+    """Check that nobody has a workspace open, so that its files may be moved.
 
     Raises:
         DatabaseBusy: somebody has. The log of an open file is beside it.

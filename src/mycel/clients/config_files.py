@@ -299,7 +299,7 @@ def without_entry(client: Client, name: str, text: str) -> str:
             if is_inside and is_first and kept_lines and not kept_lines[-1].strip():
                 kept_lines.pop()  # The empty line that was written before the table.
             is_open = is_inside
-        # What follows the settings, comments and empty lines, is the user's.
+        # Comments and empty lines behind the settings are the user's.
         if not is_inside or not (is_open and line.strip()) or line.lstrip().startswith("#"):
             kept_lines.append(line)
     return "\n".join(kept_lines)

@@ -107,7 +107,7 @@ class Census:
         """The number that the next new link gets."""
         self._is_divided = False
         self._size = 0
-        """The number of nodes when the shelves were chosen."""
+        """The number of nodes at the time when the shelves were chosen."""
         self.lines: list[ConceptLine] | None = []
         """All nodes as they were read; `take_lines` returns and drops them."""
         self._read_all(reader)

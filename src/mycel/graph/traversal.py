@@ -95,7 +95,7 @@ def _check_count(name: str, number: int) -> None:
         raise ConstraintViolation(f"{name} is {number}; it must be at least 1.")
 
 
-# What comes of it. Named tuples, as elements are: there may be a hundred thousand.
+# Results. They are named tuples, like elements: there may be a hundred thousand.
 
 
 class Step(NamedTuple):
@@ -313,7 +313,7 @@ def _left_out(reach: _Found, given: int, units_max: int) -> tuple[int, bool]:
     return len(seen) - given, False
 
 
-# From the search to the result.
+# Making the result of what the search has reached.
 
 
 def traverse(

@@ -76,7 +76,7 @@ class Follow:
 class Memory(NamedTuple):
     """One element that a search found, in the form that was asked for.
 
-    The text is made when it is asked for, as the JSON of elements is parsed.
+    The text is made, and the JSON of elements is parsed, only when asked for.
     """
 
     element: Element

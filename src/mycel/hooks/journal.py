@@ -68,7 +68,7 @@ class HookJournal:
         self._switches.write_bytes(orjson.dumps(states))
 
     def add(self, entry: Mapping[str, Any]) -> None:
-        """Add an entry. What cannot be written is not worth failing a client's turn."""
+        """Add an entry, if it can be written: a failure would cost a client its turn."""
         time = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
         with suppress(OSError, TypeError):
             line = orjson.dumps({"time": time, **entry}) + b"\n"

@@ -6,8 +6,8 @@
     files        files that were written
     mended       commands that failed and later worked
 
-`session_words` tells corrections and decisions. What it misses is still in the conversation, which
-`mycel import` brings whole.
+`session_words` tells corrections and decisions. `mycel import` brings the
+whole conversation, with all that it misses.
 """
 
 from __future__ import annotations

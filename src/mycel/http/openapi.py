@@ -106,12 +106,12 @@ def _refused(*statuses: int) -> dict[str, Any]:
 
 
 _MEANINGS: Final = {
-    400: ("Wrong", "What was sent is wrong; sending it again changes nothing"),
+    400: ("Wrong", "The request is wrong; sending it again changes nothing"),
     401: ("TokenWanted", "The server wants a token"),
     403: ("Forbidden", "This origin may not ask, or this may not be changed"),
-    404: ("Missing", "What is spoken of is not there"),
+    404: ("Missing", "A thing that the request names does not exist"),
     408: ("TooSlow", "The body did not come in time; nothing was done"),
-    409: ("Conflict", "The state is another one than the caller thought"),
+    409: ("Conflict", "The state differs from the one that the caller expects"),
     413: ("TooLarge", "The body is too large; nothing was done"),
     415: ("NotJson", "The body does not say that it is JSON"),
     421: ("WrongHost", "The server does not answer to this host"),

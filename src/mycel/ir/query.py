@@ -296,7 +296,7 @@ class Block:
     independent: bool = False
 
 
-# What is made of the solutions.
+# The answer that is made of the solutions.
 
 
 @node

@@ -76,8 +76,8 @@ AHEAD_CHARACTERS: Final = 1 << 12
 FOLDED_CHARACTERS_MIN: Final = 4096
 """In shorter commands folding saves nothing."""
 
-# What is folded has less in it than the language allows: strings without escapes, numbers that fit
-# without a look, arrays of such; entries whose target is a handle.
+# Folded values are simpler than the language allows: strings without escapes, short numbers,
+# arrays of such; entries whose target is a handle.
 STRING: Final = r'"[^"\\\x00-\x1f]*+"'
 _NAME = "[A-Za-z_][A-Za-z0-9_]*+"
 _WHOLE = "[1-9][0-9]{0,14}"
@@ -124,7 +124,7 @@ class KipTokens(tokens.Tokens):
         """Short strings, so that equal ones of a tree are one."""
 
     def refill(self, at: int) -> None:
-        # What was learned of one part would grow with the text.
+        # The names of all parts together would grow with the text.
         self.names.clear()
         self.strings.clear()
         super().refill(at)

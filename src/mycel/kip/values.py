@@ -302,7 +302,7 @@ def _unfolded(tokens: KipTokens, token: str) -> dict[str, Any]:
     """The object of a folded token (see `lexer`); raises if a key is given twice."""
     starts_quoted = token[1:].lstrip()[:1] == '"'
     try:
-        # What was split at bare keys, joined with quotes, has quotes around each of them.
+        # Split at the bare keys and joined with quotes, the text has quotes around each key.
         members: dict[str, Any] = orjson.loads(
             token if starts_quoted else '"'.join(_BARE_KEY.split(token))
         )

@@ -25,4 +25,4 @@ CONTEXT_EVICTED: Final = 100
 """The number of evicted nodes that a context remembers."""
 
 CONTEXTS_MAX: Final = 1_000
-"""The most contexts that have a handle at a time."""
+"""The most contexts with a handle at one time."""

@@ -33,8 +33,8 @@ Namespace = Literal["concepts", "edges"]
 class Snapshot:
     """All roots of one moment, read from one consistent view.
 
-    The time is a courtesy to the reader: no root commits to it. What does is the journal, in the
-    entry of each transaction.
+    The time is a courtesy to the reader: no root commits to it. The journal does, in
+    the entry of each transaction.
     """
 
     entries: int

@@ -120,7 +120,7 @@ class DefinitionWriter:
         for link in self._tx.reader.touching_links(old.number):
             subject = new.id if link.subject == old.id else link.subject
             object_ = new.id if link.object == old.id else link.object
-            # What the new definition is linked to already goes with the old one.
+            # A link that the new definition has already is removed with the old one.
             if self._tx.get_edge(subject, link.predicate, object_) is None:
                 self._tx.relink(link, subject=subject, object_=object_)
 

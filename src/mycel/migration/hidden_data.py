@@ -117,7 +117,7 @@ def with_restored(reader: Reader, names: Sequence[str]) -> Catalog:
     except SchemaError as error:
         problem = error.message.splitlines()[0].partition(": ")[2]
         raise SchemaError(
-            f"What is hidden cannot be declared as it was. {problem}",
+            f"The hidden data cannot be declared as it was. {problem}",
             hint="Restore what it needs as well, by naming it too; or declare it in a schema as it"
             " should be now.",
         ) from None
@@ -202,7 +202,7 @@ def _chosen(dropped: Iterable[Dropped], names: Sequence[str]) -> list[Dropped]:
     chosen: list[Dropped] = []
     for name in names:
         if not isinstance(name, str):
-            raise InvalidValueType(f"What is hidden has a name, not {kind_of(name)}.")
+            raise InvalidValueType(f"The name of hidden data is a text, not {kind_of(name)}.")
         if name not in known:
             close = did_you_mean(name, list(known))
             listing = "`mycel schema hidden` lists what is; a property is Type.property."

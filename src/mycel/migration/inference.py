@@ -3,8 +3,8 @@
 The text can be applied as it is. A property is required if every instance has it, and has the
 narrowest type that holds every value as it is written: a time with an offset stays a text, because
 as a DateTime it would be another text (milliseconds that are added to a time in UTC do not count).
-What the language cannot declare (objects, mixed values, names that are no identifiers, links
-between several types) becomes a comment, and the type is open, so that no data is lost.
+Objects, mixed values, names that are no identifiers and links between several types cannot be
+declared. They become comments, and the type is open, so that no data is lost.
 """
 
 from __future__ import annotations

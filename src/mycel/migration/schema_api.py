@@ -114,8 +114,8 @@ class SchemaApi:
     ) -> ApplyResult:
         """Put a schema in force: definitions, data and indexes, as one transaction.
 
-        Types that are no longer declared go only with `allow_removals`. What goes is hidden and can
-        be restored by declaring it again; with `allow_data_loss` it cannot. If the plan is not
+        Types that are no longer declared go only with `allow_removals`. They are hidden and
+        return when they are declared again; with `allow_data_loss` it cannot. If the plan is not
         supported, or the data does not satisfy the schema, nothing changes, and the result says
         why.
 
@@ -203,7 +203,7 @@ class SchemaApi:
 
 
 def _steps_between(before: Catalog, after: Catalog) -> tuple[dict[str, Any], ...]:
-    """The steps that led from one schema to the next. What is not remembered was dropped."""
+    """The steps that led from one schema to the next; a part that is not remembered was dropped."""
     remembered = {part.place() for part in after.dropped}
     changes = plan(
         before, schema_in_force.with_renames(before, after), is_empty=lambda _: True

@@ -1,10 +1,10 @@
 """The program in whose name a server writes: part of the actor in the journal.
 
 A server writes as its own actor, by default `$self`. Programs that call it say who they are: an MCP
-client in its `clientInfo`, others in a header. What they write has the actor `$self:NAME/VERSION`.
+client in its `clientInfo`, others in a header. Their writes have the actor `$self:NAME/VERSION`.
 The prefix keeps a program from passing for another actor: nothing checks its name.
 
-What an import writes are words of others, so its actor says so: `Ada:import obsidian`.
+An import writes words of others, so its actor names it: `Ada:import obsidian`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Returns memory that large calls have freed to the operating system.
 
-What a call frees, the C library keeps for the next one: after one walk over a million links a
-server would hold what only that walk needed, for as long as it lives. So after every 0.1 s of work
+The C library keeps freed memory for the next call: after one walk over a million links a server
+would hold the memory of that walk for as long as it lives. So after every 0.1 s of work
 the library is told to give back what is free. An MCP server that has answered questions about all
 of a graph of a million links holds 137 MiB instead of 153 MiB.
 

@@ -121,7 +121,7 @@ class ScopedCopy:
         except CopyOutdatedError as reason:
             _remove(self._path)
             raise InternalError(
-                f"What the token may see cannot be collected: {reason}.",
+                f"The elements that the token may see cannot be collected: {reason}.",
                 hint="Retry in a moment. If it happens again, run `mycel doctor` on the workspace.",
             ) from reason
 
@@ -154,7 +154,8 @@ class ScopedCopy:
                 self.is_outdated = True
         if self.is_outdated:
             raise InternalError(
-                "What the token may see is being collected anew.", hint="Retry in a moment."
+                "The elements that the token may see are being collected anew.",
+                hint="Retry in a moment.",
             )
 
     def _keep_up(self) -> None:

@@ -228,8 +228,9 @@ class Patterns:
     ) -> list[str]:
         """The link has one of these predicates.
 
-        With `apart` it is said in other words. What both sides of an OR say alike, SQLite tests by
-        itself: it would then read all links of the predicate instead of those of the known end.
+        With `apart` it is said in other words. SQLite tests a condition that both sides of an
+        OR share by itself: it would then read all links of the predicate, not those of the known
+        end.
         """
         if predicates is None:
             return []

@@ -1,6 +1,6 @@
 """SQL that both dialects spell alike; it names functions that each backend provides.
 
-What they spell otherwise is in a dialect (`dialect`).
+Words in which they differ are in a dialect (`dialect`).
 """
 
 from __future__ import annotations

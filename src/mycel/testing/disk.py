@@ -47,7 +47,7 @@ class Inode:
             self.past_sectors.setdefault(sector, []).append(self._sector(sector))
 
     def _sector(self, sector: int) -> bytes:
-        """The content now. What a truncation cut off is still there until it is overwritten."""
+        """The content now. Truncated bytes are still there until they are overwritten."""
         start = sector * self.SECTOR_SIZE
         content = bytes(self.data[start : start + self.SECTOR_SIZE])
         past = self.past_sectors.get(sector) or [bytes(self.SECTOR_SIZE)]

@@ -52,7 +52,7 @@ Role: TypeAlias = Literal["db", "wal", "journal"]
 Action: TypeAlias = Literal["fail", "torn", "kill", "call"]
 When: TypeAlias = Literal["before", "middle", "after"]
 
-# What the operating system's failure becomes in SQLite's own VFS.
+# The error of SQLite's own VFS for each failure of the operating system.
 _ERROR_CODES: dict[Kind, int] = {
     "write": apsw.SQLITE_IOERR_WRITE,
     "sync": apsw.SQLITE_IOERR_FSYNC,
@@ -268,7 +268,7 @@ class PowerLossVFS(FaultVFS):
 
 
 # ---------------------------------------------------------------------------------------------
-# What happens at each operation.
+# The behaviour of each operation.
 
 
 @dataclass(slots=True)

@@ -9,7 +9,7 @@ of its method table with four replaced (xClose, xWrite, xTruncate, xSync). These
 callbacks that return SQLite's error codes and never raise. The structures are SQLite's stable
 public interface (https://sqlite.org/c3ref/vfs.html, https://sqlite.org/c3ref/io_methods.html).
 
-What happens at an operation is not decided here. Files and strings of SQLite's are passed as
+The behaviour of each operation is decided elsewhere. Files and strings of SQLite's are passed as
 their addresses.
 """
 
@@ -110,7 +110,7 @@ class Interceptor(Protocol):
     base: DefaultVfs
     # Of the VFS structure, once it is registered.
     address: int
-    # What was raised last: SQLite was told of an I/O error.
+    # The exception that was raised last: SQLite was told of an I/O error.
     surprise: BaseException | None
 
     def open(self, z_name: int | None, file: int, flags: int, out_flags: int | None) -> int: ...

@@ -60,6 +60,6 @@ def needed_format(given: object, name: str | None) -> Format:
         return checked_format(given)
     format_ = None if name is None else format_of(name)
     if format_ is None:
-        what = "What is loaded" if name is None else repr(name)
+        what = "The source" if name is None else repr(name)
         raise InvalidValueType(f"{what} does not tell which format it has.", hint=_SAY)
     return format_

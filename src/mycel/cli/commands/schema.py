@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 FILE = "FILE"
 QUERIES = ".gq"
-_HIDDEN = "What is hidden: Team, or Person.city"
+_HIDDEN = "A hidden type or property: Team, or Person.city"
 _VIOLATIONS_SHOWN = 10
 
 
@@ -134,9 +134,10 @@ def plan(session: Invocation, files: tuple[str, ...], no_data: bool, allow_data_
     """Show what applying a schema would do, and whether it can be done.
 
     Constraints that are added, and properties that become required, are checked against the data in
-    a transaction that is rolled back, and rows that go or come back are counted. What is hidden can
-    be restored, what is dropped cannot. Named queries that would break are named, without those
-    that a .gq file beside the schema replaces. Exits with 1 if the plan is not supported.
+    a transaction that is rolled back, and rows that go or come back are counted. Hidden types and
+    properties can be restored, dropped ones cannot. Named queries that would break are named,
+    without those that a .gq file beside the schema replaces. Exits with 1 if the plan is not
+    supported.
     """
     file, queries = _sorted_files(files)
     catalog = _load(file)
@@ -293,7 +294,7 @@ def infer(session: Invocation, types: tuple[str, ...]) -> None:
     """Write a schema for types that grew without one.
 
     It holds the schema in force, and declares what all instances of other types have in common, so
-    it can be applied as it is. What cannot be declared is in comments.
+    it can be applied as it is. A comment stands for each part that cannot be declared.
     """
     with session.open(reading=True) as db, session.out.waiting("Looking at the data"):
         text = db.schema.infer(types or None)

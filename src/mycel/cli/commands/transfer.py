@@ -149,8 +149,8 @@ def export(
 ) -> None:
     """Export rows as JSON Lines, or each type as a table: CSV, TSV, Parquet or Arrow.
 
-    All rows are of one moment, nodes first, and `mycel load` takes them back. What every new graph
-    begins with is left out unless its type is named. Types and predicates are no rows: `mycel
+    All rows are of one moment, nodes first, and `mycel load` takes them back. The core content of
+    every graph is left out unless its type is named. Types and predicates are no rows: `mycel
     schema infer` and `mycel capsule export` give those.
     """
     out = session.out

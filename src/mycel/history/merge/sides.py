@@ -479,8 +479,8 @@ def _unseen(
         by = next((by for by, entries in commits.items() if entry in entries), None)
         return by not in merges and key not in (meanwhile if by is None else ever)
 
-    # What the first copy has not merged began in the second one after the last merge. A key that a
-    # purged element had only before then is free: another element may have it now.
+    # Elements that the first copy has not merged began in the second after the last merge. A key
+    # that a purged element had only before then is free: another element may have it now.
     return purges_since(first, seen[0], max((shared, *merges)), counts)
 
 

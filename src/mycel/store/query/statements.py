@@ -121,7 +121,7 @@ def _length(column: Sequence[Any]) -> int:
 
 
 def numbers(reader: Reader, statement: Statement, bindings: Row) -> list[tuple[int | None, ...]]:
-    """All rows of a statement whose rows are numbers of elements; also for the writer's reader.
+    """All rows of a statement that returns numbers of elements. It may also run in the writer.
 
     Raises:
         ExecutionTimeout: it took longer than the reader's deadline.

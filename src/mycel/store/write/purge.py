@@ -5,7 +5,7 @@ element is removed from the live tables, the past, the journal and the text inde
 ever had it as an end is purged too. The journal keeps the hashes of its purged records, so the log
 still verifies. It gets an entry that says who purged the element and why.
 
-What stays: the names of types and predicates, the names of actors, messages of transactions, and
+These stay: the names of types and predicates, the names of actors, messages of transactions, and
 the hash of the element's natural key. Somebody who guesses a type and name can confirm the guess
 with it.
 """
