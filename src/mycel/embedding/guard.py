@@ -47,7 +47,6 @@ class GuardedEmbedder:
 
     @cached_property
     def name(self) -> str:
-        """The name of the embedder."""
         name: str = self._call(lambda: self._embedder.name, SEARCH_S)
         return name
 

@@ -134,7 +134,6 @@ class Facts:
         return [self.contents_of(domain) for domain in self.domains(DOMAINS_READ_MAX)]
 
     def contents_of(self, domain: summary.Domain) -> DomainContents:
-        """A domain with its contents."""
         membership = self.membership or 0
         seen = summary.member_types(self.reader, membership, domain.number, MEMBERS_READ_MAX)
         key = summary.key_members(

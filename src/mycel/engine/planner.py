@@ -41,7 +41,6 @@ class FindPlanner:
         exact: bool = False,
         state: State = LIVE,
     ) -> tuple[BoundQuery, FindPlan]:
-        """Plan a FIND on a state."""
         definitions = reader.reread()
         if state.is_live:
             vocabulary = self.vocabulary(reader, definitions)

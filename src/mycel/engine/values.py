@@ -145,7 +145,6 @@ class Values:
         return self.text(node, "CURSOR") or None
 
     def mapping(self, node: ast.Map, what: str) -> JsonObject:
-        """A JSON object."""
         value = self.value(node)
         if value.__class__ is not dict:
             raise _mistyped(node, value, what, "an object")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from itertools import islice
 from typing import Any, Final
 
 from mycel.api.graph import Graph
@@ -243,10 +244,10 @@ def _end(identity: Mapping[str, Any]) -> str:
     return uri_of(identity["type"], identity["name"])
 
 
-def list_changes(changes: Iterable[ElementChange], most: int = limits.CHANGES) -> list[JsonObject]:
+def list_changes(changes: Iterable[ElementChange]) -> list[JsonObject]:
     """Changes, divided into nodes and links, up to a limit."""
     rows = []
-    for change in list(changes)[:most]:
+    for change in islice(changes, limits.CHANGES):
         is_node = isinstance(change.element, Concept)
         rows.append(changed_node(change) if is_node else changed_link(change))
     return rows

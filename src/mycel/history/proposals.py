@@ -23,7 +23,7 @@ from mycel.history.branches import Branches
 from mycel.history.merge.outcome import Conflict
 from mycel.history.merge.requests import Request
 from mycel.history.merge.submitting import Submitted, Submitting
-from mycel.history.submissions import Submission, check_may, owner_of
+from mycel.history.submissions import Submission, check_may_propose, owner_of
 from mycel.model import times
 from mycel.model.limits import REASON_BYTES_MAX
 from mycel.model.names import check_text, shorten
@@ -221,7 +221,7 @@ class Proposals:
         Raises:
             ConstraintViolation: the text is empty, or there are too many.
         """
-        check_may("propose", self._branches.open)
+        check_may_propose(self._branches.open)
         check_text(text, "comment", REASON_BYTES_MAX, empty=False)
         row = self._row(_id(proposal))
         comments = row.body["comments"]

@@ -136,7 +136,7 @@ class Submissions:
         if permission is not None and not permission.may_write(self._branches.open):
             on_conflict = "propose"
         if on_conflict == "propose":
-            check_may("propose", self._branches.open)
+            check_may_propose(self._branches.open)
         digest = "" if key is None else _digest(edits if content is None else content)
         if owner is not None and (known := self._known(owner)) is not None:
             return self._again(known, digest)
@@ -324,16 +324,16 @@ def owner_of(actor: str) -> str:
     return actor if permission is None else permission.actor
 
 
-def check_may(action: Action, branch: str) -> None:
-    """Check that the permission of this thread allows an action on a branch.
+def check_may_propose(branch: str) -> None:
+    """Check that the permission of this thread allows proposals for a branch.
 
     Raises:
         AccessDenied: it may not.
     """
     permission = current()
-    if permission is not None and not permission.allows(action, branch):
+    if permission is not None and not permission.allows("propose", branch):
         raise AccessDenied(
-            f"The token may not {deeds(action)} here.",
+            f"The token may not {deeds('propose')} here.",
             hint="Ask the administrator of the server for a token with that scope.",
         )
 

@@ -58,7 +58,6 @@ class SessionSummary:
         return sorted(turns.values(), key=lambda turn: turn.position)
 
     def text(self) -> str:
-        """The summary as a text."""
         return "\n".join(self._lines())
 
     def _lines(self) -> Iterator[str]:

@@ -58,7 +58,6 @@ class ExplorerRoutes:
         self._warming: set[asyncio.Task[None]] = set()
 
     def routes(self) -> list[Route]:
-        """All routes."""
         views = [
             Route(
                 f"{API}/{name}",

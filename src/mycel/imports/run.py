@@ -94,8 +94,6 @@ class Preview:
 
 @dataclass(slots=True)
 class ImportResult:
-    """The result of an import."""
-
     source: ImportSource
     written: int = 0
     known: int = 0

@@ -11,12 +11,12 @@ import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, BinaryIO, Final, NamedTuple, TextIO
+from typing import Any, Final, NamedTuple, TextIO
 
 import orjson
 
 from mycel.imports.turns import SourceProblem
-from mycel.store.file.plain_files import open_given
+from mycel.store.file.plain_files import bounded_lines, open_given
 
 LINE_BYTES_MAX: Final = 64 << 20
 """The longest line that is read; a longer one is named and left out."""
@@ -42,32 +42,18 @@ class JsonItem(NamedTuple):
     value: Any
 
 
-def json_lines(path: Path, offset: int = 0) -> Iterator[JsonItem | SourceProblem]:
-    """The values of a file of JSON Lines, from a position in bytes on."""
+def json_lines(path: Path) -> Iterator[JsonItem | SourceProblem]:
+    """The values of a file of JSON Lines."""
     with open_given(path) as file:
-        if offset:
-            file.seek(offset)
-        yield from _lines_of(file, path.name)
-
-
-def _lines_of(file: BinaryIO, name: str) -> Iterator[JsonItem | SourceProblem]:
-    number = 0
-    while line := file.readline(LINE_BYTES_MAX + 1):
-        number += 1
-        place = f"{name}, line {number}"
-        if len(line) > LINE_BYTES_MAX:
-            while line and not line.endswith(b"\n"):
-                line = file.readline(LINE_BYTES_MAX)
-            yield SourceProblem(place, f"it has more than {LINE_BYTES_MAX >> 20} MiB")
-            continue
-        if number == 1:
-            line = line.removeprefix(b"\xef\xbb\xbf")
-        if not line.strip():
-            continue
-        try:
-            yield JsonItem(place, orjson.loads(line))
-        except ValueError as error:
-            yield SourceProblem(place, f"it is no JSON: {error}")
+        for number, line in bounded_lines(file, LINE_BYTES_MAX):
+            place = f"{path.name}, line {number}"
+            if line is None:
+                yield SourceProblem(place, f"it has more than {LINE_BYTES_MAX >> 20} MiB")
+                continue
+            try:
+                yield JsonItem(place, orjson.loads(line))
+            except ValueError as error:
+                yield SourceProblem(place, f"it is no JSON: {error}")
 
 
 def json_items(path: Path, keys: tuple[str, ...] = ()) -> Iterator[JsonItem | SourceProblem]:

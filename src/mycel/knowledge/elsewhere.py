@@ -445,7 +445,6 @@ def _prove(entry: RemoteEntry, answer: _Answer, item: Mapping[str, Any]) -> _Pro
 
 
 def _checked_hits(entry: RemoteEntry, answer: _Answer) -> list[Hit]:
-    """The hits of an answer."""
     hits = []
     for item in answer.payload["hits"]:
         score, kind = float(item["score"]), item["kind"]

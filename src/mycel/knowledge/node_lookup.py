@@ -160,7 +160,6 @@ def uri_at(reader: Reader, number: int) -> str:
 
 
 def element_uri(element: Element) -> str:
-    """The URI of an element."""
     if isinstance(element, Proposition):
         return f"kip:{element.id}"
     return uri_of(element.type, element.name)

@@ -80,8 +80,6 @@ class UserLines(NamedTuple):
 
 
 class FileLines(NamedTuple):
-    """Lines of one file."""
-
     uri: str
     lines: tuple[UsedLine, ...]
 

@@ -81,7 +81,6 @@ class SeveralWorkspaces:
 
     @property
     def names(self) -> list[str]:
-        """The names of the workspaces."""
         return [*self._workspaces, *self._remotes]
 
     def search(

@@ -257,7 +257,6 @@ PROMPTS: Final = (
 
 
 def prompt_named(name: str) -> Prompt:
-    """A prompt by its name."""
     for prompt in PROMPTS:
         if prompt.name == name:
             return prompt

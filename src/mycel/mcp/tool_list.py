@@ -33,8 +33,6 @@ Schema = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """One tool."""
-
     name: str
     title: str
     description: str

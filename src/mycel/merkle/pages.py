@@ -95,7 +95,6 @@ class BranchPage:
         return _position_hash(own)
 
     def hash(self) -> bytes:
-        """The hash of the page."""
         return _position_hash(self.positions[OWN])
 
 

@@ -304,7 +304,6 @@ class Repository:
         return os.fsdecode(self.run("merge-base", "--all", one, other, check=False)).split()
 
     def tree_of(self, commit: str) -> str:
-        """The tree of a commit."""
         return self.line("rev-parse", f"{commit}^{{tree}}")
 
 

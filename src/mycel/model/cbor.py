@@ -60,14 +60,12 @@ def uint(number: int) -> bytes:
 
 
 def text(string: str) -> bytes:
-    """A text string."""
     encoded = string.encode()
     size = len(encoded)
     return (_TEXT_HEADS[size] if size < 256 else head(3, size)) + encoded
 
 
 def byte_string(content: bytes) -> bytes:
-    """A byte string."""
     size = len(content)
     return (_BYTE_HEADS[size] if size < 256 else head(2, size)) + content
 

@@ -139,7 +139,6 @@ def value_kind(value: Any) -> ir.ValueKind:
 
 
 def list_kind(items: Sequence[Any]) -> ir.ValueKind:
-    """The kind of a list in IN."""
     if set(map(type, items)) == {str}:
         return "texts"
     kinds = {value_kind(item) for item in items}

@@ -179,7 +179,6 @@ def as_moment(value: Any) -> Any:
 
 
 def _common(alternatives: Iterable[Times]) -> Times:
-    """The times that all alternatives have."""
     first, *others = alternatives
     return first.intersection(*others)
 

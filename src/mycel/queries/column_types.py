@@ -27,7 +27,6 @@ class ColumnOrigin(NamedTuple):
 
 
 def columns_of(command: ast.Find) -> tuple[ColumnOrigin, ...]:
-    """The columns of a FIND."""
     types: dict[str, set[str]] = {}
     for clause in command.where:
         match clause:

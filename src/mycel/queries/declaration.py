@@ -65,8 +65,6 @@ class QueryParameter:
 
 @dataclass(frozen=True, slots=True)
 class NamedQuery:
-    """One named query."""
-
     name: str
     parameters: tuple[QueryParameter, ...]
     annotations: dict[str, Any]

@@ -78,8 +78,6 @@ class Pulled(NamedTuple):
 
 
 class PushResult(NamedTuple):
-    """The result of a push."""
-
     status: str
     """`committed`, `unchanged` or `proposed`."""
     changes: int

@@ -147,11 +147,11 @@ def journal_page(db: Graph, after: int, limit: int = COMMITS_MAX) -> bytes:
     )
 
 
-def purges_page(db: Graph, after: int, limit: int = PURGES_MAX) -> bytes:
+def purges_page(db: Graph, after: int) -> bytes:
     """The purges after an entry of the journal, as CBOR."""
     with db.reading() as reader:
-        rows = stored_purges(reader, after, limit)
-    following = rows[-1][0] if len(rows) == limit else None
+        rows = stored_purges(reader, after, PURGES_MAX)
+    following = rows[-1][0] if len(rows) == PURGES_MAX else None
     return cbor.encode({"purges": [list(row) for row in rows], "next": following})
 
 

@@ -62,7 +62,6 @@ class Catalog:
         return Catalog(by_kind["interface"], by_kind["node"], by_kind["edge"], tuple(dropped))
 
     def node(self, name: str) -> NodeType | None:
-        """The node of this name."""
         return self.nodes.get(name)
 
     def edge(self, name: str) -> EdgeType | None:
@@ -70,7 +69,6 @@ class Catalog:
         return self.edges.get(name) or self._folded_edges.get(name.casefold())
 
     def interface(self, name: str) -> Interface | None:
-        """The interface of this name."""
         return self.interfaces.get(name)
 
     def type(self, name: str) -> SchemaType | None:

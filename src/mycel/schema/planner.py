@@ -485,7 +485,6 @@ def _remembered(
 def _properties_of(
     entries: Mapping[_HiddenKey, Dropped], owner: model.SchemaType
 ) -> list[tuple[_HiddenKey, model.Property]]:
-    """The hidden properties of a type."""
     return [
         (key, part.property)
         for key, part in entries.items()

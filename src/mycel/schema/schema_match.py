@@ -106,7 +106,6 @@ class _HiddenNames:
         return self._types.get((kind, name))
 
     def names(self, kind: model.TypeKind) -> list[str]:
-        """The names of the types of one kind."""
         return [name for other, name in self._types if other == kind]
 
     def properties(

@@ -36,7 +36,6 @@ class ElementHit(NamedTuple):
 
     @property
     def kind(self) -> Literal["notes", "code"]:
-        """The kind of the element."""
         element = self.element
         if isinstance(element, Concept):
             return CODE if is_code(element.type, element.attributes) else NOTES

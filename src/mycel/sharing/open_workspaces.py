@@ -61,7 +61,6 @@ class OpenWorkspaces(Generic[Opened]):
         return len(self._entries)
 
     def keys(self) -> list[Hashable]:
-        """The keys of open workspaces."""
         with self._changed:
             return list(self._entries)
 

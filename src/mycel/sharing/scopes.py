@@ -64,8 +64,6 @@ ALL: Final = Pattern("", is_below=True)
 
 @dataclass(frozen=True, slots=True)
 class ScopeRule:
-    """One scope."""
-
     action: Action
     path: str
     """The path as it was given, without the workspace."""
@@ -274,5 +272,4 @@ def everything(actor: str) -> Grant:
 
 
 def readable_text(patterns: Sequence[Pattern]) -> list[str]:
-    """Patterns as texts."""
     return [str(pattern) for pattern in patterns]

@@ -20,8 +20,6 @@ LOOK_EVERY_S: Final = 1.0
 
 
 class WorkspaceDatabase(WorkspaceFolder):
-    """The workspaces of one database."""
-
     def __init__(self, path: Path, database: str) -> None:
         """Take the folder of the server's own records, and the URL of the database.
 

@@ -34,8 +34,6 @@ _RESERVED: Final = frozenset(("server",))
 
 
 class WorkspaceFolder:
-    """The workspaces in one folder."""
-
     def __init__(self, path: Path) -> None:
         """Take the folder.
 

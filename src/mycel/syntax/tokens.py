@@ -130,7 +130,6 @@ class Tokens:
         return new_span(Span, start << END_BITS | end)
 
     def span_at(self, at: int) -> Span:
-        """The span of one token."""
         return new_span(Span, self.starts[at] << END_BITS | self.ends[at])
 
 

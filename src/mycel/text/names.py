@@ -74,8 +74,6 @@ class Standing(IntEnum):
 
 
 class ElementNames(NamedTuple):
-    """The names of an element."""
-
     names: tuple[str, ...]
     """The full names: the stored name, and the attribute `name`."""
     aliases: tuple[str, ...]

@@ -148,7 +148,6 @@ def _translated() -> Iterator[None]:
 
 
 def file_batches(stream: Stream, *, is_parquet: bool) -> Generator[Any, None, None]:
-    """The batches of a file."""
     pa = pyarrow()
     with stream.binary() as file:
         if not hasattr(file, "seekable") or not file.seekable():

@@ -69,7 +69,6 @@ def to_arrow(
 def _graph_rows(
     store: Store, read_catalog: ReadCatalog, state: State, *, from_the_start: bool
 ) -> Iterator[tuple[Catalog, Targets, GraphRows]]:
-    """The rows of one state, and their targets."""
     with store.reading(state) as reader:
         catalog = read_catalog(reader)
         targets = Targets(reader, catalog, iter(()))

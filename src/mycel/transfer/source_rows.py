@@ -103,7 +103,6 @@ class RowSource:
         raise NotImplementedError
 
     def placed(self, error: MycelError, line: int | None, **more: Any) -> MycelError:
-        """The error with its place in this source."""
         return placed(error, self.name, self.unit, line, **more)
 
     def _placed_once(self, error: MycelError, line: int) -> MycelError:

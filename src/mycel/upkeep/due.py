@@ -115,7 +115,6 @@ class RetentionRules:
 
 
 def due_elements(reader: Reader, now_us: int, uses: Mapping[int, Use] = NO_USES) -> Iterator[Due]:
-    """All elements that are due."""
     rules = RetentionRules(reader, uses)
     for number in rules.candidates(reader, now_us):
         element = reader.element(number)

@@ -77,7 +77,6 @@ class OpenTask(NamedTuple):
     """The number of open tasks, this one included."""
 
     def to_dict(self) -> JsonObject:
-        """The task as JSON."""
         return {
             "task": self.id,
             "action": self.action,

@@ -53,7 +53,6 @@ SchemaJudge = Callable[[SchemaContest], SchemaType | None]
 
 
 def merge_schemas(base: Catalog, ours: Catalog, theirs: Catalog, judge: SchemaJudge) -> Catalog:
-    """The merged schema."""
     states = [
         {declared.identity: declared for declared in state.types} for state in (base, ours, theirs)
     ]

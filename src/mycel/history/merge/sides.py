@@ -41,7 +41,6 @@ class MergeTarget:
         """The policies of the definition of a type or predicate, by attribute."""
 
     def ours(self, numbers: Iterable[int]) -> Mapping[int, Element]:
-        """Elements in the target."""
         return self.reader.elements(number for number in numbers if number < NEW)
 
     def on(self, number: int) -> Iterable[int]:

@@ -122,7 +122,6 @@ class WritePlan:
 def write(
     db: Graph, plan: WritePlan, namer: Namer, summary: Summary, report: BootstrapReport | None
 ) -> None:
-    """Write a plan to the graph."""
     total = plan.rows
 
     def report_rows(row_count: int) -> None:

@@ -35,7 +35,6 @@ SIGNATURE_BYTES_MAX: Final = 4 * SIGNATURE_CHARS_MAX
 
 
 def extract(syntax: Syntax, source: bytes, captures: Captures) -> FileFacts:
-    """The facts of a file."""
     exports = tuple(
         pair for node in in_order(captures, "export") for pair in syntax.exports(node, source)
     )

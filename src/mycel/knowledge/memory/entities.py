@@ -214,7 +214,6 @@ def entities_among(reader: Reader, rows: Iterable[Member]) -> Iterator[Member]:
 
 
 def find_entity(tx: Transaction, name: str) -> Concept | None:
-    """The concept of the entity with a name."""
     for kind in {ENTITY, *entity_types(tx.get_concept(CONCEPT_TYPE, ENTITY)).values()}:
         concept = None if tx.reader.find_type(kind) is None else tx.get_concept(kind, name)
         if concept is not None and (kind != PERSON or OBSERVATIONS_KEY in concept.attributes):

@@ -38,6 +38,7 @@ from mycel.model.json_text import read_json
 from mycel.model.limits import LINE_BYTES_MAX
 from mycel.model.names import check_name, count, kind_of, shorten
 from mycel.model.values import object_text
+from mycel.store.file.plain_files import bounded_lines
 from mycel.store.query import lookup
 from mycel.store.query.bulk import members
 from mycel.store.write.bulk import ConceptRow, PropositionRow
@@ -198,18 +199,10 @@ def _of_object(document: dict[str, Any]) -> Iterator[Item]:
 
 def _of_lines(path: Path) -> Iterator[Item]:
     with path.open("rb") as file:
-        number = 0
-        while line := file.readline(LINE_BYTES_MAX + 1):
-            number += 1
+        for number, line in bounded_lines(file, LINE_BYTES_MAX):
             place = f"line {number}"
-            if len(line) > LINE_BYTES_MAX:
-                while line and not line.endswith(b"\n"):
-                    line = file.readline(LINE_BYTES_MAX)
+            if line is None:
                 yield place, InvalidSyntax(f"it has more than {LINE_BYTES_MAX >> 20} MiB")
-                continue
-            if number == 1:
-                line = line.removeprefix(b"\xef\xbb\xbf")
-            if not line.strip():
                 continue
             try:
                 item = read_json(line)

@@ -96,8 +96,6 @@ class Subgraph:
 
 
 class EntityGraph:
-    """The entities of one graph."""
-
     def __init__(self, db: Graph, *, characters_max: int = ANSWER_CHARACTERS_MAX) -> None:
         self._db = db
         self._characters_max = characters_max

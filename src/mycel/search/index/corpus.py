@@ -169,7 +169,6 @@ class Corpus:
 
     @classmethod
     def of(cls, seq: int, columns: PassageColumns, dictionary: PhraseSet) -> Self:
-        """A corpus of all passages."""
         return cls._of(
             seq, PassageSegment.of(columns, dictionary), dictionary.hashes, columns.shared
         )

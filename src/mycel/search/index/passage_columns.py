@@ -45,7 +45,6 @@ class Interner:
         self.numbers: Final[dict[str, int]] = {}
 
     def number(self, text: str | None) -> int:
-        """The number of a text."""
         return NOWHERE if text is None else self.numbers.setdefault(text, len(self.numbers))
 
 
@@ -84,7 +83,6 @@ class PassageColumns:
         return numbers
 
     def add(self, row: PassageRow, vector: bytes) -> None:
-        """Add a passage."""
         items = (
             row.element,
             row.type,

@@ -96,7 +96,6 @@ def _without_brackets(title: str) -> str:
 
 
 def prose(attributes: Mapping[str, Any]) -> str:
-    """All prose in the attributes."""
     return "\n".join(_prose(attributes, _IN_TITLES))
 
 

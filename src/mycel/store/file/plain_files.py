@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Iterator
 from typing import BinaryIO, Final, NamedTuple
 
 _FLAGS: Final = (
@@ -76,6 +77,22 @@ def read_bounded(path: str | os.PathLike[str], bytes_max: int) -> bytes:
     if len(content) > bytes_max:
         raise ValueError(f"it has more than {bytes_max:,} bytes")
     return content
+
+
+def bounded_lines(file: BinaryIO, bytes_max: int) -> Iterator[tuple[int, bytes | None]]:
+    """The lines of a file that are not blank, counted from 1; None for one that is too long."""
+    number = 0
+    while line := file.readline(bytes_max + 1):
+        number += 1
+        if len(line) > bytes_max:
+            while line and not line.endswith(b"\n"):
+                line = file.readline(bytes_max)
+            yield number, None
+            continue
+        if number == 1:
+            line = line.removeprefix(b"\xef\xbb\xbf")
+        if line.strip():
+            yield number, line
 
 
 def _open_regular(path: str, flags: int) -> int:

@@ -26,7 +26,6 @@ Bindings = tuple[Any, ...] | dict[str, Any]
 
 
 def fetch_first(connection: Statements, query: str, bindings: Bindings = ()) -> Row | None:
-    """The first row of a query, or None."""
     cursor = connection.execute(query, bindings)
     row: Row | None = cursor.fetchone()
     return row
@@ -45,7 +44,6 @@ def fetch_one(connection: Statements, query: str, bindings: Bindings = ()) -> Ro
 
 
 def fetch_all(connection: Statements, query: str, bindings: Bindings = ()) -> list[Row]:
-    """All rows of a query."""
     rows: list[Row] = connection.execute(query, bindings).fetchall()
     return rows
 

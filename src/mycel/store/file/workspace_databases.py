@@ -23,7 +23,6 @@ _SHOWN: Final = 20
 
 
 def database_of(home: Path, workspace: str) -> Path:
-    """The path of the database of a workspace."""
     return home / HOME_FOLDER / f"{PREFIX}{workspace}{SUFFIX}"
 
 

@@ -105,12 +105,10 @@ class Properties:
 
     @property
     def of_types(self) -> Mapping[int, Slots]:
-        """The slots of each type that has slots."""
         return self._slots.types
 
     @property
     def of_predicates(self) -> Mapping[int, Slots]:
-        """The slots of each predicate that has slots."""
         return self._slots.predicates
 
     def slots(self, owner: int, *, link: bool) -> tuple[Slot, ...]:

@@ -76,7 +76,6 @@ def hash_of(record: bytes | None) -> bytes:
 
 
 def entry_leaf(kind: int, element: int, before_hash: bytes, after_hash: bytes) -> bytes:
-    """The hash of the leaf of an entry."""
     return sha256(b"\x00" + _ENTRY.pack(kind, element, before_hash, after_hash)).digest()
 
 

@@ -51,8 +51,6 @@ class KeptOutcome(NamedTuple):
 
 
 class StoredProposal(NamedTuple):
-    """A proposal as it is stored."""
-
     id: str
     status: ProposalStatus
     actor: str

@@ -370,7 +370,6 @@ class StateTrees:
         return self._on(name, sparse.root)
 
     def prove(self, name: Namespace, key: bytes) -> sparse.SparseProof:
-        """The proof for a key in the tree."""
         return self._on(name, sparse.prove, key)
 
     def difference(self, name: Namespace, expected: TreeChanges) -> bytes | None:

@@ -20,8 +20,6 @@ _LINK: Final = (
 
 
 class StoredConcept(NamedTuple):
-    """A concept as it is stored."""
-
     number: int
     type: int
     name: str

@@ -30,8 +30,6 @@ class ConceptCard(NamedTuple):
 
 
 class WeightedLink(NamedTuple):
-    """A link with its weight."""
-
     number: int
     subject: int
     predicate: int

@@ -129,7 +129,6 @@ class Reader:
         """The position of the journal when `definitions` was read."""
 
     def fetch_all(self, query: str, bindings: Bindings = ()) -> list[Row]:
-        """All rows of a query."""
         return fetch_all(self.connection, query, bindings)
 
     def column(self, query: str, bindings: Bindings = ()) -> list[Any]:
@@ -137,7 +136,6 @@ class Reader:
         return [value for (value,) in self.connection.execute(query, bindings)]
 
     def fetch_first(self, query: str, bindings: Bindings = ()) -> Row | None:
-        """The first row of a query, or None."""
         return fetch_first(self.connection, query, bindings)
 
     def fetch_one(self, query: str, bindings: Bindings = ()) -> Row:

@@ -46,7 +46,6 @@ class Change(NamedTuple):
 
 
 def identity_of(element: Element) -> Identity:
-    """The identity of an element."""
     if isinstance(element, Concept):
         return element.type, element.name
     return element.predicate, (element.subject, element.object)

@@ -167,7 +167,6 @@ class Transaction:
 
     @property
     def actor(self) -> str:
-        """The actor of the transaction."""
         return self.ledger.actor
 
     @property

@@ -35,7 +35,6 @@ class FileBranches:
         return branch_files.file_of(self._graph, name)
 
     def existing(self, name: str) -> Path:
-        """The path of an existing branch."""
         return branch_files.existing(self._graph, name)
 
     def check_room(self) -> None:
