@@ -30,7 +30,7 @@ from mycel.knowledge.bootstrap.project_graph import (
     SYMBOL_KEYS,
     Namer,
     Wanted,
-    WantedEdge,
+    WantedRelation,
 )
 from mycel.knowledge.bootstrap.renamed_sections import Renamed, find_renamed
 from mycel.knowledge.bootstrap.run_summary import BootstrapProgress, BootstrapReport, Summary
@@ -98,8 +98,8 @@ class WritePlan:
     files: list[FileNodes] = field(default_factory=list)
     touched: dict[str, Touch] = field(default_factory=dict)
     """Changes of the nodes of unchanged files, by URI."""
-    contains: list[WantedEdge] = field(default_factory=list)
-    related: dict[str, list[WantedEdge]] = field(default_factory=dict)
+    contains: list[WantedRelation] = field(default_factory=list)
+    related: dict[str, list[WantedRelation]] = field(default_factory=dict)
     """For each file whose relations may differ: all relations written in the file."""
     tags: dict[str, Wanted] = field(default_factory=dict)
     """The tags of the related files, by URI."""
@@ -115,8 +115,8 @@ class WritePlan:
     def rows(self) -> int:
         """An estimate of the rows to write or to compare."""
         nodes = len(self.folders) + sum(file.rows for file in self.files)
-        edges = len(self.contains) + sum(map(len, self.related.values()))
-        return nodes + edges + len(self.touched) + len(self.removals) + len(self.renamed)
+        relations = len(self.contains) + sum(map(len, self.related.values()))
+        return nodes + relations + len(self.touched) + len(self.removals) + len(self.renamed)
 
 
 def write(
@@ -142,7 +142,7 @@ def write(
         work.put_files(plan.files)
         work.touch(plan.touched)
         work.put_nodes(list(plan.tags.values()))
-        work.put_edges(plan.contains)
+        work.put_relations(plan.contains)
         work.relate(plan.related)
         if not is_small:
             work.put_nodes([_marked(plan, is_complete=True)])
@@ -457,29 +457,29 @@ class _Work:
 
     # Relations.
 
-    def put_edges(self, edges: Sequence[WantedEdge]) -> None:
+    def put_relations(self, relations: Sequence[WantedRelation]) -> None:
         """Write relations. Existing ones stay unchanged."""
-        for group in _grouped(edges, lambda _: 1):
+        for group in _grouped(relations, lambda _: 1):
             self._put_places(self._placed(group))
             self._count(len(group))
 
-    def relate(self, related: Mapping[str, list[WantedEdge]]) -> None:
+    def relate(self, related: Mapping[str, list[WantedRelation]]) -> None:
         """Bring all relations that are written in some files to the wanted state."""
         for group in _grouped(list(related), lambda path: 1 + len(related[path])):
-            edges = [edge for path in group for edge in related[path]]
-            self._put_missing({edge.target for edge in edges if edge.is_missing})
-            edges_by_place = self._placed(edges)
+            relations = [relation for path in group for relation in related[path]]
+            self._put_missing({relation.target for relation in relations if relation.is_missing})
+            relations_by_place = self._placed(relations)
             present = self._present(group)
             stale = [
                 link
                 for place, link in present.items()
-                if _is_stale(link, edges_by_place.get(place))
+                if _is_stale(link, relations_by_place.get(place))
             ]
             self._retire(stale)
             for link in stale:
                 present.pop((link.subject, link.predicate, link.object))
-            self._put_places({k: v for k, v in edges_by_place.items() if k not in present})
-            self._count(len(edges))
+            self._put_places({k: v for k, v in relations_by_place.items() if k not in present})
+            self._count(len(relations))
 
     def _put_missing(self, uris: Collection[str]) -> None:
         """Make placeholders for concepts that documents link to and that do not exist."""
@@ -506,15 +506,17 @@ class _Work:
         links += prefixes.links_at(self._tx.reader, "object", files, reaching)
         return {(link.subject, link.predicate, link.object): link for link in links}
 
-    def _placed(self, edges: Sequence[WantedEdge]) -> dict[LinePlace, float]:
+    def _placed(self, relations: Sequence[WantedRelation]) -> dict[LinePlace, float]:
         """Relations with numbers for their ends and predicate; a relation needs both ends."""
-        uris = {edge.source for edge in edges} | {edge.target for edge in edges}
+        uris = {relation.source for relation in relations} | {
+            relation.target for relation in relations
+        }
         numbers = self._find(uris)
-        names = {edge.relation for edge in edges}
+        names = {relation.relation for relation in relations}
         predicates = dict(zip(names, self._predicates(names), strict=True))
         return {
             (source, predicates[relation], target): weight
-            for subject, relation, object_, weight, _ in edges
+            for subject, relation, object_, weight, _ in relations
             if (source := numbers.get(subject)) is not None
             and (target := numbers.get(object_)) is not None
             and source != target

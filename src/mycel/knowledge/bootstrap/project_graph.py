@@ -22,9 +22,9 @@ import orjson
 from mycel.errors import MycelError
 from mycel.knowledge import vocabulary as words
 from mycel.knowledge.bootstrap.limits import EXTERNAL_MAX
-from mycel.knowledge.code.edge_values import FileEdges
 from mycel.knowledge.code.file_kinds import detect
 from mycel.knowledge.code.module_paths import outward
+from mycel.knowledge.code.relation_values import SourceRelations
 from mycel.knowledge.code.source_facts import FileFacts, Section, Symbol
 from mycel.knowledge.source_files.file_facts import FileRead, is_readme
 from mycel.knowledge.uris import build
@@ -33,8 +33,8 @@ from mycel.model.limits import NAME_BYTES_MAX
 
 AUTHORS: Final = "authors"
 """The attribute with the authors of a file or folder."""
-EDGE_KEYS: Final = frozenset({"external_imports", "external_links", "note"})
-FILE_KEYS: Final = EDGE_KEYS | {
+RELATION_KEYS: Final = frozenset({"external_imports", "external_links", "note"})
+FILE_KEYS: Final = RELATION_KEYS | {
     "file_type", "extension", "size_bytes", "line_count", "mime_type", "last_modified",
     "aliases", "tags", "front_matter", AUTHORS,
 }  # fmt: skip
@@ -76,7 +76,7 @@ class Wanted(NamedTuple):
     """The state of the file, from which the next run sees whether it changed."""
 
 
-class WantedEdge(NamedTuple):
+class WantedRelation(NamedTuple):
     """A wanted relation, by the URIs of its ends."""
 
     source: str
@@ -176,7 +176,7 @@ def wanted_folder(
 
 
 def wanted_file(
-    namer: Namer, read: FileRead, edges: FileEdges, version: int, authors: Authors = ()
+    namer: Namer, read: FileRead, relations: SourceRelations, version: int, authors: Authors = ()
 ) -> Wanted:
     """The node of a file."""
     attributes: dict[str, Any] = {
@@ -188,7 +188,7 @@ def wanted_file(
     }
     if read.line_count is not None:
         attributes["line_count"] = read.line_count
-    attributes |= edge_attributes(edges, read.facts.note if read.facts is not None else "")
+    attributes |= relation_attributes(relations, read.facts.note if read.facts is not None else "")
     if read.facts is not None:
         attributes |= _note_attributes(read.facts)
     if authors:
@@ -204,12 +204,12 @@ def _note_attributes(facts: FileFacts) -> dict[str, Any]:
     return {key: value for key, value in attributes.items() if value}
 
 
-def edge_attributes(edges: FileEdges, note: str) -> dict[str, Any]:
+def relation_attributes(relations: SourceRelations, note: str) -> dict[str, Any]:
     """Attributes of a file: the outside modules and pages that it refers to, and a note."""
     attributes: dict[str, Any] = {
-        "external_imports": list(edges.external[:EXTERNAL_MAX]),
-        "external_links": list(edges.external_links[:EXTERNAL_MAX]),
-        "note": note or edges.note,
+        "external_imports": list(relations.external[:EXTERNAL_MAX]),
+        "external_links": list(relations.external_links[:EXTERNAL_MAX]),
+        "note": note or relations.note,
     }
     return {key: value for key, value in attributes.items() if value}
 
@@ -266,13 +266,13 @@ def _section_attributes(section: Section) -> dict[str, Any]:
     return attributes
 
 
-def wanted_tags(namer: Namer, edges: FileEdges) -> Iterator[Wanted]:
+def wanted_tags(namer: Namer, relations: SourceRelations) -> Iterator[Wanted]:
     """The nodes of the tags of a note, and of the outside packages that a manifest names."""
-    for edge in edges.texts:
-        name = edge.target.path
-        if edge.target.kind == "package":
+    for relation in relations.texts:
+        name = relation.target.path
+        if relation.target.kind == "package":
             yield Wanted(name, RESOURCE, {"file_type": "package"}, FILE_KEYS)
-        uri = _tag_uri(namer, name) if edge.target.kind == "tag" else ""
+        uri = _tag_uri(namer, name) if relation.target.kind == "tag" else ""
         if uri:
             yield Wanted(uri, words.TAG, {"name": name}, TAG_KEYS)
 
@@ -282,18 +282,18 @@ def _tag_uri(namer: Namer, tag: str) -> str:
     return namer.concept(f"tags/{tag.casefold()}")
 
 
-def contains(namer: Namer, path: str, *, is_folder: bool) -> WantedEdge | None:
+def contains(namer: Namer, path: str, *, is_folder: bool) -> WantedRelation | None:
     """The relation from the folder of a file or folder; None for the root."""
     if not path:
         return None
     above = namer.folder(posixpath.dirname(path))
     if is_folder:
-        return WantedEdge(above, words.CONTAINS, namer.folder(path), words.FOLDER_COST)
+        return WantedRelation(above, words.CONTAINS, namer.folder(path), words.FOLDER_COST)
     cost = words.README_COST if is_readme(path) else words.FILE_COST
-    return WantedEdge(above, words.CONTAINS, namer.file(path), cost)
+    return WantedRelation(above, words.CONTAINS, namer.file(path), cost)
 
 
-def defined_in(namer: Namer, path: str, symbols: tuple[Symbol, ...]) -> Iterator[WantedEdge]:
+def defined_in(namer: Namer, path: str, symbols: tuple[Symbol, ...]) -> Iterator[WantedRelation]:
     """Relations from a file to its symbols, and from symbols to those inside them."""
     uris = {symbol.qualified: namer.symbol(path, symbol.qualified) for symbol in symbols}
     for qualified, uri in uris.items():
@@ -301,12 +301,12 @@ def defined_in(namer: Namer, path: str, symbols: tuple[Symbol, ...]) -> Iterator
             continue
         holder = uris.get(qualified.rpartition(".")[0])
         if holder:
-            yield WantedEdge(holder, words.DEFINES, uri, words.MEMBER_COST)
+            yield WantedRelation(holder, words.DEFINES, uri, words.MEMBER_COST)
         else:
-            yield WantedEdge(namer.file(path), words.DEFINES, uri, words.SYMBOL_COST)
+            yield WantedRelation(namer.file(path), words.DEFINES, uri, words.SYMBOL_COST)
 
 
-def sections_in(namer: Namer, path: str, sections: tuple[Section, ...]) -> Iterator[WantedEdge]:
+def sections_in(namer: Namer, path: str, sections: tuple[Section, ...]) -> Iterator[WantedRelation]:
     """Relations from a document to its sections, and from sections to their subsections."""
     file = namer.file(path)
     is_first = True
@@ -314,22 +314,22 @@ def sections_in(namer: Namer, path: str, sections: tuple[Section, ...]) -> Itera
         uri = namer.section(path, section.slug)
         if not uri:
             continue
-        yield WantedEdge(uri, words.SECTION_OF, file, words.SECTION_OF_COST)
+        yield WantedRelation(uri, words.SECTION_OF, file, words.SECTION_OF_COST)
         holder = namer.section(path, section.parent) if section.parent else ""
         if holder:
-            yield WantedEdge(uri, words.SECTION_OF, holder, words.SECTION_OF_COST)
+            yield WantedRelation(uri, words.SECTION_OF, holder, words.SECTION_OF_COST)
         cost = words.BEGINNING_COST if is_first else words.SECTION_COST
-        yield WantedEdge(holder or file, words.CONTAINS, uri, cost)
+        yield WantedRelation(holder or file, words.CONTAINS, uri, cost)
         is_first = False
 
 
-def text_edges(
-    namer: Namer, edges: FileEdges, folders: Mapping[str, object]
-) -> Iterator[WantedEdge]:
+def text_relations(
+    namer: Namer, relations: SourceRelations, folders: Mapping[str, object]
+) -> Iterator[WantedRelation]:
     """The links and mentions of the sections of a file, and its tags."""
-    here = namer.file(edges.path)
-    for section, relation, (kind, path, name) in edges.texts:
-        source = namer.section(edges.path, section) if section else here
+    here = namer.file(relations.path)
+    for section, relation, (kind, path, name) in relations.texts:
+        source = namer.section(relations.path, section) if section else here
         match kind:
             case "path":
                 target = namer.folder(path) if path in folders else namer.file(path)
@@ -347,7 +347,7 @@ def text_edges(
                 assert_never(kind)
         if source and target and source != target:
             is_missing = kind == "missing"
-            yield WantedEdge(source, relation, target, _TEXT_COSTS[relation], is_missing)
+            yield WantedRelation(source, relation, target, _TEXT_COSTS[relation], is_missing)
 
 
 _TEXT_COSTS: Final = {
@@ -358,30 +358,30 @@ _TEXT_COSTS: Final = {
 }
 
 
-def code_edges(
-    namer: Namer, edges: FileEdges, folders: Mapping[str, object]
-) -> Iterator[WantedEdge]:
+def code_relations(
+    namer: Namer, relations: SourceRelations, folders: Mapping[str, object]
+) -> Iterator[WantedRelation]:
     """The relations that are written in a file, except those to its own symbols."""
-    here = namer.file(edges.path)
-    for imported in edges.imports:
-        yield WantedEdge(here, words.IMPORTS, namer.file(imported), words.IMPORT_COST)
+    here = namer.file(relations.path)
+    for imported in relations.imports:
+        yield WantedRelation(here, words.IMPORTS, namer.file(imported), words.IMPORT_COST)
     for relation, cost, pairs in (
-        (words.CALLS, words.CALL_COST, edges.calls),
-        (words.MAY_CALL, words.MAY_CALL_COST, edges.may_calls),
-        (words.USES, words.USE_COST, edges.uses),
-        (words.EXTENDS, words.EXTENDS_COST, edges.extends),
+        (words.CALLS, words.CALL_COST, relations.calls),
+        (words.MAY_CALL, words.MAY_CALL_COST, relations.may_calls),
+        (words.USES, words.USE_COST, relations.uses),
+        (words.EXTENDS, words.EXTENDS_COST, relations.extends),
     ):
         for pair in pairs:
             place = pair.source
             source = namer.symbol(place.path, place.qualified) if place.qualified else here
             target = namer.symbol(pair.target.path, pair.target.qualified)
             if source and target and source != target:
-                yield WantedEdge(source, relation, target, cost)
-    for tested in edges.tests:
-        yield WantedEdge(namer.file(tested), words.TESTED_BY, here, words.TEST_COST)
-    for link in edges.links:
+                yield WantedRelation(source, relation, target, cost)
+    for tested in relations.tests:
+        yield WantedRelation(namer.file(tested), words.TESTED_BY, here, words.TEST_COST)
+    for link in relations.links:
         is_folder = link in folders
         target = namer.folder(link) if is_folder else namer.file(link)
-        yield WantedEdge(here, words.REFERENCES, target, words.REFERENCE_COST)
+        yield WantedRelation(here, words.REFERENCES, target, words.REFERENCE_COST)
         if is_folder or detect(link).language not in _DOCUMENTS:
-            yield WantedEdge(target, words.DOCUMENTED_BY, here, words.DOCUMENT_COST)
+            yield WantedRelation(target, words.DOCUMENTED_BY, here, words.DOCUMENT_COST)

@@ -31,11 +31,11 @@ from mycel.knowledge.bootstrap.run_summary import (
     SkippedPath,
     Summary,
 )
-from mycel.knowledge.code.edge_values import FileEdges, affected
 from mycel.knowledge.code.file_analysis import LANGUAGES, missing_extra
 from mycel.knowledge.code.file_kinds import detect
 from mycel.knowledge.code.module_paths import outward
-from mycel.knowledge.code.project_edges import Project
+from mycel.knowledge.code.project_relations import Project
+from mycel.knowledge.code.relation_values import SourceRelations, affected
 from mycel.knowledge.code.source_facts import FORMAT, FileFacts
 from mycel.knowledge.knowledge import Knowledge
 from mycel.knowledge.source_files.file_facts import FileRead, is_readme
@@ -99,8 +99,8 @@ class Bootstrap:
         self._workspace = knowledge.workspace
         self._namer = Namer(knowledge.workspace)
         self._readers = ReaderPool(root, bytes_max=bytes_max, jobs=jobs)
-        self._edges_before: dict[str, FileEdges] = {}
-        """The edges of each file after the last run of this object."""
+        self._relations_before: dict[str, SourceRelations] = {}
+        """The relations of each file after the last run of this object."""
         self._skipped_before: frozenset[SkippedPath] = frozenset()
         self._graph: Final = split(Path(knowledge.db.path))[0]
         self._cache = FactsCache(str(self._graph), knowledge.workspace)
@@ -146,9 +146,9 @@ class Bootstrap:
         self._count(step, summary)
         plan = self._plan(step, summary, report)
         if plan is not None:
-            self._edges_before = {}  # These count only if the write succeeds.
+            self._relations_before = {}  # These count only if the write succeeds.
             graph_writer.write(self._db, plan, self._namer, summary, report)
-        self._edges_before = step.edges
+        self._relations_before = step.relations
         self._cache.keep(step.remembered, step.removals)
         authors.keep(self._cache, entries, step.folders)
 
@@ -252,17 +252,17 @@ class Bootstrap:
     def _plan(
         self, step: _RunState, summary: Summary, report: BootstrapReport | None
     ) -> graph_writer.WritePlan | None:
-        edges = self._edges(step, report)
-        for path, file_edges in edges.items():
-            if file_edges.note:
-                summary.note(f"{path}: {file_edges.note}")
+        relations = self._relations(step, report)
+        for path, source_relations in relations.items():
+            if source_relations.note:
+                summary.note(f"{path}: {source_relations.note}")
         sizes = {path: entry.size for path, entry in step.entries.items()}
         sizes |= {path: read.size for path, read in step.reads.items()}
         below = project_graph.totals(sizes)
         step.folders = frozenset(below)
         plan = graph_writer.WritePlan(self._folder("", below, step), heads=step.authors.heads)
         moved = {*step.added, *step.changed, *step.removals}
-        if step.is_complete and not (moved or edges or step.touched or step.authors.is_new):
+        if step.is_complete and not (moved or relations or step.touched or step.authors.is_new):
             return None
         written = step.authors.find_differences(
             [path for path in step.entries if path not in moved], below
@@ -277,26 +277,27 @@ class Bootstrap:
         plan.renamed_folders = find_renamed_folders(plan.renamed, gone_folders, below)
         plan.gone_folders = sorted(gone_folders, reverse=True)
         for path in (*step.added, *step.changed):
-            plan.files.append(self._file(step, path, edges.get(path, FileEdges(path))))
+            plan.files.append(self._file(step, path, relations.get(path, SourceRelations(path))))
         new = step.entries if not step.is_complete else step.added
         plan.contains = [
-            edge
+            relation
             for is_folder, paths in ((True, folders & below.keys()), (False, new))
             for path in sorted(paths)
-            if (edge := project_graph.contains(self._namer, path, is_folder=is_folder)) is not None
+            if (relation := project_graph.contains(self._namer, path, is_folder=is_folder))
+            is not None
         ]
-        for path, file_edges in edges.items():
+        for path, source_relations in relations.items():
             facts = step.facts[path]
             plan.related[path] = [
                 *project_graph.defined_in(self._namer, path, facts.symbols),
                 *project_graph.sections_in(self._namer, path, facts.sections),
-                *project_graph.code_edges(self._namer, file_edges, below),
-                *project_graph.text_edges(self._namer, file_edges, below),
+                *project_graph.code_relations(self._namer, source_relations, below),
+                *project_graph.text_relations(self._namer, source_relations, below),
             ]
             plan.tags.update(
-                (tag.uri, tag) for tag in project_graph.wanted_tags(self._namer, file_edges)
+                (tag.uri, tag) for tag in project_graph.wanted_tags(self._namer, source_relations)
             )
-        self._touch(plan, step, edges, written.files)
+        self._touch(plan, step, relations, written.files)
         return plan
 
     def _renamed_files(self, step: _RunState) -> dict[str, str]:
@@ -326,9 +327,11 @@ class Bootstrap:
             self._namer, path, totals, paragraph, self._root.name, authors
         )
 
-    def _file(self, step: _RunState, path: str, edges: FileEdges) -> graph_writer.FileNodes:
+    def _file(
+        self, step: _RunState, path: str, relations: SourceRelations
+    ) -> graph_writer.FileNodes:
         read, authors = step.reads[path], step.authors.of_file(path)
-        node = project_graph.wanted_file(self._namer, read, edges, _version(read), authors)
+        node = project_graph.wanted_file(self._namer, read, relations, _version(read), authors)
         inner = {symbol.uri: symbol for symbol in project_graph.wanted_symbols(self._namer, read)}
         for section in project_graph.wanted_sections(self._namer, read):
             inner.setdefault(section.uri, section)
@@ -338,18 +341,20 @@ class Bootstrap:
         self,
         plan: graph_writer.WritePlan,
         step: _RunState,
-        edges: Mapping[str, FileEdges],
+        relations: Mapping[str, SourceRelations],
         written: Collection[str],
     ) -> None:
         """Plan updates of unchanged files: their times, and values that depend on other files."""
         files = {*step.added, *step.changed}
-        for path, file_edges in edges.items():
+        for path, source_relations in relations.items():
             if path not in files:
-                attributes = project_graph.edge_attributes(file_edges, step.facts[path].note)
-                absent = tuple(project_graph.EDGE_KEYS - attributes.keys())
+                attributes = project_graph.relation_attributes(
+                    source_relations, step.facts[path].note
+                )
+                absent = tuple(project_graph.RELATION_KEYS - attributes.keys())
                 plan.touched[self._namer.file(path)] = graph_writer.Touch(attributes, absent)
         for path in step.touched:
-            node = self._file(step, path, FileEdges(path)).file
+            node = self._file(step, path, SourceRelations(path)).file
             touch = plan.touched.get(node.uri, graph_writer.Touch({}))
             attributes = {**touch.attributes, "last_modified": node.attributes["last_modified"]}
             plan.touched[node.uri] = graph_writer.Touch(attributes, touch.drop, node.stamp)
@@ -362,13 +367,15 @@ class Bootstrap:
 
     # Relations.
 
-    def _edges(self, step: _RunState, report: BootstrapReport | None) -> dict[str, FileEdges]:
-        """The edges of the files whose edges may have changed."""
-        before = self._edges_before if step.is_complete else {}
+    def _relations(
+        self, step: _RunState, report: BootstrapReport | None
+    ) -> dict[str, SourceRelations]:
+        """The relations of the files whose relations may have changed."""
+        before = self._relations_before if step.is_complete else {}
         if any(path in before for path in step.added):
             # The node was removed meanwhile, with the relations that other files have to it.
             before = {}
-        step.edges = before
+        step.relations = before
         moved = {*step.added, *step.changed, *step.removals}
         if not moved and step.is_complete:
             return {}
@@ -382,16 +389,16 @@ class Bootstrap:
         else:
             paths = frozenset(facts)
         project = Project(facts, step.entries)
-        edges = {}
+        relations = {}
         for path in _counted(sorted(paths), "relating", len(paths), report):
-            edges[path] = project.edges(path)
-        step.edges = {p: e for p, e in (before | edges).items() if p not in step.removals}
-        changes = {p: e for p, e in edges.items() if p in moved or before.get(p) != e}
+            relations[path] = project.relations(path)
+        step.relations = {p: e for p, e in (before | relations).items() if p not in step.removals}
+        changes = {p: e for p, e in relations.items() if p in moved or before.get(p) != e}
         for path in step.changed:
             # Its former relations have to be removed, even if it has no facts any more.
             if path not in changes and path in step.known:
                 step.facts.setdefault(path, FileFacts(""))
-                changes[path] = FileEdges(path)
+                changes[path] = SourceRelations(path)
         return changes
 
     def _recall(self, step: _RunState, report: BootstrapReport | None) -> None:
@@ -443,7 +450,7 @@ class _RunState:
         self.folders: Collection[str] = ()
         self.is_complete = is_complete
         self.facts: dict[str, FileFacts] = {}
-        self.edges: dict[str, FileEdges] = {}
+        self.relations: dict[str, SourceRelations] = {}
         self.remembered = {path: (read.hash, read.facts) for path, read in reads.items()}
         self.added = [path for path in reads if path not in known]
         self.changed: list[str] = []

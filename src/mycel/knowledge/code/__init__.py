@@ -17,8 +17,8 @@ Modules, in the order in which a file passes through them:
 - `manifests`           files that are read without a grammar; `documents` reads prose
 - `source_facts`        the facts themselves, and their encoding
 - `module_paths`        from imports to files: what all languages share
-- `edge_values`         relations between files and symbols, and what they depend on
+- `relation_values`     relations between files and symbols, and what they depend on
 - `name_resolution`     the meaning of a dotted name in a scope of a file
 - `receivers`           the targets of a call: by the class of its object, or by name
-- `project_edges`       from facts to edges
+- `project_relations`   from facts to relations
 """

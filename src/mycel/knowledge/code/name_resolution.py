@@ -15,9 +15,9 @@ from functools import cache, cached_property
 from itertools import dropwhile, islice
 from typing import Final, NamedTuple
 
-from mycel.knowledge.code.edge_values import CodeLocation, family
 from mycel.knowledge.code.languages import SYNTAXES
 from mycel.knowledge.code.module_paths import Files, Home, Locator, Unit, outward
+from mycel.knowledge.code.relation_values import CodeLocation, family
 from mycel.knowledge.code.scopes import CLASS_KINDS
 from mycel.knowledge.code.source_facts import FileFacts, Import, Symbol
 

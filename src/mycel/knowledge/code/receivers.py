@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Final, NamedTuple
 
-from mycel.knowledge.code.edge_values import CodeLocation, family
 from mycel.knowledge.code.module_paths import Unit, outward
 from mycel.knowledge.code.name_resolution import Meaning, SymbolNames
+from mycel.knowledge.code.relation_values import CodeLocation, family
 from mycel.knowledge.code.scopes import CLASS_KINDS
 from mycel.knowledge.code.source_facts import LITERAL, RESULT, UNKNOWN
 

@@ -11,5 +11,5 @@ Modules, in the order in which a document passes through them:
 - `markdown_links`     links, wikilinks and tags of Markdown
 - `text_names`         names in a text that may be files or symbols
 - `sections`           from headings and texts to sections with names and bounds
-- `document_edges`     from links and names to files, symbols and other sections
+- `document_relations` from links and names to files, symbols and other sections
 """

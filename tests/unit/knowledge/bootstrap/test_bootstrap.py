@@ -12,7 +12,7 @@ from mycel.explorer.explorer import Explorer
 from mycel.knowledge.bootstrap import Bootstrap, BootstrapProgress, Summary, bootstrap, limits
 from mycel.knowledge.bootstrap import graph_writer as bootstrap_writing
 from mycel.knowledge.code import file_analysis, name_resolution
-from mycel.knowledge.code.project_edges import NAMES_NOTE
+from mycel.knowledge.code.project_relations import NAMES_NOTE
 from tests.prepared import NEW
 from tests.unit.knowledge.bootstrap.conftest import CART, Write, git, state
 

@@ -7,21 +7,21 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from mycel.knowledge.code.edge_values import FileEdges, SymbolEdge
 from mycel.knowledge.code.file_analysis import analyse
 from mycel.knowledge.code.file_kinds import detect
-from mycel.knowledge.code.project_edges import Project
+from mycel.knowledge.code.project_relations import Project
+from mycel.knowledge.code.relation_values import SourceRelations, SymbolRelation
 from mycel.knowledge.code.source_facts import FileFacts
 
 
 @dataclass(frozen=True)
 class Resolved:
-    """The edges of a project: `calls`, `imports` and the other fields of all files together."""
+    """The relations of a project: `calls`, `imports` and the other fields of all files together."""
 
-    files: Mapping[str, FileEdges]
+    files: Mapping[str, SourceRelations]
 
     def __getattr__(self, field: str) -> tuple[Any, ...]:
-        return tuple(edge for file in self.files.values() for edge in getattr(file, field))
+        return tuple(relation for file in self.files.values() for relation in getattr(file, field))
 
     @property
     def external(self) -> tuple[tuple[str, str], ...]:
@@ -35,7 +35,7 @@ class Resolved:
 
 def resolve(files: Mapping[str, FileFacts], paths: Collection[str] = ()) -> Resolved:
     project = Project(files, paths)
-    return Resolved({path: project.edges(path) for path in sorted(files)})
+    return Resolved({path: project.relations(path) for path in sorted(files)})
 
 
 def facts(path: str, source: str) -> FileFacts:
@@ -55,22 +55,22 @@ def resolved(files: dict[str, str]) -> Resolved:
     return resolve({path: facts(path, source) for path, source in files.items()})
 
 
-def call_edges(found: Resolved) -> list[str]:
-    return [_ends(edge) for edge in found.calls]
+def call_relations(found: Resolved) -> list[str]:
+    return [_ends(relation) for relation in found.calls]
 
 
-def may_call_edges(found: Resolved) -> list[str]:
-    return [_ends(edge) for edge in found.may_calls]
+def may_call_relations(found: Resolved) -> list[str]:
+    return [_ends(relation) for relation in found.may_calls]
 
 
-def _ends(edge: SymbolEdge) -> str:
-    source, target = edge.source, edge.target
+def _ends(relation: SymbolRelation) -> str:
+    source, target = relation.source, relation.target
     return f"{source.path}:{source.qualified} -> {target.path}:{target.qualified}"
 
 
-def import_edges(found: Resolved) -> list[str]:
+def import_relations(found: Resolved) -> list[str]:
     return [f"{file.path} -> {target}" for file in found.files.values() for target in file.imports]
 
 
-def extends_edges(found: Resolved) -> list[str]:
+def extends_relations(found: Resolved) -> list[str]:
     return [f"{e.source.qualified} -> {e.target.path}:{e.target.qualified}" for e in found.extends]

@@ -67,8 +67,12 @@ def test_a_part_of_a_project_depends_on_other_parts_and_on_packages_outside() ->
             "b/Cargo.toml": '[package]\nname = "b"\n[dependencies]\nserde = "1"\n',
         }
     )
-    edges = [(path, *edge.target[:2]) for path, file in found.files.items() for edge in file.texts]
-    assert edges == [
+    relations = [
+        (path, *relation.target[:2])
+        for path, file in found.files.items()
+        for relation in file.texts
+    ]
+    assert relations == [
         ("a/Cargo.toml", "path", "b/Cargo.toml"),
         ("b/Cargo.toml", "package", "pkg:cargo/serde"),
     ]

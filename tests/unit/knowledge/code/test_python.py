@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from mycel.knowledge.code.source_facts import Import
 from tests.cases import cases
-from tests.unit.knowledge.code.given import call_edges, calls, facts, resolved, symbols
+from tests.unit.knowledge.code.given import call_relations, calls, facts, resolved, symbols
 
 SOURCE = '''
     import a.b as c, d.e
@@ -70,7 +70,7 @@ def test_a_variable_of_a_module_that_holds_more_than_a_literal_is_a_definition()
     assert found.symbols[0].signature == "path = partial(_path, Conf=RoutePattern)"
     # Others call it as they call a function.
     files = {"conf.py": "path = partial(f)", "urls.py": "from conf import path\npath(1)"}
-    assert call_edges(resolved(files)) == ["urls.py: -> conf.py:path"]
+    assert call_relations(resolved(files)) == ["urls.py: -> conf.py:path"]
 
 
 def test_a_symbol_says_where_it_is_and_what_it_looks_like() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mycel.knowledge.code.receivers import CANDIDATES_MAX
-from tests.unit.knowledge.code.given import call_edges, may_call_edges, resolved
+from tests.unit.knowledge.code.given import call_relations, may_call_relations, resolved
 
 PYTHON = """
     class Base:
@@ -41,9 +41,10 @@ TYPESCRIPT = """
 def found_in(files: dict[str, str], target: str) -> str:
     """How the caller `f`, `K.f` or `A.f` is related to a method: "calls", "may_call" or ""."""
     found = resolved(files)
-    for relation, edges in (("calls", call_edges(found)), ("may_call", may_call_edges(found))):
-        for edge in edges:
-            source, _, end = edge.partition(" -> ")
+    calls, possible_calls = call_relations(found), may_call_relations(found)
+    for relation, pairs in (("calls", calls), ("may_call", possible_calls)):
+        for pair in pairs:
+            source, _, end = pair.partition(" -> ")
             if source.endswith((":f", ".f")) and end.endswith(target):
                 return relation
     return ""
@@ -208,8 +209,8 @@ def test_modules_of_commonjs_are_followed() -> None:
         ("function f(r) { r.end() }", "res.js:R.end", "may_call"),
     ):
         assert found_in(files | {"b.js": body}, target) == relation, body
-    edges = call_edges(resolved(files))
-    assert "app.js:app.init -> app.js:app.use" in edges
+    relations = call_relations(resolved(files))
+    assert "app.js:app.init -> app.js:app.use" in relations
 
 
 def test_a_method_that_only_subclasses_have_may_be_called() -> None:
@@ -234,5 +235,5 @@ def test_methods_of_tests_are_candidates_for_tests_alone() -> None:
 def test_what_is_known_for_certain_is_not_said_again_as_possible() -> None:
     source = "class A:\n  def m(self): pass\ndef f(x, y: A): x.m(); y.m()\n"
     found = resolved({"a.py": source})
-    assert call_edges(found) == ["a.py:f -> a.py:A.m"]
-    assert may_call_edges(found) == []
+    assert call_relations(found) == ["a.py:f -> a.py:A.m"]
+    assert may_call_relations(found) == []

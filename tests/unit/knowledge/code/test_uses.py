@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from tests.unit.knowledge.code.given import call_edges, facts, may_call_edges, resolved
+from tests.unit.knowledge.code.given import call_relations, facts, may_call_relations, resolved
 
 
 def uses(files: dict[str, str]) -> list[str]:
@@ -64,8 +64,8 @@ def test_values_constants_types_variants_and_reexports_of_rust_are_uses() -> Non
 
 def test_calls_inside_macros_are_calls() -> None:
     found = resolved(RUST)
-    assert "src/store.rs:tests -> src/store.rs:check" in call_edges(found)
-    assert may_call_edges(found) == []
+    assert "src/store.rs:tests -> src/store.rs:check" in call_relations(found)
+    assert may_call_relations(found) == []
 
 
 def test_a_pattern_that_takes_a_variant_apart_refers_to_it() -> None:
@@ -84,7 +84,7 @@ def test_a_pattern_that_takes_a_variant_apart_refers_to_it() -> None:
             """,
         }
     )
-    assert sorted(call_edges(found)) == [
+    assert sorted(call_relations(found)) == [
         "src/lib.rs:Item.size -> src/lib.rs:Item.Alias",
         "src/lib.rs:Item.size -> src/lib.rs:Item.Recipe",
         "src/lib.rs:show -> src/lib.rs:Kind.Recipe",
@@ -162,9 +162,11 @@ def test_super_of_rust_is_the_module_around() -> None:
             }
         """,
     }
-    edges = {(e.source.qualified, e.target.path, e.target.qualified) for e in resolved(files).calls}
+    relations = {
+        (e.source.qualified, e.target.path, e.target.qualified) for e in resolved(files).calls
+    }
     mod, help_rs = "src/doc/mod.rs", "src/doc/help.rs"
-    assert edges == {
+    assert relations == {
         ("plain", mod, "render"),
         ("plain", "src/main.rs", "top"),
         ("Page.render", mod, "render"),
@@ -184,8 +186,10 @@ def test_the_only_macro_of_a_name_is_called_without_an_import() -> None:
         "src/other.rs": macro.replace("NAME", "twice"),
         "src/main.rs": 'mod other;\nfn run() { warn_about!(1); twice!(2); println!(""); }\n',
     }
-    edges = [(e.source.qualified, e.target.path, e.target.qualified) for e in resolved(files).calls]
-    assert edges == [("run", "src/messages.rs", "warn_about")]
+    relations = [
+        (e.source.qualified, e.target.path, e.target.qualified) for e in resolved(files).calls
+    ]
+    assert relations == [("run", "src/messages.rs", "warn_about")]
 
 
 def test_types_that_macros_define_are_in_the_order_of_the_text() -> None:

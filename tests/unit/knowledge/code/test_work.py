@@ -16,7 +16,7 @@ import click
 import pytest
 
 from mycel.knowledge.code import name_resolution
-from mycel.knowledge.code.project_edges import NAMES_NOTE
+from mycel.knowledge.code.project_relations import NAMES_NOTE
 from mycel.knowledge.code.source_facts import FileFacts
 from tests.cases import cases
 from tests.unit.knowledge.code.given import facts, resolve, resolved

@@ -1,11 +1,11 @@
 from __future__ import annotations
 
-from mycel.knowledge.code.edge_values import affected
+from mycel.knowledge.code.relation_values import affected
 from tests.unit.knowledge.code.given import (
-    call_edges,
-    extends_edges,
+    call_relations,
+    extends_relations,
     facts,
-    import_edges,
+    import_relations,
     resolve,
     resolved,
 )
@@ -13,8 +13,8 @@ from tests.unit.knowledge.code.given import (
 
 def test_a_plain_import_of_a_function_and_its_call_are_found() -> None:
     found = resolved({"x.py": "def f(): ...\n", "y.py": "from x import f\ndef g():\n    f()\n"})
-    assert import_edges(found) == ["y.py -> x.py"]
-    assert call_edges(found) == ["y.py:g -> x.py:f"]
+    assert import_relations(found) == ["y.py -> x.py"]
+    assert call_relations(found) == ["y.py:g -> x.py:f"]
 
 
 PYTHON = {
@@ -48,7 +48,7 @@ PYTHON = {
 
 def test_python_packages_in_a_src_layout_are_resolved() -> None:
     found = resolved(PYTHON)
-    assert import_edges(found) == [
+    assert import_relations(found) == [
         "src/pkg/__init__.py -> src/pkg/core.py",
         "src/pkg/sub/leaf.py -> src/pkg/core.py",
         "src/pkg/sub/leaf.py -> src/pkg/sub/twig.py",
@@ -56,7 +56,7 @@ def test_python_packages_in_a_src_layout_are_resolved() -> None:
         "tests/test_leaf.py -> src/pkg/sub/leaf.py",
         "tests/test_leaf.py -> src/pkg/__init__.py",
     ]
-    assert call_edges(found) == [
+    assert call_relations(found) == [
         "src/pkg/core.py:Base.run -> src/pkg/core.py:Base.step",
         "src/pkg/core.py:make -> src/pkg/core.py:Base",
         "src/pkg/sub/leaf.py:Leaf.go -> src/pkg/core.py:Base.run",
@@ -68,7 +68,7 @@ def test_python_packages_in_a_src_layout_are_resolved() -> None:
         "tests/test_leaf.py: -> src/pkg/sub/leaf.py:Leaf",
         "tests/test_leaf.py: -> src/pkg/core.py:make",
     ]
-    assert extends_edges(found) == ["Leaf -> src/pkg/core.py:Base"]
+    assert extends_relations(found) == ["Leaf -> src/pkg/core.py:Base"]
 
 
 def test_what_is_not_in_the_project_is_named_and_never_guessed() -> None:
@@ -109,7 +109,7 @@ def test_a_method_of_a_class_with_an_unknown_base_before_it_is_left_out() -> Non
             """
         }
     )
-    assert call_edges(found) == ["a.py:B.n -> a.py:Known.m"]
+    assert call_relations(found) == ["a.py:B.n -> a.py:Known.m"]
 
 
 def test_cycles_of_imports_and_bases_end() -> None:
@@ -120,8 +120,8 @@ def test_cycles_of_imports_and_bases_end() -> None:
             "O.java": "class O extends O.P { void m() { n(); } }\n",
         }
     )
-    assert call_edges(found) == []
-    assert extends_edges(found) == ["B -> b.py:A", "A -> a.py:B"]
+    assert call_relations(found) == []
+    assert extends_relations(found) == ["B -> b.py:A", "A -> a.py:B"]
 
 
 def test_javascript_modules_are_resolved() -> None:
@@ -146,7 +146,7 @@ def test_javascript_modules_are_resolved() -> None:
             "c.js": "function only() {}\nmodule.exports = only;\n",
         }
     )
-    assert import_edges(found) == [
+    assert import_relations(found) == [
         "old.js -> src/lib/f.ts",
         "old.js -> c.js",
         "src/a.test.ts -> src/a.ts",
@@ -156,7 +156,7 @@ def test_javascript_modules_are_resolved() -> None:
         "src/lib/index.ts -> src/lib/f.ts",
         "src/util.ts -> src/more.ts",
     ]
-    assert call_edges(found) == [
+    assert call_relations(found) == [
         "old.js: -> src/lib/f.ts:f",
         "old.js: -> c.js:only",
         "src/a.test.ts: -> src/a.ts:run",
@@ -192,10 +192,10 @@ def test_go_packages_are_folders_of_the_module() -> None:
             "store/store_test.go": "package store\nfunc TestOpen() { Open() }\n",
         }
     )
-    assert import_edges(found) == [
+    assert import_relations(found) == [
         "main.go -> store/store.go",
     ]
-    assert call_edges(found) == [
+    assert call_relations(found) == [
         "main.go:main -> store/store.go:Open",
         "main.go:main -> help.go:help",
         "store/more.go:Store.Run -> store/store.go:Base.Close",
@@ -227,7 +227,7 @@ def test_rust_modules_form_a_tree() -> None:
             "tests/it.rs": "use my_crate::a::S;\nuse my_crate::dig;\nfn t() { S::new(); dig(); }\n",
         }
     )
-    assert import_edges(found) == [
+    assert import_relations(found) == [
         "src/a.rs -> src/b/deep.rs",
         "src/a.rs -> src/lib.rs",
         "src/b/mod.rs -> src/b/deep.rs",
@@ -237,7 +237,7 @@ def test_rust_modules_form_a_tree() -> None:
         "tests/it.rs -> src/a.rs",
         "tests/it.rs -> src/lib.rs",
     ]
-    assert call_edges(found) == [
+    assert call_relations(found) == [
         "src/a.rs:S.new -> src/a.rs:S.make",
         "src/a.rs:S.make -> src/b/deep.rs:dig",
         "src/a.rs:S.make -> src/lib.rs:top",
@@ -269,7 +269,7 @@ def test_callers_reach_a_crate_through_one_that_exports_it_under_another_name() 
             "fn main() { R::new(); fit::fits(); grep::fit::fits(); }\n",
         }
     )
-    assert call_edges(found) == [
+    assert call_relations(found) == [
         "core/src/main.rs:main -> read/src/lib.rs:R.new",
         "core/src/main.rs:main -> fit/src/lib.rs:fits",
     ]
@@ -299,8 +299,8 @@ def test_java_classes_are_found_by_package() -> None:
         }
     )
     base, near, far = (f"src/main/java/a/{p}.java" for p in ("b/Base", "b/Near", "c/Far"))
-    assert import_edges(found) == [f"{far} -> {base}"]
-    assert call_edges(found) == [
+    assert import_relations(found) == [f"{far} -> {base}"]
+    assert call_relations(found) == [
         f"{near}:Near.go -> {base}:Base.help",
         f"{near}:Near.go -> {base}:Base.util",
         f"{near}:Near.go -> {near}:Near.run",
@@ -308,7 +308,7 @@ def test_java_classes_are_found_by_package() -> None:
         f"{far}:Far.go -> {base}:Base.util",
         f"{far}:Far.go -> {base}:Base",
     ]
-    assert extends_edges(found) == [f"Near -> {base}:Base", f"Far -> {base}:Base"]
+    assert extends_relations(found) == [f"Near -> {base}:Base", f"Far -> {base}:Base"]
     assert found.external == ((far, "java.util"),)
     assert found.tested_by == ((near, "src/test/java/a/b/NearTest.java"),)
 
@@ -323,11 +323,11 @@ def test_c_calls_lead_to_the_definition_behind_the_header() -> None:
             "int main(void) { printf(0); lonely(); own(); return add(1, 2); }\n",
         }
     )
-    assert import_edges(found) == [
+    assert import_relations(found) == [
         "src/a.c -> include/lib/a.h",
         "src/main.c -> include/lib/a.h",
     ]
-    assert call_edges(found) == [
+    assert call_relations(found) == [
         "src/main.c:main -> include/lib/a.h:lonely",
         "src/main.c:main -> src/main.c:own",
         "src/main.c:main -> src/a.c:add",
@@ -345,12 +345,12 @@ def test_cpp_names_are_looked_up_through_namespaces_and_bases() -> None:
             "base.cpp": '#include "base.hpp"\nvoid n::Base::help() {}\n',
         }
     )
-    assert call_edges(found) == [
+    assert call_relations(found) == [
         "d.cpp:n.D.go -> base.cpp:n.Base.help",
         "d.cpp:n.D.go -> base.hpp:n.free_one",
         "d.cpp:n.D.go -> d.hpp:n.D",
     ]
-    assert extends_edges(found) == ["n.D -> base.hpp:n.Base"]
+    assert extends_relations(found) == ["n.D -> base.hpp:n.Base"]
 
 
 def test_links_of_documents_lead_to_files_and_folders_of_the_project() -> None:

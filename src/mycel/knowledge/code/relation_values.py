@@ -1,8 +1,8 @@
 """Values of relations between files and symbols, and the dependencies of these relations.
 
-Every edge belongs to the file that it is written in. The edges of a file depend on its own facts,
-on the outlines of the files that it can see, and on the paths of the project. `affected` returns
-the files that have to be resolved again.
+Every relation belongs to the file that it is written in. The relations of a file depend on its own
+facts, on the outlines of the files that it can see, and on the paths of the project. `affected`
+returns the files that have to be resolved again.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class CodeLocation(NamedTuple):
     qualified: str
 
 
-class SymbolEdge(NamedTuple):
+class SymbolRelation(NamedTuple):
     """A relation from one symbol to another. A source without a name is the file itself."""
 
     source: CodeLocation
@@ -40,7 +40,7 @@ class TextTarget(NamedTuple):
     name: str = ""
 
 
-class TextEdge(NamedTuple):
+class TextRelation(NamedTuple):
     """A link or mention of a section. The section is given by its slug; "" is the file itself."""
 
     section: str
@@ -49,29 +49,29 @@ class TextEdge(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class FileEdges:
-    """The edges written in one file: imports, tests and links to files, and calls."""
+class SourceRelations:
+    """The relations written in one file: imports, tests and links to files, and calls."""
 
     path: str
     imports: tuple[str, ...] = ()
     external: tuple[str, ...] = ()
-    calls: tuple[SymbolEdge, ...] = ()
-    may_calls: tuple[SymbolEdge, ...] = ()
+    calls: tuple[SymbolRelation, ...] = ()
+    may_calls: tuple[SymbolRelation, ...] = ()
     """Calls of a method on an object of unknown class, to all methods of that name."""
-    uses: tuple[SymbolEdge, ...] = ()
+    uses: tuple[SymbolRelation, ...] = ()
     """Uses of symbols that are no calls."""
-    extends: tuple[SymbolEdge, ...] = ()
+    extends: tuple[SymbolRelation, ...] = ()
     tests: tuple[str, ...] = ()
     links: tuple[str, ...] = ()
     external_links: tuple[str, ...] = ()
-    texts: tuple[TextEdge, ...] = ()
+    texts: tuple[TextRelation, ...] = ()
     """The links and mentions of its sections."""
     note: str = ""
-    """A sentence about edges that were left out, and why."""
+    """A sentence about relations that were left out, and why."""
 
 
 def outline(facts: FileFacts) -> tuple[object, ...]:
-    """The facts that other files can see; edges of other files depend only on these."""
+    """The facts that other files can see; relations of other files depend only on these."""
     symbols = tuple((s.qualified, s.kind, s.bases, s.exported, s.returns) for s in facts.symbols)
     imports = tuple(
         (i.module, i.names, i.level, i.alias, i.form) for i in facts.imports if not i.scope
@@ -84,7 +84,7 @@ def outline(facts: FileFacts) -> tuple[object, ...]:
 def affected(
     before: Mapping[str, FileFacts], after: Mapping[str, FileFacts], changed: Collection[str]
 ) -> frozenset[str]:
-    """The files whose edges may change when the paths `changed` are added, removed or written.
+    """The files whose relations may change when the paths `changed` are added, removed or written.
 
     Code of other languages is never affected, but a document may name symbols of all languages. If
     the outline of a file is unchanged, only the file itself is affected.

@@ -1,4 +1,4 @@
-"""Turns facts of files into edges between files and symbols, one file at a time.
+"""Turns facts of files into relations between files and symbols, one file at a time.
 
 `name_resolution` finds the meaning of names, `receivers` the classes of objects.
 """
@@ -12,22 +12,22 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cache, cached_property
 from typing import Final
 
-from mycel.knowledge.code.edge_values import (
-    CodeLocation,
-    FileEdges,
-    SymbolEdge,
-    TextEdge,
-    TextTarget,
-    family,
-)
 from mycel.knowledge.code.languages import SYNTAXES
 from mycel.knowledge.code.manifests import ECOSYSTEMS
 from mycel.knowledge.code.module_paths import Unit
 from mycel.knowledge.code.name_resolution import SymbolNames
 from mycel.knowledge.code.receivers import CallTargets, Receivers
+from mycel.knowledge.code.relation_values import (
+    CodeLocation,
+    SourceRelations,
+    SymbolRelation,
+    TextRelation,
+    TextTarget,
+    family,
+)
 from mycel.knowledge.code.rust import RustLocator
 from mycel.knowledge.code.source_facts import RESULT, FileFacts, Import
-from mycel.knowledge.documents.document_edges import DocumentEdges
+from mycel.knowledge.documents.document_relations import DocumentRelations
 
 PACKAGE_FILES_MAX: Final = 100
 """The most files of a package that an import leads to when none of its names is used."""
@@ -46,7 +46,7 @@ class Project:
         self._facts = files
         self._names = SymbolNames(files, paths)
         self._receivers = Receivers(self._names)
-        self._documents = DocumentEdges(self._names.files)
+        self._documents = DocumentRelations(self._names.files)
         self._names_used = cache(self._find_names_used)
         self._stems: defaultdict[tuple[str, ...], list[str]] = defaultdict(list)
         """Files that are no tests, by language family and stem, and also by their folder."""
@@ -57,27 +57,27 @@ class Project:
                 self._stems[key].append(path)
                 self._stems[*key, folder].append(path)
 
-    def edges(self, path: str) -> FileEdges:
-        """The edges written in this file."""
+    def relations(self, path: str) -> SourceRelations:
+        """The relations written in this file."""
         facts = self._facts[path]
         self._names.begin_file(facts)
-        texts = tuple(self._documents.edges(path, facts)) if facts.sections else ()
+        texts = tuple(self._documents.relations(path, facts)) if facts.sections else ()
         if facts.dependencies:
-            return FileEdges(path, texts=tuple(self._dependency_edges(path, facts)))
+            return SourceRelations(path, texts=tuple(self._dependency_relations(path, facts)))
         if facts.language not in SYNTAXES:
-            links, pages = self._link_edges(path, facts, texts)
-            return FileEdges(path, links=links, external_links=pages, texts=texts)
-        imports, external = self._import_edges(path, facts)
-        calls, may_calls = self._call_edges(path, facts)
-        extends = tuple(self._extends_edges(path, facts))
+            links, pages = self._link_relations(path, facts, texts)
+            return SourceRelations(path, links=links, external_links=pages, texts=texts)
+        imports, external = self._import_relations(path, facts)
+        calls, may_calls = self._call_relations(path, facts)
+        extends = tuple(self._extends_relations(path, facts))
         tests = self._tested(path, facts, imports) if facts.is_test else ()
-        return FileEdges(
+        return SourceRelations(
             path=path,
             imports=imports,
             external=external,
             calls=calls,
             may_calls=may_calls,
-            uses=self._use_edges(path, facts, (*calls, *extends)),
+            uses=self._use_relations(path, facts, (*calls, *extends)),
             extends=extends,
             tests=tests,
             texts=texts,
@@ -86,7 +86,9 @@ class Project:
 
     # Files.
 
-    def _import_edges(self, path: str, facts: FileFacts) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    def _import_relations(
+        self, path: str, facts: FileFacts
+    ) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """The files that a file imports, and the modules outside the project."""
         targets: dict[str, None] = {}
         external: dict[str, None] = {}
@@ -184,8 +186,8 @@ class Project:
         paths = self._stems.get((*key, posixpath.dirname(path))) or self._stems.get(key, [])
         return paths[0] if len(paths) == 1 else None
 
-    def _link_edges(
-        self, path: str, facts: FileFacts, texts: Iterable[TextEdge]
+    def _link_relations(
+        self, path: str, facts: FileFacts, texts: Iterable[TextRelation]
     ) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """The links of a document: files and folders, and pages outside the project."""
         targets: dict[str, None] = {}
@@ -197,19 +199,19 @@ class Project:
             target = self._documents.linked_path(path, link.partition("#")[0])
             if target is not None:
                 targets[target] = None
-        for edge in texts:
-            if edge.relation == "references" and edge.target.kind in ("path", "section"):
-                targets[edge.target.path] = None
+        for relation in texts:
+            if relation.relation == "references" and relation.target.kind in ("path", "section"):
+                targets[relation.target.path] = None
         targets.pop(path, None)
         return tuple(targets), tuple(external)
 
-    def _dependency_edges(self, path: str, facts: FileFacts) -> Iterator[TextEdge]:
-        """The edges of a manifest: to other manifests of the project, and to outside packages."""
+    def _dependency_relations(self, path: str, facts: FileFacts) -> Iterator[TextRelation]:
+        """The relations of a manifest: to other manifests of the project and outside packages."""
         for url in facts.dependencies:
             part = self._parts.get(url)
             if part != path:
                 kind = TextTarget("package", url) if part is None else TextTarget("path", part)
-                yield TextEdge("", "depends_on", kind)
+                yield TextRelation("", "depends_on", kind)
 
     @cached_property
     def _parts(self) -> Mapping[str, str]:
@@ -222,12 +224,12 @@ class Project:
 
     # Symbols.
 
-    def _call_edges(
+    def _call_relations(
         self, path: str, facts: FileFacts
-    ) -> tuple[tuple[SymbolEdge, ...], tuple[SymbolEdge, ...]]:
+    ) -> tuple[tuple[SymbolRelation, ...], tuple[SymbolRelation, ...]]:
         """The calls with a known target; and the calls resolved only by the name of a method."""
-        sure: dict[SymbolEdge, None] = {}
-        guesses: dict[SymbolEdge, None] = {}
+        sure: dict[SymbolRelation, None] = {}
+        guesses: dict[SymbolRelation, None] = {}
         meanings: dict[tuple[str, tuple[str, ...]], CallTargets] = {}
         for call in facts.calls:
             source = CodeLocation(path, call.caller or "")
@@ -240,18 +242,18 @@ class Project:
             if key not in meanings:
                 meanings[key] = self._receivers.called(path, scope, call.callee)
             call_targets = meanings[key]
-            edges = sure if call_targets.is_sure else guesses
+            relations = sure if call_targets.is_sure else guesses
             for target in call_targets.targets:
                 if target != source:
-                    edges[SymbolEdge(source, target)] = None
-        return tuple(sure), tuple(edge for edge in guesses if edge not in sure)
+                    relations[SymbolRelation(source, target)] = None
+        return tuple(sure), tuple(relation for relation in guesses if relation not in sure)
 
-    def _use_edges(
-        self, path: str, facts: FileFacts, others: Iterable[SymbolEdge]
-    ) -> tuple[SymbolEdge, ...]:
+    def _use_relations(
+        self, path: str, facts: FileFacts, others: Iterable[SymbolRelation]
+    ) -> tuple[SymbolRelation, ...]:
         """The uses of symbols. The file itself counts as a user only if no symbol in it is one."""
         known = {*others}
-        edges: dict[SymbolEdge, None] = {}
+        relations: dict[SymbolRelation, None] = {}
         of_file: dict[CodeLocation, None] = {}
         meanings: dict[tuple[str, tuple[str, ...]], tuple[CodeLocation, ...]] = {}
         for user, parts in facts.uses:
@@ -264,13 +266,13 @@ class Project:
                 if not user:
                     of_file[target] = None
                 elif target != (path, user):
-                    edges[SymbolEdge(CodeLocation(path, user), target)] = None
-        used = {edge.target for edge in (*known, *edges)}
+                    relations[SymbolRelation(CodeLocation(path, user), target)] = None
+        used = {relation.target for relation in (*known, *relations)}
         source = CodeLocation(path, "")
         for target in of_file:
             if target not in used:
-                edges[SymbolEdge(source, target)] = None
-        return tuple(edge for edge in edges if edge not in known)
+                relations[SymbolRelation(source, target)] = None
+        return tuple(relation for relation in relations if relation not in known)
 
     def _used(self, path: str, user: str, parts: tuple[str, ...]) -> Iterator[CodeLocation]:
         """The symbols that a dotted name uses: that of its longest known part, and its class."""
@@ -292,7 +294,7 @@ class Project:
                 yield CodeLocation(code_location.path, holder)
             return
 
-    def _extends_edges(self, path: str, facts: FileFacts) -> Iterator[SymbolEdge]:
+    def _extends_relations(self, path: str, facts: FileFacts) -> Iterator[SymbolRelation]:
         for symbol in facts.symbols:
             source = CodeLocation(path, symbol.qualified)
             seen: set[CodeLocation] = set()
@@ -301,7 +303,7 @@ class Project:
                 target = self._names.base(source, base)
                 if target is not None and target != source and target not in seen:
                     seen.add(target)
-                    yield SymbolEdge(source, target)
+                    yield SymbolRelation(source, target)
 
 
 _BOUND_TO_SCOPE: Final = frozenset({"self", "super"})

@@ -15,8 +15,8 @@ from functools import cache, cached_property
 from typing import Final
 from urllib.parse import unquote
 
-from mycel.knowledge.code.edge_values import CodeLocation, TextEdge, TextTarget
 from mycel.knowledge.code.module_paths import Files, outward
+from mycel.knowledge.code.relation_values import CodeLocation, TextRelation, TextTarget
 from mycel.knowledge.code.source_facts import FileFacts, Section
 from mycel.knowledge.documents.document_reading import WIKILINK
 from mycel.knowledge.documents.restructured_text import LABEL
@@ -52,14 +52,14 @@ _COMMON: Final = frozenset(
 """Names that usually mean no symbol of the project, even if a symbol has the name."""
 
 
-class DocumentEdges:
+class DocumentRelations:
     """The documents, paths and symbols of a project, indexed for the links of sections."""
 
     def __init__(self, files: Files) -> None:
         self._files = files
         self._anchors = cache(self._find_anchors)
 
-    def edges(self, path: str, facts: FileFacts) -> Iterator[TextEdge]:
+    def relations(self, path: str, facts: FileFacts) -> Iterator[TextRelation]:
         """The links and mentions of the sections of a document, and its tags."""
         for section in facts.sections:
             own = TextTarget("section", path, section.slug)
@@ -69,12 +69,12 @@ class DocumentEdges:
                 if target is not None and target != own:
                     targets[target] = None
             for target in targets:
-                yield TextEdge(section.slug, "references", target)
+                yield TextRelation(section.slug, "references", target)
             for target in self._mentioned(path, facts, section):
                 if target not in targets and target != own:
-                    yield TextEdge(section.slug, "names", target)
+                    yield TextRelation(section.slug, "names", target)
         for tag in facts.tags:
-            yield TextEdge("", "tagged", TextTarget("tag", tag))
+            yield TextRelation("", "tagged", TextTarget("tag", tag))
 
     # Links.
 
