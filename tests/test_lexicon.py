@@ -36,6 +36,19 @@ LOCALS_LEFT = {
     "whole": 0,
 }
 
+# The word inside is `link`. Each of its other names belongs to the packages of one door.
+DOORS = {
+    "edge": {
+        *("api", "cli", "engine", "errors", "history", "merkle", "migration", "model"),
+        *("schema", "store", "transfer"),
+    },
+    "proposition": {"engine", "kip", "model", "store"},
+    "relation": {
+        *("api", "cli", "explorer", "graph", "hooks", "imports", "knowledge", "mcp"),
+        "mirror",
+    },
+}
+
 # Names that docstrings only make up, to explain something.
 NAMES_OF_EXAMPLES = {
     *("Cart", "CartItem", "DesignPattern", "ImportMode", "add_item", "add_type", "cart.price"),
@@ -129,6 +142,18 @@ def test_locals_with_words_that_say_nothing_become_fewer() -> None:
     counts = Counter(name for path in MODULES for name in stored_names(path))
     more = {word: counts[word] for word, most in LOCALS_LEFT.items() if counts[word] > most}
     assert more == {}
+
+
+def test_a_link_has_another_name_only_at_the_doors_that_use_it() -> None:
+    elsewhere = [
+        f"{module_name(path)}: {name}"
+        for path in MODULES
+        for name in {*stored_names(path), *(function.name for function in functions(path))}
+        for word, packages in DOORS.items()
+        if re.search(rf"(^|_){word}s?(_|$)", name.lower())
+        and module_name(path).split(".")[1] not in packages
+    ]
+    assert elsewhere == []
 
 
 def test_the_glossary_names_each_word_once() -> None:

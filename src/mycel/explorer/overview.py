@@ -109,10 +109,10 @@ def overview(scene: Scene, census: Census, by: By, group: str | None, limit: int
         folded = _Group(rest_id, f"{len(rest):,} others", nodes, missing)
         answer["groups"].append(_group_fields(folded, inner[rest_id]) | {"rest": True})
     most = limits.LINKS_MAX
-    edges = neighbours.links_between(scene.reader, best, best, most + 1) if best else []
-    answer["edges"] = scene.cards.links(edges[:most])
+    weighted = neighbours.links_between(scene.reader, best, best, most + 1) if best else []
+    answer["edges"] = scene.cards.links(weighted[:most])
     answer["ties"] = _tied(scene, parts.ties, set(best), place)
-    if len(edges) > most:
+    if len(weighted) > most:
         answer["links_cut"] = True
     return scene.answer(**answer) | {"position": census.position}
 

@@ -121,22 +121,22 @@ def timeline(scene: Scene, buckets: int, begin: str | None, end: str | None) -> 
     if first.time_us > last.time_us:
         raise ConstraintViolation("`from` is after `to`.", hint="Exchange them.")
     step = max(1, -(-(last.time_us - first.time_us) // buckets))
-    edges = [min(last.time_us, first.time_us + step * (at + 1)) for at in range(buckets)]
+    ends = [min(last.time_us, first.time_us + step * (at + 1)) for at in range(buckets)]
     bars = []
     since = first.seq
-    for edge in edges:
-        seq = history.position_at_time(reader, edge)
-        upto = min(max(seq, since), last.seq) if edge < last.time_us else last.seq
+    for end_us in ends:
+        seq = history.position_at_time(reader, end_us)
+        upto = min(max(seq, since), last.seq) if end_us < last.time_us else last.seq
         bars.append(
             {
                 "from_seq": since,
                 "to_seq": upto,
-                "time": times.to_text(edge),
+                "time": times.to_text(end_us),
                 "count": upto - since,
             }
         )
         since = upto
-        if edge >= last.time_us:
+        if end_us >= last.time_us:
             break
     return scene.answer(
         **{"from": _moment(first), "to": _moment(last), "buckets": bars, "tags": _tags(scene)}
