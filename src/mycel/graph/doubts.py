@@ -27,8 +27,8 @@ def with_doubts(reader: Reader, traversal: Traversal) -> Traversal:
         *before, step = reached.path
         near, far = numbers[before[-1].node] if before else start, reached.element.number
         if (predicate := reader.find_predicate(step.relation)) is not None:
-            # A link of a symmetric predicate is followed in both directions.
-            places[near, predicate, far] = places[far, predicate, near] = far
+            subject, object_ = (near, far) if step.direction == "out" else (far, near)
+            places[subject, predicate, object_] = far
     judged = metadata_with_evidence(reader, places) if places else {}
     doubts = {places[place]: doubt_of(metadata) for place, metadata in judged.items()}
     if not any(doubts.values()):

@@ -157,6 +157,18 @@ def test_links_of_a_symmetric_predicate_are_gone_either_way(db: mycel.Graph) -> 
         assert names(db.traverse(a, direction=direction)) == ["a", "b"]  # type: ignore[arg-type]
 
 
+def test_a_doubted_link_of_a_symmetric_predicate_is_marked_from_both_ends(db: mycel.Graph) -> None:
+    with db.transaction() as tx:
+        tx.define_predicate("married_to", {"is_symmetric": True})
+    a, b = add_concepts(db, "a", "b")
+    link = db.add_edge(a, "married_to", b)
+    db.execute('CHALLENGE ?l WITH {by: "ana"} WHERE { ?l (id: :id) }', id=link)
+    for start in (a, b):
+        for direction in ("out", "in", "both"):
+            found = db.traverse(start, direction=direction, doubts=True)  # type: ignore[arg-type]
+            assert found.nodes[1].path[0].doubt.startswith("contested")
+
+
 def test_a_predicate_that_becomes_symmetric_is_noticed(db: mycel.Graph) -> None:
     define(db, predicates=["knows"])
     a, b = add_concepts(db, "a", "b")
