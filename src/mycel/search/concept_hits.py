@@ -144,8 +144,9 @@ class ConceptSearch:
         for number, score in scores.items():
             concept = elements.get(number)
             if isinstance(concept, Concept):
-                fit = fit_names(self._words.question, concept.name, concept.attributes, score)
-                if not fit.is_named and is_bare(concept.type, concept.attributes):
+                attributes = concept.attributes
+                fit = fit_names(self._words.question, concept.name, attributes, score)
+                if not fit.is_named and is_bare(concept.type, attributes):
                     fit = fit._replace(score=fit.score * BARE_FACTOR)
                 if number in self._about:  # Better fits come first.
                     fit = fit._replace(score=max(fit.score, ABOUT_SCORE + fit.score / 100))

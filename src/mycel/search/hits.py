@@ -14,7 +14,7 @@ from mycel.store.query.candidates import Term, counted, has_title, usual_bm25
 from mycel.store.query.changed_texts import ChangedTexts
 from mycel.store.query.filters import Condition, Filters, condition
 from mycel.store.query.reader import Reader
-from mycel.text.kinds import CODE, NOTES, is_code, is_document, is_section
+from mycel.text.kinds import CODE, NOTES, RESOURCE, is_code, is_document, is_section
 from mycel.text.queries import TextMatch
 
 
@@ -51,7 +51,9 @@ class ElementHit(NamedTuple):
     def is_document(self) -> bool:
         """True for the file of a document that a bootstrap read."""
         element = self.element
-        return isinstance(element, Concept) and is_document(element.type, element.attributes)
+        if not isinstance(element, Concept) or element.type != RESOURCE:
+            return False  # Reading the attributes of each hit costs more than this.
+        return is_document(element.type, element.attributes)
 
     def to_dict(self) -> JsonObject:
         """The element in its wire form, with `_score` and `_why` in its metadata.

@@ -555,6 +555,19 @@ def test_definitions_and_core_concepts_are_found_only_when_nothing_else_fits(
     assert db.search("CoreSchema", element="CONCEPT")[0][0].name == "CoreSchema"
 
 
+@pytest.mark.parametrize("before", [1, candidates.LISTED_MAX])
+def test_a_definition_after_a_search_stays_behind_what_fits(db: mycel.Graph, before: int) -> None:
+    with db.transaction() as tx:
+        for at in range(before):
+            tx.define_type(f"Kind{at}")
+    add(db, "Tool", "a zither")
+    for name in ("Zither", "ZitherString"):
+        assert names(db, 'SEARCH CONCEPT "zither"') == ["a zither"]
+        with db.transaction() as tx:
+            tx.define_type(name)
+    assert names(db, 'SEARCH CONCEPT "zither"') == ["a zither"]
+
+
 def test_links_among_core_concepts_are_found_only_when_nothing_else_fits() -> None:
     with NEW.opened() as db:
         assert len(links(db, 'SEARCH PROPOSITION "belongs to domain"')) == 10

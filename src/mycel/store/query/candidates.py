@@ -52,6 +52,9 @@ TITLES_RANKED_MAX: Final = 200
 COUNTED_MAX: Final = 1_000
 """The number at which counting the elements of a term stops; a term with more is frequent."""
 
+LISTED_MAX: Final = 200
+"""The most elements to leave out that stand in the text of a statement, where they cost less."""
+
 SENTENCE_WORDS: Final = 12
 """The usual number of words in the sentence of a link."""
 
@@ -153,7 +156,13 @@ class Candidates:
         self._is_link = condition.table == "proposition"
         unread = text.pending(reader.connection)
         pending = {number for number in unread if ids.is_concept(number) != self._is_link}
-        joined, where = "", "text.rowid NOT IN (SELECT value FROM json_each(:without))"
+        fresh = self._documents(reader, pending.difference(without))
+        joined, where, unlisted = "", "0 = 0", {*without, *pending}
+        if 0 < len(without) <= LISTED_MAX:
+            where = f"text.rowid NOT IN ({', '.join(map(str, sorted(without)))})"
+            unlisted = pending
+        if unlisted:
+            where += " AND text.rowid NOT IN (SELECT value FROM json_each(:without))"
         if condition.few is not None:
             # FTS5 looks up each of these numbers, which is faster than a scan of the whole index.
             where += f" AND text.rowid IN ({', '.join(map(str, sorted(condition.few)))})"
@@ -172,11 +181,9 @@ class Candidates:
             )
             low, high = reader.fetch_one(query, (json_array(condition.types),))
             where += f" AND text.rowid BETWEEN {low or 0} AND {high or 0}"
-        fresh = self._documents(reader, pending.difference(without))
-        without = {*without, *pending}
         if changed is not None:
-            fresh = chain(fresh, changed.documents(condition, without))
-        bindings = {"without": json_array(without), **condition.bindings}
+            fresh = chain(fresh, changed.documents(condition, {*without, *pending}))
+        bindings = {"without": json_array(unlisted), **condition.bindings}
         self._chosen = Selection(reader.tables_text, joined, where, bindings, self._is_link)
         self._fresh = in_memory(fresh) if pending or changed is not None else None
 

@@ -219,7 +219,10 @@ def hidden_among(reader: Reader, numbers: Collection[int]) -> frozenset[int]:
 
 def furniture(reader: Reader) -> frozenset[int]:
     """The numbers of definitions and of all other concepts that the core capsules bring."""
-    return frozenset(reader.column(reader.tables_text + FURNITURE))
+    position = -1 if reader.is_writer else reader.position
+    if reader.furniture is None or reader.furniture[0] != position or reader.is_writer:
+        reader.furniture = position, frozenset(reader.column(reader.tables_text + FURNITURE))
+    return reader.furniture[1]
 
 
 def links_towards(reader: Reader, numbers: Collection[int], limit: int) -> dict[int, int]:
