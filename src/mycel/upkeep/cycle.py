@@ -8,8 +8,9 @@ done twice. Over all processes, only one cycle runs at a time.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import islice
 from time import monotonic, sleep
 from typing import Final
 
@@ -53,6 +54,8 @@ MERGES_MAX: Final = 1_000
 """The most small transactions in which a cycle merges the text index."""
 SAME_NAME_PRIORITY: Final = 1.0
 """The priority of a question about two concepts with one name or external id."""
+ASKED_MAX: Final = 1_000
+"""The most new questions of one finder in a cycle."""
 REPORTS_KEPT: Final = 30
 UNLINKED_MAX: Final = 1_000
 LOG: Final = "maintenance_log"
@@ -295,20 +298,19 @@ class Cycle:
     def _ask_all(self, finders: Sequence[Finder], report: StepReport, message: str) -> None:
         with self._store.reading() as reader:
             now_us = reader.now_us()
-            questions = [question for finder in finders for question in finder(reader, now_us)]
+            questions = [
+                question
+                for finder in finders
+                for _, question in islice(_new_questions(reader, finder(reader, now_us)), ASKED_MAX)
+            ]
         self._ask(questions, report, message)
 
     def _ask(self, questions: Sequence[UpkeepQuestion], report: StepReport, message: str) -> None:
         """Make a task for each question that was not asked before."""
         if self._dry_run:
             with self._store.reading() as reader:
-                for question in questions:
-                    element = reader.element(question.number)
-                    if element is not None:
-                        name = tasks.task_name(
-                            element, question.action, question.others, question.mark
-                        )
-                        report.asked += reader.find_concept(SLEEP_TASK, name) is None
+                for question in dict(_new_questions(reader, questions)).values():
+                    report.asked += 1
                     report.note(question.reason)
             return
 
@@ -421,6 +423,18 @@ STEPS: Final[tuple[tuple[str, Step], ...]] = (
     ("indexes", Cycle.compact),
 )
 """The steps, by their names in a report."""
+
+
+def _new_questions(
+    reader: Reader, questions: Iterable[UpkeepQuestion]
+) -> Iterator[tuple[str, UpkeepQuestion]]:
+    """The questions that have no task, each with the name of its task."""
+    for question in questions:
+        element = reader.element(question.number)
+        if element is not None:
+            name = tasks.task_name(element, question.action, question.others, question.mark)
+            if reader.find_concept(SLEEP_TASK, name) is None:
+                yield name, question
 
 
 def _end(tx: Transaction, element: Element, due: Due, report: StepReport) -> None:

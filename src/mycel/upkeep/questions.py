@@ -40,7 +40,7 @@ SETTLED_US: Final = 86_400_000_000
 CONTRADICTION_PRIORITY: Final = 2.0
 """The priority of contradictions. The priority of possible duplicates is their likeness, at most
 1."""
-FOUND_MAX: Final = 1_000
+FOUND_MAX: Final = 20_000
 """The most links that one finder reads in a cycle."""
 COMPARED_MAX: Final = 3_000
 """The most texts that are compared in a cycle."""
@@ -183,7 +183,7 @@ def ask_about_events(reader: Reader, now_us: int) -> Iterator[UpkeepQuestion]:
         status = event.attributes.get("consolidation_status", "pending")
         if status == "pending" and not _is_distilled(reader, number):
             events.append(event)
-    for day in _days(events):
+    for day in islice(_days(events), max(DISTIL_TASKS_MAX - tasks, 0)):
         first, *others = day
         yield UpkeepQuestion(
             first.number,

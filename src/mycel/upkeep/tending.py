@@ -145,8 +145,9 @@ def _context(reader: Reader, element: Element, characters: int) -> str:
     """An element with its values and some of its links, in at most `characters`."""
     title = label(element) if isinstance(element, Concept) else link_text(reader, element)
     values = {key: value for key, value in element.metadata.items() if key not in _LEFT_OUT}
+    written = times.to_text(element.updated_us)
     parts = [
-        f"{title} ({element.id}, written {times.to_text(element.updated_us)})",
+        f"{title} ({element.id} by {element.created_by}, written {written})",
         *_doubts(reader, element),
         _json(element.attributes),
         _json(values),

@@ -10,6 +10,7 @@ import pytest
 import mycel
 from mycel.errors import ConstraintViolation, InvalidSyntax, MycelError, NotFound
 from mycel.model.decisions import DECISIONS
+from mycel.upkeep import cycle, questions
 from tests.unit.upkeep.test_cycle import Clock, define, notes, step
 
 
@@ -76,6 +77,7 @@ def test_a_task_is_shown_within_its_budget_with_letters_and_fitting_decisions(
     assert (task.action, task.waiting) == ("merge_duplicates", 1)
     assert task.decisions == ("merge", "supersede", "keep both", "drop", "later")
     assert "A Org 'Acme'" in task.text
+    assert f"{task.elements[0].id} by {task.elements[0].created_by}" in task.text
     assert "B Org 'ACME!'" in task.text
     assert "Note 'n' about Org 'ACME!'" in task.text
     for tokens in (50, 100, 400, 2_000):
@@ -210,6 +212,7 @@ def test_texts_that_say_much_of_the_same_are_asked_about_once(db: mycel.Graph) -
     for at, text in enumerate(texts):
         values = {"content": text}
         db.write(lambda tx, n=f"note {at}", v=values: tx.put_concept("Note", n, v))
+    assert step(db.sleep(dry_run=True), "repetitions").asked == 1
     seen = step(db.sleep(), "repetitions")
     assert seen.asked == 1
     task = db.tasks.next()
@@ -307,3 +310,31 @@ def test_events_that_something_is_derived_from_are_not_asked_about(
     assert task is not None
     assert "2 events of" in task.text
     assert "1 of them is gone or archived." in task.text
+
+
+def test_only_so_many_tasks_about_events_wait(
+    db: mycel.Graph, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for day in range(4):
+        with db.transaction() as tx:
+            for at in range(14):
+                tx.put_concept("Event", f"{day} {at}", {"event_class": "Conversation"})
+        clock.turn(2)
+    monkeypatch.setattr(questions, "DISTIL_TASKS_MAX", 3)
+    assert step(db.sleep(dry_run=True), "events").asked == 3
+    assert step(db.sleep(), "events").asked == 3
+    assert step(db.sleep(), "events").asked == 0
+    monkeypatch.setattr(questions, "DISTIL_TASKS_MAX", 2)
+    assert step(db.sleep(), "events").asked == 0
+
+
+def test_contradictions_after_those_that_were_asked_about_are_asked_about_too(
+    db: mycel.Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with db.transaction() as tx:
+        for at in range(4):
+            tx.put_concept("Org", f"side {at}")
+        for at in range(3):
+            tx.put_proposition(("Org", f"side {at}"), "contradicts", ("Org", f"side {at + 1}"))
+    monkeypatch.setattr(cycle, "ASKED_MAX", 2)
+    assert [step(db.sleep(), "contradictions").asked for _ in range(3)] == [2, 1, 0]

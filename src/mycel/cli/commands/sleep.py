@@ -51,7 +51,7 @@ def sleep(session: Invocation, dry_run: bool, minutes: float | None, status: boo
     )
     for step in report.steps:
         for example in step.examples:
-            out.line(f"  {example}")
+            out.line(visible(f"  {example}"))
     if not report.is_complete:
         out.warn(["Not everything was done: run it again."])
 
