@@ -17,9 +17,17 @@ def find(tokens: KipTokens) -> ast.Find:
     first = tokens.at
     tokens.at = first + 1
     expressions = _expressions(tokens)
-    moment = as_of(tokens)
-    time = for_time(tokens)
-    archived = include_archived(tokens)
+    moment, time, archived = None, None, False
+    while True:  # In any order, each once.
+        match texts[tokens.at]:
+            case "AS" if moment is None:
+                moment = as_of(tokens)
+            case "FOR" if time is None:
+                time = for_time(tokens)
+            case "INCLUDE" if not archived:
+                archived = include_archived(tokens)
+            case _:
+                break
     options = {"AS OF": moment, "FOR TIME": time, "INCLUDE ARCHIVED": archived or None}
     clauses = where(tokens, *(f"`{word}`" for word, given in options.items() if given is None))
     order_by = _order_by(tokens) if texts[tokens.at] == "ORDER" else ()

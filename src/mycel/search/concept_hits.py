@@ -18,6 +18,7 @@ from mycel.search.passage_links import MENTION
 from mycel.search.weights import ABOUT_SCORE, BARE_FACTOR, BM25_COLUMNS, MATCH_SCORES
 from mycel.store.query import lookup
 from mycel.store.query.candidates import Candidates
+from mycel.store.query.filters import Condition
 from mycel.store.query.reader import Reader
 from mycel.text.kinds import CODE, is_bare
 
@@ -79,19 +80,11 @@ class ConceptSearch:
         depth = limit + RERANKED_MORE
         if self._mode == SEMANTIC:
             return self._ranked(self._ranked_passages(depth))
-        candidates = Candidates(
-            self._reader,
-            self._condition,
-            self._without,
-            columns=BM25_COLUMNS,
-            tests=asked.is_about_tests,
-            changed=words.changed,
-        )
+        candidates = self._candidates(self._condition)
         if self._mode == HYBRID:
             scores = self._ranked_passages(depth)
         else:
-            matches = candidates.by_words(words.terms, depth) if words.terms else []
-            scores = score_words(words.shares(matches), words.usual, "words")
+            scores = self._by_words(candidates, depth)
         numbers = candidates.by_keys(asked.keys(), max(limit, NAMED_MAX)) + self._named_from(limit)
         self._formerly = self._passing(find_former(self._reader, asked, is_taken=bool(numbers)))
         may_have_all = self._ranking is None or self._ranking.may_have_all
@@ -106,6 +99,22 @@ class ConceptSearch:
             for number, score in score_words(begun, words.usual, "stems").items():
                 scores.setdefault(number, score)
         return self._ranked(scores)
+
+    def _candidates(self, condition: Condition) -> Candidates:
+        return Candidates(
+            self._reader,
+            condition,
+            self._without,
+            columns=BM25_COLUMNS,
+            tests=self._words.question.is_about_tests,
+            changed=self._words.changed,
+        )
+
+    def _by_words(self, candidates: Candidates, depth: int) -> dict[int, float]:
+        """Scores of concepts by the words of their texts."""
+        words = self._words
+        matches = candidates.by_words(words.terms, depth) if words.terms else []
+        return score_words(words.shares(matches), words.usual, "words")
 
     def _notes_about(self) -> dict[int, str]:
         """Notes about nodes that the question names, each with its reason; filters apply."""
@@ -126,7 +135,10 @@ class ConceptSearch:
             raise InternalError("A search by meaning needs a ranking of passages.")
         passages = self._ranking.best(self._condition, depth)
         self._passages = {passage.element: passage for passage in passages}
-        return {passage.element: passage.score for passage in passages}
+        scores = {passage.element: passage.score for passage in passages}
+        if self._condition.has_archived:  # They have no passages.
+            scores |= self._by_words(self._candidates(self._condition.of_archived()), depth)
+        return scores
 
     def _named_from(self, limit: int) -> list[int]:
         """Concepts whose names begin with the question, as written and in other letter cases."""

@@ -6,7 +6,7 @@ Each finder reads the graph, and yields a question for each problem, the oldest 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from itertools import islice
+from itertools import groupby, islice
 from typing import Final, NamedTuple
 
 from mycel.engine.missing_concepts import MISSING
@@ -206,19 +206,12 @@ def _is_distilled(reader: Reader, event: int) -> bool:
 
 
 def _days(events: list[Concept]) -> Iterator[list[Concept]]:
-    """Events of one day, at most `EVENTS_TOGETHER` together."""
-    group: list[Concept] = []
-    for event in events:
-        is_same = (
-            group
-            and times.to_text(group[0].created_us)[:10] == (times.to_text(event.created_us)[:10])
-        )
-        if group and (not is_same or len(group) == EVENTS_TOGETHER):
-            yield group
-            group = []
-        group.append(event)
-    if group:
-        yield group
+    """Events of one day, at most `EVENTS_TOGETHER` together, in groups of much the same size."""
+    for _, group in groupby(events, lambda event: times.to_text(event.created_us)[:10]):
+        day = list(group)
+        parts = -(-len(day) // EVENTS_TOGETHER)
+        size = -(-len(day) // parts)
+        yield from (day[at : at + size] for at in range(0, len(day), size))
 
 
 class Repetitions:

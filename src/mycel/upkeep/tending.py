@@ -28,9 +28,10 @@ from mycel.model import times
 from mycel.model.decisions import DECISIONS, Decision
 from mycel.model.elements import Concept, Element
 from mycel.model.limits import REASON_BYTES_MAX
-from mycel.model.names import SLEEP_TASK, check_text, count, quote_value, shorten
+from mycel.model.names import SLEEP_TASK, SYSTEM_ACTOR, check_text, count, quote_value, shorten
 from mycel.model.values import JsonObject
 from mycel.search.validity import value_caveats
+from mycel.store.file.rows import table_of
 from mycel.store.query import retention
 from mycel.store.query.reader import Reader
 from mycel.store.write.transaction import Transaction
@@ -145,7 +146,9 @@ def _context(reader: Reader, element: Element, characters: int) -> str:
     """An element with its values and some of its links, in at most `characters`."""
     title = label(element) if isinstance(element, Concept) else link_text(reader, element)
     values = {key: value for key, value in element.metadata.items() if key not in _LEFT_OUT}
-    written = times.to_text(element.updated_us)
+    table, number = table_of(element.number), element.number
+    written_us = retention.written_by_others(reader, table, number, SYSTEM_ACTOR)
+    written = times.to_text(written_us or element.updated_us)
     parts = [
         f"{title} ({element.id} by {element.created_by}, written {written})",
         *_doubts(reader, element),

@@ -1,9 +1,11 @@
 """FIND and what stands in WHERE."""
 
+from itertools import permutations
 from typing import Any
 
 import pytest
 
+from mycel.errors import InvalidSyntax
 from mycel.kip import ast, parse
 from mycel.model.limits import HOP_BOUND_MAX
 from tests.cases import cases
@@ -347,3 +349,15 @@ def test_nodes_know_where_they_stand() -> None:
     assert said(link.pattern.object) == '{type: "T"}'
     assert said(test) == 'FILTER(!(?x.name == "a"))'
     assert said(test.condition) == '!(?x.name == "a")'
+
+
+def test_moments_and_archived_stand_in_any_order_each_once() -> None:
+    parts = ("AS OF 3", 'FOR TIME "2026-01-31"', "INCLUDE ARCHIVED")
+    clauses = 'WHERE { ?x {type: "T"} }'
+    for order in permutations(parts):
+        found = find(f"FIND(?x) {' '.join(order)} {clauses}")
+        assert found.as_of == ast.Literal(3)
+        assert found.for_time == ast.Literal("2026-01-31")
+        assert found.include_archived
+    with pytest.raises(InvalidSyntax, match="Expected `WHERE` or `INCLUDE ARCHIVED`, found `AS`"):
+        find(f"FIND(?x) {parts[1]} {parts[0]} {parts[0]} {clauses}")

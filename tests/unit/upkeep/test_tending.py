@@ -323,6 +323,10 @@ def test_only_so_many_tasks_about_events_wait(
     monkeypatch.setattr(questions, "DISTIL_TASKS_MAX", 3)
     assert step(db.sleep(dry_run=True), "events").asked == 3
     assert step(db.sleep(), "events").asked == 3
+    task = db.tasks.next()
+    assert task is not None
+    assert len(task.elements) == 7, "a day is divided evenly"
+    assert "written 2030-01-01T" in task.text, "not the time at which a cycle wrote its tier"
     assert step(db.sleep(), "events").asked == 0
     monkeypatch.setattr(questions, "DISTIL_TASKS_MAX", 2)
     assert step(db.sleep(), "events").asked == 0

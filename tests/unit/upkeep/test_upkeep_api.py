@@ -10,6 +10,7 @@ import pytest
 import mycel
 from mycel.errors import ConstraintViolation, ImmutableTarget, MycelError, NotFound, TypeMismatch
 from mycel.knowledge.node_values import NewNode
+from mycel.search.modes import SearchMode
 from mycel.upkeep.health import Health, HealthFinding
 from tests.unit.upkeep.test_cycle import Clock, define, notes, step
 
@@ -137,3 +138,18 @@ def test_nodes_are_archived_restored_and_superseded_by_uri(db: mycel.Graph) -> N
     assert again.result is True
     assert knowledge.supersede("a", "b") == ("concept://team/a", "concept://team/b")
     assert knowledge.get("a").caveats[0] == "superseded by concept://team/b"
+
+
+@pytest.mark.parametrize("mode", ["keyword", "semantic", "hybrid"])
+def test_archived_notes_are_found_by_their_words_in_every_mode(
+    db: mycel.Graph, mode: SearchMode
+) -> None:
+    with db.transaction() as tx:
+        for at, thing in enumerate(("lamps", "tables", "chairs", "curtains")):
+            text = f"The workshop paints the {thing} on Monday."
+            tx.put_concept("Note", f"n{at}", {"content": text})
+    db.upkeep.archive(("Note", "n1"))
+    asked = "who paints tables in the workshop"
+    assert "n1" not in {element.name for element, *_ in db.search(asked, mode=mode)}
+    found = db.search(asked, mode=mode, include_archived=True)
+    assert "n1" in {element.name for element, *_ in found}

@@ -21,7 +21,7 @@ from mycel.model.state import Visibility
 from mycel.model.values import with_times_as_text
 from mycel.sql.dialect import Dialect
 from mycel.sql.state_tables import StateTables
-from mycel.store.file.layout import KIND_COLUMN, Table
+from mycel.store.file.layout import KIND_COLUMN, OPEN_END, Table
 from mycel.store.file.rows import json_array, text_array
 from mycel.store.log.registry import named_actor
 from mycel.store.query.history import Moment, state_at
@@ -94,6 +94,8 @@ class Condition(NamedTuple):
     """An SQL condition that the element is not archived, and so has passages."""
     time_us: int | None = None
     """The time of `for_time`: the element has to hold then."""
+    has_archived: bool = False
+    """True if archived elements pass. They have no passages."""
 
     @property
     def sql(self) -> str:
@@ -116,6 +118,10 @@ class Condition(NamedTuple):
         few = frozenset(numbers) if columns == ("id",) else None
         return self._replace(others=f"{self.others} AND ({fits})", bindings=bindings, few=few)
 
+    def of_archived(self) -> Condition:
+        """A condition that only archived elements pass."""
+        return self._replace(others=f"{self.others} AND {_IS_HIDDEN}")
+
     def passing(self, reader: Reader) -> list[int]:
         """The elements that pass, in the state of the reader. It is for few elements."""
         query = f"{reader.tables_text}SELECT e.id FROM {self.table} e WHERE TRUE{self.sql}"
@@ -128,6 +134,9 @@ class Condition(NamedTuple):
 
 
 ALL: Final = Condition()
+_IS_HIDDEN: Final = (
+    f"EXISTS (SELECT 1 FROM hidden h WHERE h.element = e.id AND h.to_seq = {OPEN_END})"
+)
 
 _IS_CODE: Final[dict[Table, str]] = {
     # The first test is quick, and most rows fail it.
@@ -230,6 +239,7 @@ def condition(
         table,
         visible="".join(f" AND {test}" for test in tests),
         time_us=visibility.valid_at_us,
+        has_archived=visibility.include_archived and reader.has_hidden(),
     )
 
 
