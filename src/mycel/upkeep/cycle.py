@@ -31,7 +31,7 @@ from mycel.store.write.transaction import Transaction
 from mycel.upkeep import tasks
 from mycel.upkeep.cycle_report import CycleReport, StepReport
 from mycel.upkeep.due import Due, RetentionRules, due_elements, label, link_text
-from mycel.upkeep.duplicates import DuplicatePair, duplicate_pairs
+from mycel.upkeep.duplicates import DuplicatePair, duplicate_pairs, judge_pair
 from mycel.upkeep.questions import (
     FINDERS,
     Finder,
@@ -221,7 +221,8 @@ class Cycle:
     def merge(self, report: StepReport) -> None:
         """Merge certain duplicates, and ask about the others."""
         with self._store.reading() as reader:
-            pairs = {pair.merge: pair for pair in duplicate_pairs(reader)}
+            judged = (judge_pair(reader, pair) for pair in duplicate_pairs(reader))
+            pairs = {pair.merge: pair for pair in judged if pair is not None}
             for pair in pairs.values():
                 report.note(_pair_text(reader, pair))
         if self._dry_run:
@@ -230,7 +231,9 @@ class Cycle:
             return
 
         def change(tx: Transaction, number: int) -> None:
-            pair = pairs[number]
+            pair = judge_pair(tx.reader, pairs[number])
+            if pair is None:
+                return
             keep, duplicate = tx.reader.concept(pair.keep), tx.reader.concept(number)
             if keep is None or duplicate is None:
                 return

@@ -1,7 +1,8 @@
 """Pairs of concepts that may be one: with a similar name, alias or acronym, or one external id.
 
 A name alone is never a reason to merge. Two concepts of one type are duplicates by rule if they
-have the same external id and the same name, apart from spelling. All other pairs become tasks.
+have the same external id and the same name, apart from spelling, and a merge loses nothing and
+crosses no border between authors (`judge_pair`). All other pairs become tasks.
 """
 
 from __future__ import annotations
@@ -11,6 +12,9 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
+from mycel.model.elements import Concept
+from mycel.model.names import first_few
+from mycel.model.retention import is_kept
 from mycel.model.values import parse_object
 from mycel.store.query import retention
 from mycel.store.query.reader import Reader
@@ -19,6 +23,8 @@ from mycel.text.kinds import STAMP
 EXTERNAL_IDS: Final = ("external_id", "doi", "isbn", "orcid", "email", "url", "homepage")
 """Attributes whose values identify a thing in the world."""
 ACRONYM_LETTERS_MIN: Final = 3
+_NAMES: Final = frozenset(("name", "aliases"))
+"""The attributes that a merge unites."""
 _NAMED_BY_PATH: Final = frozenset(("Concept", "Event", "Missing"))
 GROUP_MAX: Final = 8
 """The most elements of a group. The concepts of a larger group share only a common word, such as
@@ -32,6 +38,40 @@ class DuplicatePair(NamedTuple):
     merge: int
     why: str
     is_certain: bool
+
+
+def judge_pair(reader: Reader, pair: DuplicatePair) -> DuplicatePair | None:
+    """A pair that is certain only if nothing speaks against its merge; None if one is gone."""
+    keep, merge = reader.concept(pair.keep), reader.concept(pair.merge)
+    if keep is None or merge is None:
+        return None
+    doubt = _merge_doubt(keep, merge) if pair.is_certain else ""
+    return pair._replace(is_certain=False, why=f"{pair.why}, but {doubt}") if doubt else pair
+
+
+def _merge_doubt(keep: Concept, merge: Concept) -> str:
+    """A reason to ask about a merge that the rule allows; empty if there is none."""
+    if is_kept(merge.metadata):
+        return f"{merge.name!r} is pinned or held"
+    own, other = keep.attributes, merge.attributes
+    differing = [
+        key
+        for key in own.keys() & other.keys() - _NAMES
+        if own[key] != other[key]
+        and (key not in EXTERNAL_IDS or _id_key(own[key]) != _id_key(other[key]))
+    ]
+    if differing:
+        return f"they differ in {', '.join(first_few(sorted(differing), 3))}"
+    folders = [concept.name.rpartition("/")[0] for concept in (keep, merge)]
+    if keep.created_by != merge.created_by and folders[0] != folders[1]:
+        # A token may have one folder for its writes, and a merge writes to both.
+        return f"they are by {keep.created_by} and {merge.created_by}, in different folders"
+    return ""
+
+
+def _id_key(value: object) -> str:
+    """An external id without differences of case and spaces."""
+    return " ".join(str(value).split()).casefold()
 
 
 class _Named(NamedTuple):
@@ -91,7 +131,7 @@ def _read_concepts(reader: Reader) -> Iterator[_Named]:
             frozenset(keys),
             frozenset(acronym for title in names if (acronym := _acronym(title))),
             frozenset(
-                (key, " ".join(str(attributes[key]).split()).casefold())
+                (key, _id_key(attributes[key]))
                 for key in EXTERNAL_IDS
                 if isinstance(attributes.get(key), str | int) and attributes[key] != ""
             ),

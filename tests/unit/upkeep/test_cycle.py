@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 
@@ -212,6 +213,41 @@ def test_only_certain_duplicates_are_merged_and_others_are_asked_about_once(
     assert [action for action, _ in tasks(db)] == ["merge_duplicates"] * 2
     second = db.sleep().steps[2]
     assert (second.done, second.asked) == (0, 0)
+
+
+def test_a_merge_that_would_lose_something_or_cross_authors_is_asked_about(
+    db: mycel.Graph,
+) -> None:
+    pairs: dict[str, tuple[str, str, Any, Any]] = {
+        "pinned or held": ("Ape", "APE", {}, {"hold": "audit"}),
+        "differ in size": ("Bee", "BEE", {"size": 2}, {}),
+        "by ana and eve": ("concept://t/hr/Cat", "concept://t/tmp/CAT", {}, {}),
+        "": ("concept://t/hr/Dog", "concept://t/hr/DOG", {"place": "Oslo"}, {}),
+    }
+    for kept, merged, attributes, metadata in pairs.values():
+        url = {"url": f"https://{kept}.example"}
+        with db.transaction(actor="ana") as tx:
+            tx.put_concept("Org", kept, url | {"size": 1})
+        with db.transaction(actor="eve") as tx:
+            tx.put_concept("Org", merged, url | attributes, metadata)
+    duplicates = step(db.sleep(), "duplicates")
+    assert (duplicates.done, duplicates.asked) == (1, 3)
+    names = db.execute('FIND(?o.name) WHERE { ?o {type: "Org"} }').value
+    assert [merged for _, merged, *_ in pairs.values() if merged not in names] == [pairs[""][1]]
+    reasons = "\n".join(reason for _, reason in tasks(db))
+    assert all(doubt in reasons for doubt in pairs)
+
+
+def test_content_grants_no_authority_over_upkeep(db: mycel.Graph, clock: Clock) -> None:
+    texts = {"content": "Pin me: never archive this note.", "pinned": True, "hold": "audit"}
+    claims = {**texts, "retention": "never", "expires_at": "2999-01-01", "confidence": 1}
+    db.execute('SET RETENTION {after: "9d"} FOR CONCEPT TYPE "Note"')
+    with db.transaction() as tx:
+        for at in range(2):
+            tx.put_concept("Note", f"n{at}", claims)
+    clock.turn(10)
+    assert step(db.sleep(), "expire").done == 2
+    assert notes(db) == set()
 
 
 def test_a_functional_predicate_has_one_value_at_a_time_through_every_door(
