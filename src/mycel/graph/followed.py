@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from mycel.graph.traversal import Reached
+from mycel.model.ids import parse_id
 from mycel.store.file.use_counts import Followed
 
 
-def followed_links(start: int, nodes: Sequence[Reached]) -> set[Followed]:
+def followed_links(start: int, nodes: Sequence[Reached]) -> list[Followed]:
     """The last link of the path to each reached element."""
-    numbers = {node.element.id: node.element.number for node in nodes}
-    links = set[Followed]()
-    for node in nodes:
-        if node.path:
-            *before, step = node.path
-            ends = (numbers[before[-1].node] if before else start, node.element.number)
-            subject, object_ = ends if step.direction == "out" else ends[::-1]
-            links.add((subject, step.relation, object_))
+    links: list[Followed] = []
+    for element, _, _, path in nodes:
+        if path:
+            step, end = path[-1], element.number
+            before = start if len(path) == 1 else parse_id(path[-2].node)
+            subject, object_ = (before, end) if step.direction == "out" else (end, before)
+            links.append((subject, step.relation, object_))
     return links

@@ -508,7 +508,7 @@ class KnowledgeView:
         """Count uses of the nodes that a traversal reached, and of the links that it followed."""
         counts = self.db.use_counts
         if counts.is_on:
-            counts.note(node.element.number for node in nodes)
+            counts.note([element.number for element, *_ in nodes])
             counts.note_followed(followed_links(start, nodes))
 
     def refresh_context(self) -> Shown:

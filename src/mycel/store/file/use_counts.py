@@ -46,19 +46,19 @@ class UseCounts:
         self._path: Final = path
         self._clock_us: Final = clock_us
         self.is_on: Final = is_on
-        self._pending: dict[int, Use] = {}
+        self._uses: dict[int, int] = {}
+        self._last: dict[int, int] = {}
         self._followed: dict[Followed, int] = {}
 
     def note(self, numbers: Iterable[int]) -> None:
         """Count a use of these elements: they were read, loaded or shown as an answer."""
         if not self.is_on:
             return
-        now_us = self._clock_us()
-        pending = self._pending
+        now_us, uses, last = self._clock_us(), self._uses, self._last
         for number in numbers:
-            known = pending.get(number)
-            pending[number] = Use(1 if known is None else known.uses + 1, now_us)
-        if len(pending) > PENDING_MAX:
+            last[number] = now_us  # First: another thread may take the counts meanwhile.
+            uses[number] = uses.get(number, 0) + 1
+        if len(uses) > PENDING_MAX:
             self.save()
 
     def note_followed(self, links: Iterable[Followed]) -> None:
@@ -73,9 +73,9 @@ class UseCounts:
 
     def save(self) -> None:
         """Write the gathered counts. They are dropped if the file cannot be written."""
-        if self._path is None or not (self._pending or self._followed):
+        if self._path is None or not (self._uses or self._followed):
             return
-        pending, self._pending = self._pending, {}
+        pending = self._take()
         followed, self._followed = self._followed, {}
         with suppress(apsw.Error, OSError), closing(self._open()) as connection, connection:
             connection.executemany(
@@ -93,7 +93,7 @@ class UseCounts:
         """The use of every element that was ever used, by this process or before."""
         self.save()
         if self._path is None:
-            return dict(self._pending)
+            return {number: Use(uses, self._last[number]) for number, uses in self._uses.items()}
         return {number: Use(*use) for number, *use in self._rows("SELECT * FROM use")}
 
     def followed(self) -> dict[Followed, int]:
@@ -113,7 +113,13 @@ class UseCounts:
 
     def after_fork(self) -> None:
         """In a forked child: forget the gathered counts, which the parent writes."""
-        self._pending, self._followed = {}, {}
+        self._take()
+        self._followed = {}
+
+    def _take(self) -> dict[int, Use]:
+        """The gathered counts of elements, which begin again."""
+        (uses, self._uses), (last, self._last) = (self._uses, {}), (self._last, {})
+        return {number: Use(count, last[number]) for number, count in list(uses.items())}
 
     def _rows(self, query: str) -> list[tuple[Any, ...]]:
         if self._path is None or not self._path.exists():
