@@ -22,7 +22,7 @@ from mycel.search.question import Question
 from mycel.search.sections import in_sections, names_no_code
 from mycel.search.weights import FAIR, GOOD
 from mycel.store.query.filters import Filters
-from mycel.text.kinds import CODE, NOTES, AnswerKind, checked_kind
+from mycel.text.kinds import CODE, NOTES, AnswerKind, checked_kind, used_name
 
 SEARCH_LIMIT: Final = 10
 SEARCH_MODES: Final = (HYBRID, KEYWORD, SEMANTIC)
@@ -79,8 +79,11 @@ def _search(call: ToolCall) -> Answer:
         page.close(_nothing_found(call, query))
     _close_former(page, page_hits)
     _close_others(call, page, hits, limit)
-    if names_no_code(Question(query), hits) and call.knowledge().root is not None:
-        page.close(_about_name(call, query.strip()))
+    if call.knowledge().root is not None:
+        if names_no_code(Question(query), hits):
+            page.close(_about_name(call, query.strip()))
+        elif name := used_name(query):
+            page.close(f"{_callers_call(name)} lists the lines that use it.")
     for warning in dict.fromkeys(warnings):
         page.close(warning)
     close_conflicts(call, page, (hit.found for hit in page_hits))
@@ -289,10 +292,11 @@ def _about_name(call: ToolCall, name: str) -> str:
         node = call.knowledge().get(name, content=False)
         return node.hint or f"{shorten(name)} is {node.uri}."
     name = shorten(name)
-    return (
-        f'Nothing is named {name}; get_nodes {{"uris": ["{name}"], "callers": true}}'
-        " searches the files for it."
-    )
+    return f"Nothing is named {name}; {_callers_call(name)} searches the files for it."
+
+
+def _callers_call(name: str) -> str:
+    return f'get_nodes {{"uris": ["{name}"], "callers": true}}'
 
 
 def _nothing_found(call: ToolCall, words: str) -> str:

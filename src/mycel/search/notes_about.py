@@ -22,7 +22,7 @@ from mycel.search.weights import ASIDE_FACTOR, BM25_COLUMNS, NAMED_LEAST
 from mycel.store.query import lookup
 from mycel.store.query.candidates import Candidates
 from mycel.store.query.reader import Reader
-from mycel.text.kinds import NAME_CHARACTERS_MAX, is_identifier
+from mycel.text.kinds import NAME_CHARACTERS_MAX, names_in
 from mycel.text.names import key
 
 ABOUT: Final = "about"
@@ -34,7 +34,6 @@ NOTES_MAX: Final = 5
 """The most notes about one node."""
 
 _SYMBOL_SCHEME: Final = "concept://"
-_AROUND_NAMES: Final = "`'\"“”‘’«»()[]{}<>,;:?!."
 
 
 def find_notes_about(reader: Reader, question: Question) -> dict[int, str]:
@@ -111,11 +110,10 @@ def _named_nodes(reader: Reader, question: Question) -> Iterator[Concept]:
 
 
 def _names_in(text: str) -> list[str]:
-    """The names in a question: URIs, paths and identifiers, and the whole of a short question.
+    """The names in a question: the whole of a short one, URIs, paths and identifiers.
 
     >>> _names_in("What of `src/cart.py` and Cart.save?")
     ['What of `src/cart.py` and Cart.save?', 'src/cart.py', 'Cart.save']
     """
-    words = (word.strip(_AROUND_NAMES) for word in text.split())
-    names = [text, *(word for word in words if "://" in word or is_identifier(word))]
-    return [name for name in dict.fromkeys(names) if len(name) <= NAME_CHARACTERS_MAX][:NAMES_MAX]
+    names = dict.fromkeys((text, *names_in(text)))
+    return [name for name in names if len(name) <= NAME_CHARACTERS_MAX][:NAMES_MAX]

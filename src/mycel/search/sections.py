@@ -26,7 +26,7 @@ from mycel.search.weights import (
     SEAT_SHARE,
     SECOND_SHARE,
 )
-from mycel.text.kinds import asks_for_place, is_identifier
+from mycel.text.kinds import asks_for_place, is_identifier, used_name
 
 
 class _Scored(Protocol):
@@ -96,7 +96,7 @@ def is_code_first(question: Question, notes: Sequence[_Scored], code: Sequence[_
     best = code[0].score
     if best >= NAMED_LEAST and (not notes or notes[0].score < best):
         return True  # The question is the name of code, and of no note.
-    if asks_for_place(question.text):
+    if asks_for_place(question.text) or used_name(question.text):
         return True
     if not is_identifier(question.text):
         return False

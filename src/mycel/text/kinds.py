@@ -111,6 +111,16 @@ _PLACE: Final = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
+_USES: Final = re.compile(
+    r"""
+      ^where \b .* \b (?:used|called|referenced|imported|constructed|raised|thrown)\b
+    | ^(?:who|what|which\s+\w+)\s+(?:else\s+)?(?:calls?|uses?|references?|imports?)\b
+    | ^(?:(?:find|list|show|give)\s+(?:me\s+)?)?(?:(?:all|every)\s+)?(?:the\s+)?
+       (?:uses?|usages?|callers?|calls?|call\s+sites|references)\s+(?:of|to)\b
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_AROUND_NAMES: Final = "`'\"“”‘’«»()[]{}<>,;:?!."
 
 
 def is_identifier(question: str) -> bool:
@@ -130,3 +140,23 @@ def asks_for_place(question: str) -> bool:
     (True, False)
     """
     return _PLACE.search(question.strip()) is not None
+
+
+def names_in(question: str) -> list[str]:
+    """The URIs, paths and identifiers in a question.
+
+    >>> names_in("What of `src/cart.py` and Cart.save?")
+    ['src/cart.py', 'Cart.save']
+    """
+    words = (word.strip(_AROUND_NAMES) for word in question.split())
+    return list(dict.fromkeys(word for word in words if "://" in word or is_identifier(word)))
+
+
+def used_name(question: str) -> str | None:
+    """The name whose uses a question asks for; None if it does not ask for uses of one name.
+
+    >>> used_name("Who calls Cart.add?"), used_name("Where is the cart used?")
+    ('Cart.add', None)
+    """
+    names = names_in(question) if _USES.search(question.strip()) else []
+    return names[0] if len(names) == 1 else None

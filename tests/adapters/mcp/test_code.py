@@ -77,6 +77,12 @@ def test_reading_a_symbol_with_its_file_gives_its_lines(session: Session, root: 
     path.write_text(CART, encoding="utf-8")
 
 
+def test_a_question_for_uses_is_told_how_to_list_them(session: Session) -> None:
+    answer = session.ok("search_knowledge", query="Where is Cart.total used?").text
+    assert 'get_nodes {"uris": ["Cart.total"], "callers": true} lists the lines' in answer
+    assert "callers" not in session.ok("search_knowledge", query="Where is Cart.total?").text
+
+
 def test_whoever_reads_by_a_name_or_an_absolute_path_gets_there(
     session: Session, root: Path
 ) -> None:

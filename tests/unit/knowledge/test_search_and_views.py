@@ -56,6 +56,16 @@ def test_a_search_can_be_narrowed(shop: Knowledge) -> None:
         shop.search("login", type="Nothing")
 
 
+def test_a_question_for_the_uses_of_a_name_brings_code_first(shop: Knowledge, root: Path) -> None:
+    (root / "cart.py").write_text("def merge_carts(a, b):\n    return a\n", encoding="utf-8")
+    bootstrap(shop, root)
+    shop.add("notes/carts", content="Find all uses of carts before you change one. Who calls it?")
+    for question in ("find all uses of merge_carts", "Who calls `merge_carts`?"):
+        assert shop.search(question, limit=3)[0].kind == CODE
+    for question in ("find all uses of carts", "why do merge_carts and cart.py differ?"):
+        assert shop.search(question, limit=2)[0].kind == NOTES
+
+
 def test_a_question_that_names_code_brings_the_notes_about_it(shop: Knowledge, root: Path) -> None:
     (root / "flags").mkdir()
     source = "class Flags:\n    def parse_all(self):\n        return 1\n"

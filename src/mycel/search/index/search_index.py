@@ -11,7 +11,7 @@ import atexit
 import os
 from threading import Lock
 from typing import TYPE_CHECKING, Final
-from weakref import WeakSet
+from weakref import ReferenceType, WeakSet, finalize, ref
 
 from mycel.embedding.embedder import STATIC, Embedder
 from mycel.errors import EmbedderFailed, InvalidValueType
@@ -69,7 +69,9 @@ class SearchIndex:
                     raise EmbedderFailed(error.message, hint=error.hint) from None
             if self._made is not None:
                 self._made.stop()
-            self._made = PassageIndex(self._store, embedder, background=name != STATIC)
+            self._made = self._watched(
+                PassageIndex(self._store, embedder, background=name != STATIC)
+            )
             self._name = name
         return self._made
 
@@ -81,8 +83,14 @@ class SearchIndex:
             if self._instead is None:
                 from mycel.search.index.passage_index import PassageIndex  # noqa: PLC0415 - as the docstring says
 
-                self._instead = PassageIndex(self._store)
+                self._instead = self._watched(PassageIndex(self._store))
             return self._instead
+
+    def _watched(self, index: PassageIndex) -> PassageIndex:
+        """The index. Its threads end with this object, and before the interpreter does."""
+        _INDEXES.add(index)
+        finalize(self, _stop, ref(index))
+        return index
 
     def columns(self) -> VectorColumns:
         """The vectors of properties."""
@@ -132,16 +140,24 @@ class SearchIndex:
 
 
 _ALL: Final[WeakSet[SearchIndex]] = WeakSet()
+_INDEXES: Final[WeakSet[PassageIndex]] = WeakSet()
+"""All that may have a thread, also those that were replaced, or whose graph is gone unclosed."""
 
 
 def _after_fork_in_child() -> None:
+    _INDEXES.clear()
     for search_index in list(_ALL):
         search_index.after_fork()
 
 
+def _stop(index: ReferenceType[PassageIndex]) -> None:
+    if (running := index()) is not None:
+        running.stop()
+
+
 def _close_all() -> None:
-    for search_index in list(_ALL):
-        search_index.close()
+    for index in list(_INDEXES):
+        index.close()
 
 
 # If a thread returns from a model while the interpreter ends, it is torn down inside the code of

@@ -10,31 +10,60 @@ import pytest
 from mycel.embedding.vectors import library
 
 PROGRAM = """
-import sys, threading, time
+import sys, threading
 import mycel
-from mycel.search.index.search_index import SearchIndex
+from mycel.search.index.passage_index import PassageIndex
 
-close = SearchIndex.close
+close = PassageIndex.close
 
 def told(self):
     close(self)
     print("closed with", [t.name for t in threading.enumerate() if t.name.startswith("mycel-")])
 
-SearchIndex.close = told
+PassageIndex.close = told
 db = mycel.open(sys.argv[1])
 db.search("anything")
 """
 
+FORGOTTEN = """
+import gc, threading
+import mycel
+from mycel.search.index.passage_index import PassageIndex
 
-def test_a_program_that_never_closes_its_graph_leaves_no_thread_to_the_end(tmp_path: Path) -> None:
+deriving = threading.Event()
+
+def derive(self):
+    deriving.set()
+    while not self._stopped:
+        threading.Event().wait(0.001)
+
+PassageIndex._derive_all = derive
+db = mycel.open()
+db._search_index.get()._start()
+assert deriving.wait(30)
+del db
+gc.collect()
+for thread in threading.enumerate():
+    if thread.name == "mycel-recall":
+        thread.join(30)
+        print("ended" if not thread.is_alive() else "still deriving")
+"""
+
+
+@pytest.mark.parametrize(
+    ("program", "output"), [(PROGRAM, "closed with []\n"), (FORGOTTEN, "ended\n")]
+)
+def test_a_program_that_never_closes_its_graph_leaves_no_thread_to_the_end(
+    program: str, output: str, tmp_path: Path
+) -> None:
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, tmp_path / "graph.db"],
+        [sys.executable, "-c", program, tmp_path / "graph.db"],
         capture_output=True,
         text=True,
         check=False,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
     )
-    assert (done.returncode, done.stdout) == (0, "closed with []\n"), done.stderr
+    assert (done.returncode, done.stdout) == (0, output), done.stderr
 
 
 def test_libraries_of_embedders_send_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
