@@ -57,7 +57,12 @@ _TEST_NAME: Final = re.compile(
     """,
     re.VERBOSE,
 )
-_ASIDE_FOLDERS: Final = _TEST_FOLDERS | {"node_modules", "vendor", "third_party", "generated"}
+_TEST_DATA_FOLDERS: Final = frozenset(
+    {"testdata", "test_data", "test-data", "fixtures", "__fixtures__", "__mocks__", "__snapshots__"}
+)
+_ASIDE_FOLDERS: Final = (
+    _TEST_FOLDERS | _TEST_DATA_FOLDERS | {"node_modules", "vendor", "third_party", "generated"}
+)
 _GENERATED_NAME: Final = re.compile(
     r".+(?:_pb2(?:_grpc)?\.pyi?|\.pb\.(?:go|h|cc)|\.min\.(?:js|css)|[._]generated\.\w+|\.g\.dart)"
 )

@@ -59,6 +59,7 @@ def test_names_that_are_no_texts_are_left_aside() -> None:
         ("file://w/src/cart.spec.ts", Standing.ASIDE),
         ("concept://w/src/cart_pb2.py/Cart", Standing.ASIDE),
         ("file://w/node_modules/cart/cart.js", Standing.ASIDE),
+        ("concept://w/src/testdata/home.html/welcome", Standing.ASIDE),
         ("concept://w/src/contest.py/Cart", Standing.DEFINITION),
     ],
 )
