@@ -61,7 +61,8 @@ class Project:
         """The relations written in this file."""
         facts = self._facts[path]
         self._names.begin_file(facts)
-        texts = tuple(self._documents.relations(path, facts)) if facts.sections else ()
+        has_texts = facts.sections or facts.tags or facts.front_matter
+        texts = tuple(self._documents.relations(path, facts)) if has_texts else ()
         if facts.dependencies:
             return SourceRelations(path, texts=tuple(self._dependency_relations(path, facts)))
         if facts.language not in SYNTAXES:

@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 
 import orjson
 
-FORMAT: Final = 12
+FORMAT: Final = 13
 """The version of the facts; stored facts of another version are extracted again."""
 
 RESULT: Final = "()"

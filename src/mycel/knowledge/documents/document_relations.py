@@ -10,15 +10,20 @@ from __future__ import annotations
 import posixpath
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache, cached_property
+from itertools import islice
 from typing import Final
 from urllib.parse import unquote
+
+import orjson
 
 from mycel.knowledge.code.module_paths import Files, outward
 from mycel.knowledge.code.relation_values import CodeLocation, TextRelation, TextTarget
 from mycel.knowledge.code.source_facts import FileFacts, Section
 from mycel.knowledge.documents.document_reading import WIKILINK
+from mycel.knowledge.documents.front_matter import wikilinks_in
+from mycel.knowledge.documents.markdown_links import LINKS_MAX
 from mycel.knowledge.documents.restructured_text import LABEL
 from mycel.knowledge.documents.sections import anchor_of
 from mycel.knowledge.documents.text_names import CALLED, SPAN
@@ -60,7 +65,9 @@ class DocumentRelations:
         self._anchors = cache(self._find_anchors)
 
     def relations(self, path: str, facts: FileFacts) -> Iterator[TextRelation]:
-        """The links and mentions of the sections of a document, and its tags."""
+        """The links and mentions of the sections of a document, and its properties and tags."""
+        for linked in self._linked_by_properties(path, facts):
+            yield TextRelation("", "references", linked)
         for section in facts.sections:
             own = TextTarget("section", path, section.slug)
             targets: dict[TextTarget, None] = {}
@@ -77,6 +84,16 @@ class DocumentRelations:
             yield TextRelation("", "tagged", TextTarget("tag", tag))
 
     # Links.
+
+    def _linked_by_properties(self, path: str, facts: FileFacts) -> Iterable[TextTarget]:
+        """The notes that wikilinks in the front matter name, each once."""
+        targets: dict[TextTarget, None] = {}
+        if WIKILINK in facts.front_matter:
+            for link in islice(wikilinks_in(orjson.loads(facts.front_matter)), LINKS_MAX):
+                target = self._wiki_target(path, link)
+                if target is not None and target != TextTarget("path", path):
+                    targets[target] = None
+        return targets
 
     def _linked(self, path: str, link: str) -> TextTarget | None:
         if link.startswith(WIKILINK):

@@ -7,7 +7,7 @@ because a few lines of them may stand for gigabytes. Deep nesting is refused too
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, Final, NamedTuple
 
 FRONT_MATTER_CHARACTERS_MAX: Final = 32 << 10
@@ -20,6 +20,7 @@ _REFERENCE: Final = re.compile(r"(?:^|[\s:,\[{-])[&*]\w", re.MULTILINE)
 _SEPARATOR: Final = re.compile(r"[,\s]+")
 _KEY: Final = re.compile(r"[A-Za-z_][\w-]{0,60}\s{0,4}:(?:\s|$)")
 _COMMA: Final = re.compile(r",")
+_WIKILINK: Final = re.compile(r"\[\[([^\[\]\n|]{1,500}+)(?:\|[^\[\]\n]{0,500}+)?\]\]")
 
 
 class FrontMatter(NamedTuple):
@@ -53,6 +54,28 @@ def read_front_matter(lines: list[str]) -> FrontMatter:
 def is_broken(lines: list[str]) -> bool:
     """True if lines without a readable front matter begin like one: a dash line and a `key:`."""
     return len(lines) > 1 and lines[0].rstrip() == "---" and bool(_KEY.match(lines[1]))
+
+
+def wikilinks_in(properties: Any) -> Iterator[str]:
+    """The targets of wikilinks in the values of properties, in order.
+
+    Without quotes, YAML reads `[[Tea]]` as a list in a list.
+
+    >>> list(wikilinks_in({"with": ["[[Milk|some]]", "sugar"], "kind": [["Tea"]]}))
+    ['Milk', 'Tea']
+    """
+    match properties:
+        case str():
+            for match in _WIKILINK.finditer(properties):
+                yield match[1].strip()
+        case [[str() as target]]:
+            yield target.partition("|")[0].strip()
+        case list():
+            for member in properties:
+                yield from wikilinks_in(member)
+        case dict():
+            for member in properties.values():
+                yield from wikilinks_in(member)
 
 
 def _values(text: str) -> dict[str, Any] | None:

@@ -164,6 +164,29 @@ def test_a_vault_is_a_workspace(shop: mycel.Knowledge, root: Path, write: Write)
     assert "front_matter" not in shop.get("file://shop/Tea.md").properties
 
 
+def test_wikilinks_in_properties_are_links_of_the_note(
+    shop: mycel.Knowledge, root: Path, write: Write
+) -> None:
+    write("Tea.md", '---\nkind: [[Drinks]]\nwith: ["[[Milk|some]]", "[[Tea]]"]\n---\nLeaves.\n')
+    write("Drinks.md", "---\ntags: [list]\nof: '[[Tea]]'\n---\n")
+    bootstrap(shop)
+    links = {link for link in out(shop, "file://shop/Tea.md") if link[0] == "references"}
+    assert links == {
+        ("references", "file://shop/Drinks.md"),
+        ("references", "concept://shop/Milk"),
+    }
+    (missing,) = shop.broken_links()
+    assert missing.missing == ("concept://shop/Milk",)
+    # A note without a text has links and tags too.
+    assert out(shop, "file://shop/Drinks.md") == {
+        ("references", "file://shop/Tea.md"),
+        ("tagged", "concept://shop/tags/list"),
+    }
+    write("Tea.md", "Leaves.\n")
+    bootstrap(shop)
+    assert not shop.broken_links().items
+
+
 def test_a_document_is_a_note_that_its_names_find_once(
     shop: mycel.Knowledge, root: Path, write: Write
 ) -> None:
