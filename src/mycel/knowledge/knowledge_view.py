@@ -168,11 +168,15 @@ class KnowledgeView:
         return True  # An empty workspace is true as well.
 
     def __contains__(self, uri: object) -> bool:
-        """True if there is a node with this URI."""
-        try:
-            return isinstance(uri, str) and self.has(uri)
-        except InvalidId:
+        """True if `get` finds a node of this graph: by its URI, a path or a short name."""
+        if not isinstance(uri, str):
             return False
+        try:
+            with self._reading() as reader:
+                locate(reader, self.uri(uri))
+        except (AmbiguousName, InvalidId, NotFound):
+            return False
+        return True
 
     def __iter__(self) -> Iterator[Node]:
         """The nodes of the workspace at one moment, without content: concepts, then files."""

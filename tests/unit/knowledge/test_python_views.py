@@ -29,7 +29,8 @@ def test_a_workspace_is_counted_and_listed_without_placeholders_and_others(
     ]
     assert len(shop) == 3
     assert all(node.content is None for node in shop)
-    assert "a" in shop
+    for name in ("a", "a.py", "First", "file://shop/a.py"):
+        assert name in shop
     assert "concept://other/x" in shop
     for other in ("missing", "c", "../up", "", 7, None):
         assert other not in shop
