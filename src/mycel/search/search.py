@@ -19,7 +19,7 @@ from mycel.search.hits import AskedWords, ElementHit, Passing, sort_key
 from mycel.search.index.search_index import SearchIndex
 from mycel.search.link_hits import LinkSearch
 from mycel.search.modes import HYBRID, KEYWORD, SearchMode
-from mycel.search.near import Neighbourhood
+from mycel.search.near import NEAR_NODES_MAX, Neighbourhood
 from mycel.search.question import Question
 from mycel.search.sections import in_sections, once_for_each_document, with_seat
 from mycel.search.weights import MATCH_SCORES, SEAT_RANK
@@ -182,10 +182,12 @@ class _Search:
     def _near_first(self, passing: Passing, without: frozenset[int]) -> list[ElementHit]:
         near = self._near
         if near is None:
-            return self._best(passing, without)
+            return self._first(self._best(passing, without, self._limit))
+        # Any of the neighbourhood may come first, because scores there are raised unequally.
+        depth = max(self._limit, NEAR_NODES_MAX)
         hits: dict[int, ElementHit] = {}
-        for conditions in (passing, near.within(passing)):
-            hits |= {hit.element.number: hit for hit in self._best(conditions, without)}
+        for conditions, limit in ((passing, self._limit), (near.within(passing), depth)):
+            hits |= {hit.element.number: hit for hit in self._best(conditions, without, limit)}
         return self._first(sorted(map(near.preferred, hits.values()), key=sort_key))
 
     def _first(self, hits: list[ElementHit]) -> list[ElementHit]:
@@ -194,18 +196,19 @@ class _Search:
             hits = with_seat(hits)
         return hits[: self._limit]
 
-    def _best(self, passing: Passing, without: frozenset[int]) -> list[ElementHit]:
+    def _best(self, passing: Passing, without: frozenset[int], limit: int) -> list[ElementHit]:
+        """Elements that pass, best first; only the first `limit` are certain to be the best."""
         reader, words = self._reader, self._words
         concepts = ConceptSearch(reader, words, without, passing, self._mode, self._ranking)
         hits: list[ElementHit] = []
         if self._element != "PROPOSITION":
-            hits += concepts.hits(self._limit)
+            hits += concepts.hits(limit)
             reader.check_deadline()
         if self._element != "CONCEPT":
-            hits += self._links(without).hits(passing, self._limit)
+            hits += self._links(without).hits(passing, limit)
             reader.check_deadline()
         hits = [hit for hit in sorted(hits, key=sort_key) if hit.score >= self._threshold]
-        hits = self._first(once_for_each_document(words.question, hits))
+        hits = once_for_each_document(words.question, hits)
         self._sources |= {hit.element.number: concepts for hit in hits}
         return hits
 
