@@ -396,7 +396,7 @@ class Cycle:
         """Add the report to the attributes of `$system`."""
 
         def work(tx: Transaction) -> None:
-            system = tx.get_concept(*SYSTEM)
+            system = tx.reader.find_concept(*SYSTEM)
             if system is None:
                 return  # A bare graph has no `$system`, so it keeps no report.
             log = system.attributes.get(LOG)

@@ -50,8 +50,10 @@ def make_task(
     """Make a task about an element, unless there is or was one. Returns True if it is new.
 
     A decided task stays in the graph, so its question is not asked again, unless it has another
-    mark.
+    mark. A graph without core capsules has no tasks.
     """
+    if tx.reader.find_type(SLEEP_TASK) is None:
+        return False
     name = task_name(element, action, others, mark)
     if tx.get_concept(SLEEP_TASK, name) is not None:
         return False

@@ -62,6 +62,9 @@ _FITTING: Final[dict[str, tuple[Decision, ...]]] = {
 }
 """The decisions that are offered for each kind of task; other kinds get all except a merge."""
 
+_OF_SEVERAL: Final = frozenset[Decision](("merge", "supersede"))
+"""The decisions that need two elements or more."""
+
 
 class OpenTask(NamedTuple):
     """A task with the context for its decision."""
@@ -125,6 +128,8 @@ def _open_task(
 ) -> OpenTask:
     action = _text_of(task, "requested_action")
     decisions = _FITTING.get(action, tuple(name for name in DECISIONS if name != "merge"))
+    if len(elements) == 1:
+        decisions = tuple(name for name in decisions if name not in _OF_SEVERAL)
     reason = _text_of(task, "reason")
     head = f"{task.id}: {action}. {reason}"
     if (missing := count_named(task) - len(elements)) > 0:

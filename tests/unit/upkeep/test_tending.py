@@ -342,3 +342,16 @@ def test_contradictions_after_those_that_were_asked_about_are_asked_about_too(
             tx.put_proposition(("Org", f"side {at}"), "contradicts", ("Org", f"side {at + 1}"))
     monkeypatch.setattr(cycle, "ASKED_MAX", 2)
     assert [step(db.sleep(), "contradictions").asked for _ in range(3)] == [2, 1, 0]
+
+
+def test_a_task_about_one_element_offers_what_can_be_done_with_one(db: mycel.Graph) -> None:
+    put_pair(db)
+    about = '?l ({type: "Note", name: "n"}, "about", {type: "Org", name: "ACME!"})'
+    db.execute(f'CHALLENGE ?l WITH {{by: "eve", confidence: 0.4}} WHERE {{ {about} }}')
+    db.sleep()
+    task = db.tasks.next()
+    assert task is not None
+    assert (task.action, task.decisions) == (
+        "resolve_contradiction",
+        ("keep both", "drop", "later"),
+    )

@@ -23,6 +23,7 @@
 - `status`         status
 - `sleep`          sleep
 - `retention`      retention
+- `tend`           tend
 - `merges`         merge, conflicts, resolve, choices
 - `submission`     submit, proposal
 - `remotes`        remote, clone, pull, push, follow

@@ -1,0 +1,68 @@
+"""`mycel tend`: what upkeep asks about, and decisions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import rich_click as click
+
+from mycel.cli.console.context import Command, Invocation, pass_session
+from mycel.cli.console.output import visible
+from mycel.cli.console.parameters import json_object
+from mycel.model.decisions import DECISIONS
+
+
+@click.command(cls=Command)
+@click.argument("task", required=False, metavar="[TASK]", help="The id of a task, such as C:120")
+@click.argument(
+    "decision", required=False, type=click.Choice(DECISIONS), help="What becomes of its elements"
+)
+@click.option("--keep", metavar="LETTER", default="", help="The element that stays")
+@click.option("--reason", metavar="TEXT", default="", help="Why, for the task and the journal")
+@click.option(
+    "--concept",
+    "concepts",
+    type=json_object,
+    multiple=True,
+    metavar="JSON",
+    help="A concept of a summary: type, name, attributes, metadata; may be repeated",
+)
+@pass_session
+def tend(
+    session: Invocation,
+    task: str | None,
+    decision: str | None,
+    keep: str,
+    reason: str,
+    concepts: tuple[Mapping[str, Any], ...],
+) -> None:
+    """Show the next task of upkeep; or decide a task, and show the next one.
+
+    `mycel sleep` makes the tasks. A decision is one commit, which `mycel revert` takes back.
+    """
+    if task is not None and decision is None:
+        raise click.UsageError(f"Decide it: mycel tend {task} {'|'.join(DECISIONS)}")
+    with session.open(reading=task is None) as db:
+        decided = None
+        if task is not None and decision is not None:
+            decided = db.tasks.decide(task, decision, keep=keep, concepts=concepts, reason=reason)
+        following = db.tasks.next()
+    out = session.out
+    if out.as_json:
+        out.object(
+            {
+                "decided": None if decided is None else decided._asdict(),
+                "next": None if following is None else following.to_dict(),
+            }
+        )
+        return
+    if decided is not None:
+        out.line(visible(f"{decided.task}: {decided.result}."))
+    if following is None:
+        out.line("No task waits.")
+        return
+    for line in following.text.split("\n"):
+        out.line(visible(line))
+    choices = ", ".join(f"'{name}'" if " " in name else name for name in following.decisions)
+    out.line(f"{following.waiting} waiting. mycel tend {following.id} with one of: {choices}.")
