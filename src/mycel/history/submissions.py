@@ -75,6 +75,31 @@ class Submission(NamedTuple):
             return payload | {"conflicts": [conflict.to_dict() for conflict in self.conflicts]}
         return payload | {"counts": dict(self.counts), "warnings": list(self.warnings)}
 
+    @classmethod
+    def from_dict(cls, payload: Mapping[str, Any]) -> Submission:
+        """The outcome in the answer of another program.
+
+        Raises:
+            KeyError, TypeError, ValueError: it is none.
+        """
+        status = payload["status"]
+        if status not in ("committed", "unchanged", "proposed", "conflicts"):
+            raise ValueError(f"{shorten(repr(status))} is no outcome")
+        if status == "proposed":
+            return cls(
+                status, proposal=str(payload["proposal"]), contested=int(payload["conflicts"])
+            )
+        head = str(payload["head"])
+        if status == "conflicts":
+            conflicts = tuple(map(Conflict.from_dict, payload["conflicts"]))
+            return cls(status, head=head, conflicts=conflicts)
+        counts = {str(kind): int(number) for kind, number in payload["counts"].items()}
+        warnings = tuple(map(str, payload["warnings"]))
+        commit, seq = str(payload.get("commit", "")), payload.get("seq")
+        return cls(
+            status, commit, None if seq is None else int(seq), head, counts, "", (), warnings
+        )
+
 
 class _KnownError(Exception):
     """The error if the key of a submission already has an outcome."""

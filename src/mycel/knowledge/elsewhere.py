@@ -24,13 +24,16 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 import orjson
 
 from mycel.api.opening import open_graph
+from mycel.engine.write_defaults import DEFAULT_ACTOR
 from mycel.errors import (
     AccessDenied,
     HistoryRewritten,
     MycelError,
     RemoteFailed,
     TypeMismatch,
+    VersionConflict,
 )
+from mycel.history.submissions import OnConflict, Submission
 from mycel.knowledge.knowledge_view import KnowledgeView
 from mycel.knowledge.node_lookup import as_node
 from mycel.knowledge.node_values import DistantNode, Hit, Node
@@ -42,6 +45,7 @@ from mycel.knowledge.subgraph import (
     read_hits,
     read_subgraph,
 )
+from mycel.knowledge.submission import submit
 from mycel.knowledge.uris import parse, uri_of
 from mycel.merkle.proofs import Snapshot, StateProof
 from mycel.model.commits import short
@@ -200,6 +204,47 @@ class Elsewhere:
         """A node of another workspace, or the reason why it is missing."""
         nodes = self.reach({uri: 0.0}, max_cost=0.0, max_nodes=1)
         return nodes[0]
+
+    def submit(
+        self,
+        workspace: str,
+        changes: Sequence[Mapping[str, Any]],
+        *,
+        base: str | None = None,
+        key: str | None = None,
+        message: str = "",
+        on_conflict: OnConflict = "fail",
+        actor: str = DEFAULT_ACTOR,
+    ) -> Submission:
+        """Submit changes to a workspace of the registry, as `knowledge.submission` does here.
+
+        The author is that of its token; for a graph without a server it is `actor`.
+
+        Raises:
+            NotFound: no such workspace is registered.
+            RemoteFailed: its answer cannot be read, or did not arrive: ask again with the same key.
+            MycelError: the error that it answers.
+        """
+        from mycel.remote.sources import FileSource, open_source  # noqa: PLC0415 - it brings TLS
+
+        how: dict[str, Any] = {"base": base, "key": key, "message": message}
+        how["on_conflict"] = on_conflict
+        entry = self._registry.get(workspace)
+        with open_source(entry, actor=actor) as source:
+            if isinstance(source, FileSource):
+                return submit(KnowledgeView(source.db, workspace=entry.name), changes, **how)
+            self._count()
+            given = {name: value for name, value in how.items() if value is not None}
+            try:
+                _, payload = source.submit({"changes": list(changes)} | given)
+            except VersionConflict as error:
+                if error.data.get("status") != "conflicts":
+                    raise
+                payload = dict(error.data)
+        try:
+            return Submission.from_dict(payload)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise RemoteFailed(f"The answer of {workspace} cannot be read: {error!r}.") from None
 
     def _neighbourhood(
         self, workspace: str, request: SubgraphRequest, deadline: float

@@ -24,6 +24,7 @@ from mycel.errors import (
 from mycel.graph.followed import followed_links
 from mycel.graph.traversal import MAX_COST_DEFAULT, MAX_NODES_DEFAULT, Bounds, Reached
 from mycel.graph.walk import check_whole
+from mycel.history.submissions import OnConflict, Submission
 from mycel.knowledge import python_views, recalled_nodes, relation_writer, workspace_files
 from mycel.knowledge.active_context import ActiveContext, Shown
 from mycel.knowledge.dead_links import (
@@ -108,7 +109,7 @@ class FileRule(Protocol):
 
 
 class OtherWorkspaces(Protocol):
-    """Reads nodes of other workspaces (`knowledge.elsewhere`)."""
+    """Reads nodes of other workspaces, and submits to them (`knowledge.elsewhere`)."""
 
     def workspaces(self) -> list[str]:
         """The names of the known workspaces."""
@@ -124,6 +125,18 @@ class OtherWorkspaces(Protocol):
         relation_types: Sequence[str] | None = None,
     ) -> list[DistantNode]:
         """The nodes near URIs of other workspaces. `starts` has the cost to reach each URI."""
+        ...
+
+    def submit(
+        self,
+        workspace: str,
+        changes: Sequence[Mapping[str, Any]],
+        *,
+        base: str | None = None,
+        message: str = "",
+        on_conflict: OnConflict = "fail",
+    ) -> Submission:
+        """Submit changes to a registered workspace."""
         ...
 
 

@@ -144,9 +144,10 @@ def _submit_learnings(workspaces: Sequence[str]) -> str:
     names = first_few(workspaces, WORKSPACES_NAMED)
     return f"""
 5. Workspaces of others are registered here: {", ".join(names)}. Tell me which of what you \
-recorded would help those who share one of them, and offer a submission: written to a clone of it, \
-`mycel push --propose` submits it, and it waits for their review. Submit nothing before I agree, \
-and leave out what is personal."""
+recorded would help those who share one of them, and offer a submission: manage_history, action \
+submit, with the name of the workspace and the changes, by URIs such as concept://\
+{workspaces[0]}/topic. It is a proposal, which waits for their review. Submit nothing before I \
+agree, and leave out what is personal."""
 
 
 def _explore_codebase(given: Mapping[str, str]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from mycel.errors import InvalidSyntax
+from mycel.errors import AccessDenied, InvalidSyntax
 from mycel.history.conflict_text import plain_lines
 from mycel.history.proposals import Proposal
 from mycel.history.submissions import Submission
@@ -19,7 +19,7 @@ VALUE_CHARACTERS: Final = 400
 
 
 def submit_changes(call: ToolCall) -> Answer:
-    """Commit changes to an earlier state, or propose them."""
+    """Commit changes to an earlier state, or propose them; with a name, to that workspace."""
     arguments = call.arguments
     changes = arguments.get("changes")
     if not changes:
@@ -28,14 +28,19 @@ def submit_changes(call: ToolCall) -> Answer:
             hint='Each is {"node": URI, "attributes": {the whole new object}, "to"?, "removed"?} or'
             ' {"link": {"subject": URI, "predicate": name, "object": URI}, "weight"?, "removed"?}.',
         )
-    outcome = submit(
-        call.state.knowledge,
-        changes,
-        base=arguments.get("from"),
-        message=call.message,
-        on_conflict=arguments.get("policy") or "fail",
-    )
-    return _submission(outcome)
+    how: dict[str, Any] = {"base": arguments.get("from"), "message": call.message}
+    workspace, policy = arguments.get("name"), arguments.get("policy")
+    if not workspace:
+        outcome = submit(call.state.knowledge, changes, on_conflict=policy or "fail", **how)
+        return _submission(outcome)
+    elsewhere = call.state.knowledge.elsewhere
+    if elsewhere is None or call.state.readonly:
+        raise AccessDenied(
+            "This server submits to no other workspace.",
+            hint="Leave the name out, to submit to this one.",
+        )
+    # Others share it: what a model does not ask for otherwise waits for their review.
+    return _submission(elsewhere.submit(workspace, changes, on_conflict=policy or "propose", **how))
 
 
 def show_proposals(call: ToolCall) -> Answer:

@@ -179,7 +179,8 @@ class RemoteRegistry:
         if entry.name in self._read():
             raise DuplicateExists(
                 f"There is a workspace {entry.name!r} already.",
-                hint="`mycel remote remove` it, or choose another name.",
+                hint="Use it by that name, `mycel remote remove` it, or choose another name, with"
+                " `mycel clone --as NAME`.",
             )
 
     def remove(self, name: str) -> RemoteEntry:

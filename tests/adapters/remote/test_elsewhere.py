@@ -1,12 +1,15 @@
 """Other workspaces: reached in few requests, checked, and said as what they are."""
 
+import json
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import mycel
+from mycel.errors import RemoteFailed
 from mycel.knowledge.elsewhere import Elsewhere
 from mycel.knowledge.node_traversal import distant_starts
 from mycel.mcp import node_text
@@ -194,10 +197,79 @@ def test_the_prompt_for_recording_offers_a_submission_where_workspaces_are_regis
         assert "submission" not in alone
         assert told.startswith(alone)
         assert "registered here: ops" in told
-        assert "mycel push --propose" in told
+        assert "concept://ops/topic" in told
         assert "submission" not in text("use_knowledge", task="x")
         RemoteRegistry().path.write_text("[workspaces", encoding="utf-8")
         assert text("record_learnings") == alone
+
+
+def test_changes_are_submitted_to_a_workspace_without_a_clone(
+    team: Team, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    team.add("ops")
+    mycel.open(tmp_path / "share.db").close()
+    monkeypatch.setenv("OPS", team.token("ada", "write:/**"))
+    monkeypatch.setenv("EVE", team.token("eve", "read:/**", "propose:/**"))
+    team.serve()
+    assert team.server is not None
+    for name, url, token in (
+        ("ops", f"{team.server.url}/ws/ops", "OPS"),
+        ("eve", f"{team.server.url}/ws/ops", "EVE"),
+        ("share", str(tmp_path / "share.db"), ""),
+    ):
+        RemoteRegistry().add(RemoteEntry(name, url, token))
+    file = tmp_path / "changes.json"
+
+    def submit(remote: str, text: str, *options: str) -> Any:
+        node = {"node": f"concept://{'share' if remote == 'share' else 'ops'}/a"}
+        file.write_text(json.dumps([node | {"attributes": {"content": text}}]))
+        return run("submit", str(file), "--remote", remote, "--json", *options)
+
+    for remote in ("ops", "share"):
+        made = submit(remote, "one", "--key", "key-of-one")
+        assert made.object["status"] == "committed", made.stderr
+        again = submit(remote, "one", "--key", "key-of-one")  # Its answer was lost.
+        assert again.object == made.object
+        assert submit(remote, "two", "--base", made.object["commit"]).status == 0
+        clash = submit(remote, "three", "--base", made.object["commit"], "--on-conflict", "merge")
+        assert (clash.status, clash.object["status"]) == (1, "conflicts")
+        assert clash.object["conflicts"][0]["ours"] == "two"
+        stale = submit(remote, "four", "--base", made.object["commit"])
+        assert (stale.status, "not the head" in stale.stderr) == (1, True)
+    assert submit("eve", "five").object["status"] == "proposed"
+    assert submit("nobody", "six").status == 1
+    with mycel.open(tmp_path / "mine.db") as db:
+        assert not mycel.Knowledge(db, workspace="mine").has("concept://ops/a")
+    with connected(tmp_path / "mine.db", "--root", str(tmp_path)) as session:
+        node = {"node": "concept://ops/b", "attributes": {"content": "of a model"}}
+        how = {"action": "submit", "changes": [node]}
+        waits = session.ok("manage_history", name="ops", **how)
+        made = session.ok("manage_history", name="ops", policy="merge", **how)
+        unknown = session.call("manage_history", name="nobody", **how)
+    assert (waits.data["status"], made.data["status"]) == ("proposed", "committed")
+    assert (unknown.failed, "mycel remote add" in unknown.text) == (True, True)
+    with connected(tmp_path / "mine.db", "--root", str(tmp_path), "--readonly") as session:
+        assert session.call("manage_history", name="ops", **how).failed
+    assert team.server.stop()[0] == 0
+    with mycel.open(team.folder / "ops.db") as db:
+        shop = mycel.Knowledge(db, workspace="ops")
+        assert [shop.get(name).content for name in "ab"] == ["two", "of a model"]
+        assert [proposal.actor for proposal in db.proposals.list()] == ["ada", "eve"]
+        assert {entry.actor for entry in db.history.log(limit=3)} == {"ada"}
+
+
+def test_an_outcome_that_is_none_is_refused(registry: RemoteRegistry) -> None:
+    for body in (
+        *("[]", "{}", '{"status": "ok"}', '{"status": "committed", "head": "x", "counts": 7}'),
+        *('{"status": "proposed"}', '{"status": "conflicts", "head": "", "conflicts": [7]}'),
+        '{"status": "unchanged", "head": "x", "counts": {"a": {}}, "warnings": []}',
+    ):
+        with lying(lambda _, body=body: (200, {}, body.encode())) as url:  # type: ignore[misc]
+            registry.add(RemoteEntry("liar", url))
+            with pytest.raises(RemoteFailed):
+                Elsewhere(registry).submit("liar", [{"node": "concept://liar/a"}])
+            registry.remove("liar")
 
 
 def test_broken_links_are_those_that_are_dead_elsewhere_and_files_that_are_gone(

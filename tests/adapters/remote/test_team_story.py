@@ -14,8 +14,8 @@ from mycel.remote.registry import RemoteEntry, RemoteRegistry
 from mycel.remote.sources import open_source
 from tests.adapters.http.team import Team
 
-AGENTS = 8
-TURNS = 3
+AGENTS = 20
+TURNS = 2
 
 
 @pytest.fixture

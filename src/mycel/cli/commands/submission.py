@@ -33,22 +33,35 @@ VALUE_CHARACTERS = 400
     default="fail",
     help="What to do if the base is not the head",
 )
+@click.option("--remote", metavar="NAME", help="To this registered workspace; it needs no clone")
 @pass_session
 def submit(
-    session: Invocation, *, changes: str, base: str | None, key: str | None, on_conflict: Any
+    session: Invocation,
+    *,
+    changes: str,
+    base: str | None,
+    key: str | None,
+    on_conflict: Any,
+    remote: str | None,
 ) -> int:
     """Commit changes that were made to an earlier state, or propose them.
 
     FILE is a JSON list of changes of nodes and links, as docs/remote-protocol.md describes them, or
-    - for standard input. With propose, they wait for a review (`mycel proposal list`).
+    - for standard input. With propose, they wait for a review (`mycel proposal list`). If an answer
+    was lost, the same submission with the same --key gets it again.
     """
     from mycel.knowledge.submission import submit as send
 
     content = _read_changes(read_text(changes, CHANGES_BYTES_MAX).encode())
-    with session.open() as db:
-        outcome = send(
-            _knowledge(session, db), content, base=base, key=key, on_conflict=on_conflict
-        )
+    how = {"base": base, "key": key, "on_conflict": on_conflict}
+    if remote is None:
+        with session.open() as db:
+            outcome = send(_knowledge(session, db), content, **how)
+    else:
+        from mycel.knowledge.elsewhere import Elsewhere
+
+        how |= {"actor": session.actor(), "message": session.given.get("message", "")}
+        outcome = Elsewhere().submit(remote, content, **how)
     return _show(session, outcome.to_dict())
 
 
