@@ -183,13 +183,13 @@ class _Steps:
     def run(self) -> None:
         coming = [definition for definition in self._definitions if definition.then is not None]
         self._apply_steps(coming, self._bring_concept)
-        self._apply_steps(coming, self._set_content)
+        self._set_contents(coming)
         self._apply_steps((link for link in self._links if link.then is None), self._remove_link)
         self._step_aside()
         self._bring_concepts()
         self._bring_links([link for link in self._links if link.then is not None])
         self._apply_steps(self._late, self._remove)
-        self._apply_steps((*self._concepts, *self._links), self._set_content)
+        self._set_contents((*self._concepts, *self._links))
         self._apply_steps(
             (concept for concept in self._concepts if concept.then is None), self._remove
         )
@@ -374,13 +374,25 @@ class _Steps:
 
     # Contents and removals.
 
-    def _set_content(self, goal: Goal) -> None:
-        then = goal.then
-        if then is None:
-            return
-        live = self._live(then) if goal.now is None or self.has_moved else goal.now
-        if live is not None:
-            self._tx.replace_content(live, then)
+    def _set_contents(self, goals: Sequence[Goal]) -> None:
+        """Set the contents of elements; those that have new versions are read many at once."""
+
+        def set_content(goal: Goal) -> None:
+            then = goal.then
+            if then is None:
+                return
+            live = live_elements.get(self._number(then)) if is_new(goal) else goal.now
+            if live is not None:
+                self._tx.replace_content(live, then)
+
+        def is_new(goal: Goal) -> bool:
+            return goal.now is None or self.has_moved
+
+        for start in range(0, len(goals), BATCH_ROWS):
+            batch = goals[start : start + BATCH_ROWS]
+            numbers = {self._number(goal.then) for goal in batch if goal.then and is_new(goal)}
+            live_elements = self._tx.reader.elements(numbers - {GONE})
+            self._apply_steps(batch, set_content)
 
     def _remove_link(self, goal: Goal) -> None:
         """Remove a link; or later, if a link that stays still refers to it."""

@@ -49,7 +49,7 @@ def submit(
             before = reader if seq == reader.position else reader.at(State(seq))
             changing = ChangeReader(before, reader, view.workspace)
             prepared = changing.edits(changes)
-        check_covers("propose", view.db.branch, changing.uris)
+        check_covers("propose", view.db.branch, sorted(changing.uris))
         return prepared
 
     return view.db.submissions.submit(

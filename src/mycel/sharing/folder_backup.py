@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 from typing import Final
 
 from mycel.api.opening import open_graph
-from mycel.errors import ConstraintViolation, DuplicateExists, NotADatabase
+from mycel.errors import ConstraintViolation, DuplicateExists, MycelError, NotADatabase
 from mycel.history.backups import Backup, restore
 from mycel.sharing.workspace_folder import RECORDS, WorkspaceFolder
 from mycel.store.backend.sqlite.copy import check_unused
@@ -53,8 +53,9 @@ def back_up_folder(
 def restore_folder(source: Path, target: Path, *, force: bool = False) -> Iterator[Backup]:
     """Restore a folder of workspaces from a backup: all of it, or nothing.
 
-    With `force` an existing folder is kept under another name, and its keys are taken over. Every
-    graph is verified before the folder gets its name.
+    With `force` an existing folder is kept under another name. Its keys are taken over, and so are
+    its records if they can be read: what was revoked since the backup stays so. Every graph is
+    verified before the folder gets its name.
 
     Raises:
         NotADatabase: there is no backup.
@@ -81,8 +82,11 @@ def restore_folder(source: Path, target: Path, *, force: bool = False) -> Iterat
         for graph in graphs:
             restored = restore(graph, draft / graph.name)
             yield restored._replace(path=target / graph.name)
-        if backup.records.exists():
-            with closing(ServerRecords(backup.records)) as records:
+        newest = backup.records
+        if older is not None and _is_sound(older / RECORDS):
+            newest = older / RECORDS
+        if newest.exists():
+            with closing(ServerRecords(newest)) as records:
                 records.copy(draft / RECORDS)
         if older is not None:
             for key in older.glob(_KEYS):
@@ -90,6 +94,18 @@ def restore_folder(source: Path, target: Path, *, force: bool = False) -> Iterat
             _check_replaceable(older, force=force)
             older.rename(older.with_name(f"{older.name}.before-{time.time_ns()}"))
         draft.rename(target)
+
+
+def _is_sound(records_file: Path) -> bool:
+    """True if the records of a server are there and can be read."""
+    if not records_file.exists():
+        return False
+    try:
+        with closing(ServerRecords(records_file)) as records:
+            records.check()
+    except MycelError:
+        return False
+    return True
 
 
 def _check_replaceable(folder: Path, *, force: bool) -> None:

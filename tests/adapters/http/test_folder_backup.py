@@ -1,5 +1,6 @@
 """A whole folder of workspaces is backed up while it is served, and served again."""
 
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,8 @@ from mycel.remote.copying import clone, pull
 from mycel.remote.registry import RemoteEntry
 from mycel.remote.signing import create_key
 from mycel.remote.sources import open_source
+from mycel.sharing.tokens import TokenBook
+from mycel.store.log.server_records import ServerRecords
 from tests.adapters.cli.conftest import Run, run
 from tests.adapters.http.team import Team, team
 
@@ -25,6 +28,7 @@ def test_a_backup_of_a_folder_is_served_with_its_tokens_and_continues_clones(
     create_key(team.folder / "shop.db.key")
     ada = team.token("ada", "write:/**")
     narrow = team.token("narrow", "read:/a/**")
+    ben = team.token("ben", "read:/**")
     monkeypatch.setenv("TOKEN", ada)
     team.serve()
     assert team.ask("GET", "/ws/shop/commits", narrow).status_code == 200  # Makes a copy.
@@ -51,6 +55,9 @@ def test_a_backup_of_a_folder_is_served_with_its_tokens_and_continues_clones(
     assert busy.status == 1, "A server has the graphs open."
     assert "in use" in busy.stderr
     team.server.stop()
+    with closing(ServerRecords(team.folder / "server.db")) as records:
+        TokenBook(records).revoke(ben.split("_")[1])
+    later = team.token("later", "read:/**")
     (target / "shop.db@draft.db").rename(tmp_path / "draft")
     (target / "shop.db@draft.db").write_bytes(b"no graph")
     assert run(*back, "--force").status == 1
@@ -71,3 +78,15 @@ def test_a_backup_of_a_folder_is_served_with_its_tokens_and_continues_clones(
         assert pull(copy, source).status == "forward"
         assert mycel.Knowledge(copy, workspace="shop").get("b").content == "two"
     assert team.ask("GET", "/ws/shop/commits", narrow).status_code == 200
+    # What was revoked and made since the backup stays so, unless the records are lost.
+    statuses = [team.ask("GET", "/ws", token).status_code for token in (ben, later)]
+    assert statuses == [401, 200]
+    team.end()
+    (team.folder / "server.db").write_bytes(b"no records" * 1000)
+    for name in ("server.db-wal", "server.db-shm"):
+        (team.folder / name).unlink(missing_ok=True)
+    again = run(*back, "--force")
+    assert again.status == 0, again.stderr
+    team.serve("--port", str(port))
+    statuses = [team.ask("GET", "/ws", token).status_code for token in (ada, ben, later)]
+    assert statuses == [200, 200, 401]

@@ -349,7 +349,7 @@ def compare_with_absent(
 
     def normal(text: str, marker: str) -> str:
         text = text.replace(marker, "MARKER").replace(marker[:6], "MARKER")
-        text = re.sub(r" Did you mean [^?]*\?", "", text)  # What is alike depends on the marker.
+        text = re.sub(r" ?Did you mean [^?]*\?", "", text)  # What is alike depends on the marker.
         # An ETag is a digest of the URIs that were asked for.
         return re.sub(r'context_id[^,}]*|"(date|content-length|etag)": "(\\.|[^"\\])*"', "", text)
 
@@ -416,7 +416,9 @@ def play(team: Team, seed: int, rounds: int) -> int:
             if "is not defined" in got[1]:  # A predicate that no link uses that it may see.
                 continue
             if element.marker in visible:
-                assert got[0] == 200, (reader.scopes, element, request, got)
+                # A narrowed request may name a path that the token does not read.
+                refusals = (400, 403) if "mycel-path" in request.get("headers", {}) else ()
+                assert got[0] in (200, *refusals), (reader.scopes, element, request, got)
             elif element.marker not in reader.could_see:
                 compare_with_absent(reader, element, absent, request, got)
         if element.marker not in reader.could_see:

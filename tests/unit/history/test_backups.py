@@ -155,6 +155,19 @@ def test_restoring_brings_back_the_state_and_keeps_what_was_there(
         assert before.get_concept("City", "Braga") is not None
 
 
+def test_a_damaged_graph_is_replaced_and_kept(db: mycel.Graph, path: Path, tmp_path: Path) -> None:
+    db.backup(tmp_path / "copy.db")
+    db.close()
+    whole = path.read_bytes()
+    for number, damaged in enumerate((b"x" * len(whole), whole[:100] + b"x" * len(whole), b"")):
+        path.write_bytes(damaged)
+        mycel.restore(tmp_path / "copy.db", path, force=True)
+        with mycel.open(path) as back:
+            assert back.get_concept("City", "Porto") is not None
+            assert back.verify().ok
+        assert len(list(tmp_path.glob("graph.db.replaced-*"))) == number + 1
+
+
 def test_what_is_no_sound_graph_is_neither_backup_nor_replaced(
     db: mycel.Graph, path: Path, tmp_path: Path
 ) -> None:

@@ -123,6 +123,11 @@ class ServerRecords:
         with self._lock:
             self._connection.close()
 
+    def check(self) -> None:
+        """Raise an error if the file is damaged."""
+        if self._rows("PRAGMA integrity_check") != [("ok",)]:
+            raise NotADatabase(f"{str(self.path)!r} is damaged.")
+
     def copy(self, target: Path) -> None:
         """Copy the records to a file that only its user may read; an older copy is replaced."""
         draft = target.with_name(f"{target.name}.making")

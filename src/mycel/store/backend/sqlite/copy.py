@@ -187,3 +187,5 @@ def check_unused(path: Path) -> None:
             raise DatabaseBusy(
                 f"{str(path)!r} is in use.", hint="Close it everywhere, and try again."
             ) from None
+        except (apsw.NotADBError, apsw.CorruptError):
+            return  # The file is damaged: it is being replaced because nobody can use it.
