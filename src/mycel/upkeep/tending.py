@@ -10,6 +10,8 @@ reason. All guards check it, and `revert` undoes it.
     summarise  what the elements teach is written as concepts that are `derived_from` them; the
                elements are archived
     later      the task waits for a day
+
+No decision merges away or archives what is pinned or held.
 """
 
 from __future__ import annotations
@@ -29,6 +31,7 @@ from mycel.model.decisions import DECISIONS, Decision
 from mycel.model.elements import Concept, Element
 from mycel.model.limits import REASON_BYTES_MAX
 from mycel.model.names import SLEEP_TASK, SYSTEM_ACTOR, check_text, count, quote_value, shorten
+from mycel.model.retention import is_kept
 from mycel.model.values import JsonObject
 from mycel.search.validity import value_caveats
 from mycel.store.file.rows import table_of
@@ -228,6 +231,8 @@ def decide_task(
             result = "kept as they are"
         case "drop":
             others = [element for element in elements if element is not keeper]
+            for element in others:
+                _check_not_kept(element)
             dropped = sum(archive_element(tx, element, why) for element in others)
             result = f"{count(dropped, 'element')} archived"
         case "summarise":
@@ -285,6 +290,7 @@ def _merge(tx: Transaction, elements: Sequence[Element], keeper: Element | None)
                 f"{label(element)} and {label(target)} have different types.",
                 hint="Decide supersede, keep both or drop.",
             )
+        _check_not_kept(element)
         merge_concepts(tx, element, target)
         names.append(element.name)
     return f"merged {', '.join(map(repr, names))} into {'' if keeper is None else label(keeper)}"
@@ -318,8 +324,19 @@ def _summarise(
             for id_ in created:
                 tx.put_proposition(element.id, CONSOLIDATED_TO, id_)
             tx.update(element.id, attributes={"consolidation_status": "completed"})
-        archive_element(tx, tx.get(element.id), why)
+        if not is_kept(element.metadata):
+            archive_element(tx, tx.get(element.id), why)
     return tuple(created)
+
+
+def _check_not_kept(element: Element) -> None:
+    """Raise ConstraintViolation if an element that would leave is pinned or held."""
+    if is_kept(element.metadata):
+        raise ConstraintViolation(
+            f"{label(element)} is pinned or held, so it stays.",
+            hint="Keep it, by its letter in keep, or decide keep both. Whoever set pinned or hold"
+            " may remove it first.",
+        )
 
 
 def _put_summary(tx: Transaction, concept: Mapping[str, Any], elements: Iterable[Element]) -> str:

@@ -355,3 +355,24 @@ def test_a_task_about_one_element_offers_what_can_be_done_with_one(db: mycel.Gra
         "resolve_contradiction",
         ("keep both", "drop", "later"),
     )
+
+
+@pytest.mark.parametrize("metadata", [{"pinned": True}, {"hold": "audit"}])
+def test_no_decision_lets_go_of_what_is_pinned_or_held(
+    db: mycel.Graph, clock: Clock, metadata: dict[str, object]
+) -> None:
+    put_pair(db)
+    with db.transaction() as tx:
+        tx.update(("Org", "ACME!"), metadata=metadata)
+    for decision in ("merge", "drop"):
+        with pytest.raises(ConstraintViolation, match="pinned or held"):
+            db.tasks.decide(the_task(db), decision, keep="A")
+    assert orgs(db) == {"Acme", "ACME!"}
+    db.tasks.decide(the_task(db), "merge", keep="B")
+    assert orgs(db) == {"ACME!"}
+    put_events(db, clock, 2)
+    with db.transaction() as tx:
+        tx.update(("Event", "e0"), metadata=metadata)
+    insight = {"type": "Note", "name": "disks fill up"}
+    db.tasks.decide(the_task(db), "summarise", concepts=[insight])
+    assert db.execute('FIND(?e.name) WHERE { ?e {type: "Event"} }').value == ["e0"]
