@@ -39,7 +39,7 @@ _INODE_BYTES_MAX: Final = 100
 _SUFFIX = ".folder"
 _INODE_SUFFIX: Final = ".inode"
 _WORKSPACE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,99}", re.ASCII)
-_OTHER_URL: Final = re.compile(r"[a-z][a-z0-9+]*://", re.ASCII)
+_OTHER_URL: Final = re.compile(r"[a-z][a-z0-9+]*://|postgres(?:ql)?:", re.ASCII | re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +84,9 @@ def file_location(path: str, chosen_by: str) -> WorkspaceLocation:
     if is_address(path):
         return WorkspaceLocation(Path(), None, chosen_by, url=path)
     if _OTHER_URL.match(path):
+        scheme = path.partition(":")[0]  # The rest may have a password in it.
         raise InvalidIdentifier(
-            f"{path!r} is neither a path nor the URL of a PostgreSQL database.",
+            f"'{scheme}:…' is neither a path nor the URL of a PostgreSQL database.",
             hint="A URL is postgresql://USER@HOST/DATABASE?workspace=NAME.",
         )
     with suppress(RuntimeError):  # There is no such user: `~name` is a name like any other.

@@ -2,6 +2,7 @@
 
 The server ends the connection before or after an answer, the network
 cuts it when the statement was sent and nobody reads the answer, or the whole server is killed.
+And from the Nth statement on that writes, the server's disk is full: triggers say so.
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ from typing import Any
 import pytest
 
 import mycel
-from mycel.errors import CommitUncertain, MycelError
+from mycel.errors import CommitUncertain, DiskFull, MycelError
+from mycel.store.backend.postgres import layout
+from mycel.store.backend.postgres.address import parse_address
 from tests.faults.workloads import FACT, NOTES, WORKLOADS, Workload, open_graph, spread
 from tests.postgres_server import PostgresServer
 from tests.unit.store.given import assert_sound
@@ -174,6 +177,66 @@ def test_a_server_that_is_killed_at_any_round_trip_leaves_all_or_nothing(
     postgres_server: PostgresServer, faults: Faults
 ) -> None:
     fail_at_each(postgres_server, faults, "change many", ("killed",), 3)
+
+
+@contextmanager
+def full_disk(server: PostgresServer, url: str, at: int) -> Iterator[None]:
+    """Let every statement fail that writes to a graph, from one of them on."""
+    schema = parse_address(url).schema
+    triggers = "".join(
+        f'CREATE TRIGGER full_disk BEFORE INSERT OR UPDATE OR DELETE ON "{schema}".{table}'
+        " EXECUTE FUNCTION full_disk.check();"
+        for table in layout.NAMES
+    )
+    server.query(
+        "CREATE SCHEMA full_disk; CREATE SEQUENCE full_disk.steps;"
+        "CREATE FUNCTION full_disk.check() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
+        f" IF nextval('full_disk.steps') >= {at} THEN RAISE 'could not extend file'"
+        f" USING ERRCODE = 'disk_full'; END IF; RETURN NULL; END $$; {triggers}"
+    )
+    try:
+        yield
+    finally:
+        server.query("DROP SCHEMA full_disk CASCADE")
+
+
+def fill_at_each(server: PostgresServer, name: str, most: int | None) -> None:
+    """Do a piece of work with a disk that is full from one statement after the other on."""
+    workload, prepared = WORKLOADS[name], server.prepare()
+    assert workload.prepare is not None
+    with mycel.open(server.url(prepared), core_capsules=False) as db:
+        workload.prepare(db)
+    url = server.copy(prepared)
+    with full_disk(server, url, 1 << 40):
+        assert act(workload, url) is None
+        ((total,),) = server.rows("SELECT last_value FROM full_disk.steps")
+    for at in spread(total, most or total):
+        url = server.copy(prepared)
+        with full_disk(server, url, at):
+            error = act(workload, url)
+        assert isinstance(error, DiskFull) if at <= total else error is None, (at, error)
+        check(workload, url, error)
+
+
+FILLED = tuple(
+    name for name in WORKLOADS if WORKLOADS[name].prepare is not None and name != "scrub"
+)
+"""VACUUM calls no triggers."""
+
+
+@pytest.mark.parametrize("name", FILLED)
+def test_a_disk_that_is_full_at_any_statement_leaves_all_or_nothing(
+    postgres_server: PostgresServer, name: str
+) -> None:
+    fill_at_each(postgres_server, name, 3)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("name", FILLED)
+def test_a_disk_that_is_full_at_every_statement_leaves_all_or_nothing(
+    postgres_server: PostgresServer, name: str
+) -> None:
+    fill_at_each(postgres_server, name, None)
 
 
 @pytest.mark.soak

@@ -18,6 +18,7 @@ import mycel
 from mycel.errors import (
     CommitUncertain,
     ConstraintViolation,
+    DatabaseCorrupt,
     DatabaseError,
     DatabaseReadOnly,
     ExecutionTimeout,
@@ -28,7 +29,7 @@ from mycel.errors import (
 )
 from mycel.mirror.mirror import Mirror
 from mycel.store.backend.failures import translated
-from mycel.store.backend.postgres import layout, library
+from mycel.store.backend.postgres import layout, library, location
 from mycel.store.backend.postgres.address import parse_address
 from mycel.store.backend.postgres.location import PostgresLocation
 from mycel.store.backend.postgres.markers import number_markers, values_of
@@ -84,10 +85,18 @@ def test_a_url_names_a_workspace_and_holds_no_password() -> None:
     for secret in (
         "postgresql://ada:s3cret@db/k?workspace=a",
         "postgresql://db/k?workspace=a&password=s3cret",
+        "postgresql://db/k?workspace=a&sslpassword=s3cret",
+        *(f"postgresql://ada:s3cret{mark}1@db/k?workspace=a" for mark in "/#?"),
     ):
         with pytest.raises(NotADatabase, match="password") as raised:
             parse_address(secret)
         assert "s3cret" not in str(raised.value.to_dict())
+    for plain in (
+        "h:5432/k?workspace=a&application_name=a@b",
+        "h:1,i:2/k?workspace=a",
+        "/k?workspace=a",
+    ):
+        assert parse_address(f"postgresql://{plain}").workspace == "a"
     with pytest.raises(NotADatabase, match="names no workspace"):
         parse_address("postgresql://db/know")
     with pytest.raises(InvalidIdentifier):
@@ -263,6 +272,7 @@ def test_a_killed_server_loses_nothing_that_was_acknowledged(
 def test_what_cannot_be_opened_is_refused_with_the_next_step(
     postgres_server: PostgresServer,
 ) -> None:
+    mycel.open(postgres_server.url()).close()
     url = postgres_server.url("refused")
     postgres_server.query('CREATE SCHEMA "mycel_foreign"')
     postgres_server.query('CREATE TABLE "mycel_foreign".theirs (a int)')
@@ -451,6 +461,20 @@ def test_nothing_of_a_purged_text_is_in_a_table_and_none_keeps_dead_rows(
         assert not any(dead.values()), dead
 
 
+def test_a_purge_waits_for_a_reader_no_longer_than_a_writer_may(
+    postgres_server: PostgresServer,
+) -> None:
+    url = postgres_server.url()
+    with mycel.open(url, busy_timeout_s=0.1) as db, psycopg_connection(url) as reader:
+        define_drugs(db)
+        drug = db.write(lambda tx: tx.put_concept("Drug", "Aspirin"))
+        reader.execute("BEGIN; SELECT * FROM concept")
+        assert db.purge(drug, "asked for").scrubbed is False
+        postgres_server.query("CREATE ROLE late NOLOGIN")
+    late = url.replace("user=mycel", "user=late")
+    assert PostgresLocation(parse_address(late)).scrub() is False
+
+
 def test_graphs_that_are_made_at_the_same_time_are_all_there(
     postgres_server: PostgresServer,
 ) -> None:
@@ -626,6 +650,44 @@ def test_opening_for_writing_brings_functions_and_views_up_to_date(
         row = connection.execute("SELECT mycel.mycel_library()").fetchone()
         assert row == (library.VERSION,)
         connection.execute("SELECT * FROM nodes, relations")
+
+
+def test_lost_functions_and_tables_are_named_with_the_next_step(
+    postgres_server: PostgresServer,
+) -> None:
+    postgres_server.query("CREATE DATABASE lost")
+    postgres_server.query("CREATE ROLE other LOGIN SUPERUSER; ALTER ROLE other NOSUPERUSER")
+    url = postgres_server.url("lost", "lost")
+    mycel.open(url).close()
+    with psycopg_connection(url) as connection:
+        connection.execute("GRANT USAGE ON SCHEMA mycel_lost, mycel TO other")
+        connection.execute("GRANT SELECT ON ALL TABLES IN SCHEMA mycel_lost TO other")
+        connection.execute("DROP FUNCTION mycel.mycel_library")
+        with pytest.raises(DatabaseReadOnly, match="older version") as raised:
+            mycel.open(url.replace("user=mycel", "user=other"))
+        assert "mycel init" in raised.value.hint
+        connection.execute("DROP SCHEMA mycel CASCADE")
+        with mycel.open(url, readonly=True) as db:
+            with pytest.raises(DatabaseError, match="gone, or of an older version") as refused:
+                db.execute('FIND(?x) WHERE { ?x {type: "$Agent"} FILTER(REGEX(?x.name, "a")) }')
+            assert "mycel init" in refused.value.hint
+        with mycel.open(url) as db:  # It makes them again.
+            assert db.verify(replay=True).ok
+            connection.execute("DROP TABLE property")
+            assert not db.verify().ok
+            connection.execute("DROP TABLE concept CASCADE")
+            with pytest.raises(DatabaseCorrupt, match="A table of the workspace is gone"):
+                db.execute('FIND(?x) WHERE { ?x {type: "$Agent"} }')
+
+
+def test_an_older_server_is_refused(
+    postgres_server: PostgresServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(location, "SERVER_MIN", 990000)
+    with pytest.raises(NotADatabase, match="Mycel needs 99 or later") as raised:
+        mycel.open(postgres_server.url("older"))
+    assert raised.value.hint
+    assert "mycel_older" not in postgres_server.schemas()
 
 
 def test_the_tables_keep_to_what_a_distributed_schema_may_have() -> None:

@@ -20,6 +20,12 @@ BRANCH_CHARACTERS_MAX: Final = 24
 _NAME: Final = re.compile(rf"[a-z0-9][a-z0-9_-]{{0,{WORKSPACE_CHARACTERS_MAX - 1}}}", re.ASCII)
 PREFIX: Final = "mycel_"
 
+_SECRETS: Final = frozenset({"password", "sslpassword"})
+"""libpq's parameters that hold a secret."""
+_UNQUOTED: Final = re.compile(r"[^:]+://[^/?#@]*?:(?!\d*+(?:[/?#,]|$))[^@]*@")
+"""The beginning of a URL with a user and something else than a port: also a password with `/`, `?`
+or `#` in it, which libraries for URLs read as a port and a path."""
+
 
 class Address(NamedTuple):
     """A graph in a PostgreSQL database."""
@@ -71,8 +77,11 @@ def parse_address(text: str) -> Address:
         parts = urlsplit(text)
         password, own = parts.password, dict(parse_qsl(parts.query, keep_blank_values=True))
     except ValueError as error:
-        raise NotADatabase(f"The URL of the database cannot be read ({error}).") from None
-    if password is not None or "password" in own:
+        raise NotADatabase(
+            f"The URL of the database cannot be read ({error}).",
+            hint="A URL is postgresql://USER@HOST/DATABASE?workspace=NAME.",
+        ) from None
+    if password is not None or not _SECRETS.isdisjoint(own) or _UNQUOTED.match(text):
         raise NotADatabase(
             "The URL of the database has a password in it, which would be shown and logged.",
             hint="Leave it out of the URL, and set PGPASSWORD, or write it to ~/.pgpass.",

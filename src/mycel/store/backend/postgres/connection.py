@@ -293,6 +293,10 @@ class PostgresConnection:
                 DatabaseBusy(f"{what} is in use.", hint="Close it everywhere, and try again.")
             )
 
+    def wait_no_longer(self) -> None:
+        """Let statements outside of transactions wait for others as long as a writer may."""
+        self.execute(f"SET lock_timeout = {self._busy_ms}")
+
     def begin_reading(self) -> None:
         self._is_beginning, self._snapshot_version = True, None
 
@@ -489,9 +493,24 @@ def _first_line(error: psycopg.Error) -> str:
     return next(iter(str(error).strip().splitlines()), type(error).__name__)
 
 
+_LOST_TABLE: Final = re.compile(r'relation "(\w+)" does not exist')
+_LOST_FUNCTION: Final = re.compile(r"function (?:mycel\.)?(\w+)\(.*\) does not exist")
+
+
 def failure_of(error: psycopg.Error) -> Failure:
     """The failure for an error of the driver."""
     text = _first_line(error)
+    lost = _LOST_TABLE.match(text)
+    if lost is not None and lost[1] in layout.OBJECTS:
+        return Failure(DatabaseCorrupt(f"A table of the workspace is gone ({text})."))
+    lost = _LOST_FUNCTION.match(text)
+    if lost is not None and lost[1] in library.NAMES:
+        return Failure(
+            DatabaseError(
+                f"Functions of the database are gone, or of an older version of Mycel ({text}).",
+                hint=f"Run `mycel init` once as the role that made the schema {library.SCHEMA!r}.",
+            )
+        )
     for kind, make in _CLASSES:
         if isinstance(error, kind):
             return Failure(make(text))

@@ -7,6 +7,7 @@ gets a new name. `VERSION` grows when functions are added.
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 SCHEMA: Final = "mycel"
@@ -402,3 +403,6 @@ CREATE OR REPLACE FUNCTION mycel_walks(start bigint, along bigint, minimum bigin
     END $$;
 """
 """The statements that install the library; running them again does no harm."""
+
+NAMES: Final = frozenset(re.findall(r"CREATE OR REPLACE FUNCTION (\w+)", FUNCTIONS))
+"""The names of the functions."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from typing import Final
 
 from mycel.errors import (
     DatabaseError,
+    DatabaseReadOnly,
     FormatTooNew,
     NotADatabase,
 )
@@ -126,21 +127,30 @@ class PostgresLocation:
             raise
 
     def _upgrade(self, connection: PostgresConnection) -> None:
-        """Replace the functions and views of an older version of Mycel."""
-        ((version,),) = connection.execute("SELECT mycel_library()")
+        """Replace the functions and views of an older version of Mycel, or make lost ones again."""
         has_views = connection.has_objects("nodes", "relations")
-        if version >= library.VERSION and has_views:
+        if _library_version(connection) >= library.VERSION and has_views:
             return
-        connection.begin_creating()
         try:
-            _install_library(connection)
-            if not connection.has_objects("nodes", "relations"):
-                connection.execute(views.VIEWS)
-            connection.execute("COMMIT")
-        except BaseException:
-            if connection.in_transaction:
-                connection.execute("ROLLBACK")
-            raise
+            connection.begin_creating()
+            try:
+                _install_library(connection)
+                if not connection.has_objects("nodes", "relations"):
+                    connection.execute(views.VIEWS)
+                connection.execute("COMMIT")
+            except BaseException:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+                raise
+        except Failure as failure:
+            if not isinstance(failure.error, DatabaseReadOnly):
+                raise
+            raise DatabaseReadOnly(
+                "Functions or views of the database are of an older version of Mycel, and cannot"
+                f" be replaced here. {failure.error.message}",
+                hint="Run `mycel init` once as the role that made the schemas"
+                f" {library.SCHEMA!r} and {self.address.schema!r}; `--readonly` reads meanwhile.",
+            ) from failure
 
     @property
     def branches(self) -> SchemaBranches:
@@ -164,7 +174,8 @@ class PostgresLocation:
         if row is None or row[0] > FORMAT or row[1] > layout.LAYOUT:
             raise FormatTooNew(
                 f"The workspace {self.address.workspace!r} was made by a newer Mycel; this version"
-                f" reads format {FORMAT}."
+                f" reads format {FORMAT}.{layout.LAYOUT}.",
+                hint="Upgrade Mycel. The workspace is left as it is.",
             )
 
     def check_unchanged(self) -> None:
@@ -204,14 +215,10 @@ class PostgresLocation:
         Write-ahead logs, replicas and backups of the server keep deleted content until they are
         recycled, and Mycel cannot see when that is.
         """
-        connection = self.connect(writable=True)
-        try:
+        with suppress(Failure), closing(self.connect(writable=True)) as connection:
+            connection.wait_no_longer()
             for table in layout.NAMES:
                 connection.execute(f"VACUUM FULL {table}")
-        except Failure:
-            pass
-        finally:
-            connection.close()
         return False
 
     def abandon(self, connection: PostgresConnection) -> None:
@@ -248,16 +255,21 @@ def _check_server(connection: PostgresConnection, schema: str) -> None:
         )
 
 
-def _install_library(connection: PostgresConnection) -> None:
-    """Install the functions, unless the database has them."""
+def _library_version(connection: PostgresConnection) -> int:
+    """The version of the functions in the database; 0 if there are none."""
     there = connection.execute(
         "SELECT 1 FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace"
         " WHERE n.nspname = ? AND p.proname = 'mycel_library'",
         (library.SCHEMA,),
     ).fetchone()
-    if there is not None:
-        ((version,),) = connection.execute("SELECT mycel.mycel_library()")
-        if version >= library.VERSION:
-            return
-    connection.execute(library.FUNCTIONS)
-    connection.find_tables()  # The search path was set for the library itself.
+    if there is None:
+        return 0
+    ((version,),) = connection.execute("SELECT mycel.mycel_library()")
+    return int(version)
+
+
+def _install_library(connection: PostgresConnection) -> None:
+    """Install the functions, unless the database has them."""
+    if _library_version(connection) < library.VERSION:
+        connection.execute(library.FUNCTIONS)
+        connection.find_tables()  # The search path was set for the library itself.
