@@ -254,6 +254,20 @@ def test_the_check_for_sql_lets_kip_and_prose_pass() -> None:
         assert not list(storage_in(ast.parse(source))), source
 
 
+def test_nothing_above_the_store_knows_postgresql() -> None:
+    """It asks `store.opening` for the graph at a place."""
+    server = "mycel.store.backend.postgres"
+    found = [
+        f"{relative(path)}:{line}: {name}"
+        for path in MODULES
+        if path.relative_to(PACKAGE).parts[:2] != ("store", "backend")
+        and path.relative_to(PACKAGE).as_posix() != "store/opening.py"
+        for line, name in imported_modules(parse(path))
+        if name == server or name.startswith((f"{server}.", "psycopg"))
+    ]
+    assert found == []
+
+
 SQLITE_WORDS = (
     r"json_(?:each|extract|type|quote|array|group_array)\b|->>|\bunlikely\("
     r"|\bstrftime\(|\btypeof\(|\bLIMIT -1\b"

@@ -40,7 +40,6 @@ from mycel.errors import (
     NotFound,
 )
 from mycel.model.names import shorten
-from mycel.store.backend.postgres.address import parse_address
 from mycel.store.file.branch_files import check_name
 from mycel.store.file.locks import turn
 from mycel.store.file.plain_files import read_bounded
@@ -289,7 +288,10 @@ def check_entry(entry: RemoteEntry) -> None:
     if "://" not in entry.url:
         return
     if is_address(entry.url):
-        parse_address(entry.url)
+        # Imported late: whoever lists remotes opens no graph.
+        from mycel.store.opening import check_address  # noqa: PLC0415
+
+        check_address(entry.url)
         return
     parts = urlsplit(entry.url)
     is_right = (

@@ -1,4 +1,4 @@
-"""The workspaces of a PostgreSQL database, for a server of many.
+"""The workspaces of a database on a server, for a server of many.
 
 Tokens, the audit log and filtered copies are in a folder of the host, as for graphs in files. The
 list of workspaces is read once a second, because other hosts create and remove workspaces too.
@@ -14,7 +14,7 @@ from typing import Final
 
 from mycel.errors import DuplicateExists, InvalidIdentifier
 from mycel.sharing.workspace_folder import WorkspaceFolder, is_name, unknown_workspace
-from mycel.store.backend.postgres import workspaces
+from mycel.store.opening import workspaces_in
 
 LOOK_EVERY_S: Final = 1.0
 
@@ -29,6 +29,7 @@ class WorkspaceDatabase(WorkspaceFolder):
         """
         super().__init__(path)
         self._database: Final = database
+        self._workspaces: Final = workspaces_in(database)
         self._lock: Final = Lock()
         self._names: frozenset[str] = frozenset()
         self._looked = -LOOK_EVERY_S
@@ -42,15 +43,13 @@ class WorkspaceDatabase(WorkspaceFolder):
         """The names of all workspaces that a server can have, sorted."""
         with self._lock:
             if monotonic() - self._looked >= LOOK_EVERY_S:
-                self._names = frozenset(filter(is_name, workspaces.names(self._database)))
+                self._names = frozenset(filter(is_name, self._workspaces.names()))
                 self._looked = monotonic()
             return sorted(self._names)
 
     def sizes(self) -> dict[str, int]:
         """The bytes of the tables and indexes of each workspace, its branches included."""
-        return {
-            name: size for name, size in workspaces.sizes(self._database).items() if is_name(name)
-        }
+        return {name: size for name, size in self._workspaces.sizes().items() if is_name(name)}
 
     def find(self, name: str) -> str:
         """The URL of a workspace.
@@ -60,7 +59,7 @@ class WorkspaceDatabase(WorkspaceFolder):
         """
         if name not in self.names():
             raise unknown_workspace(name)
-        return workspaces.url_of(self._database, name)
+        return self._workspaces.url_of(name)
 
     def key_place(self, name: str) -> Path:
         """The path beside which the key of a workspace is stored: the database holds no keys."""
@@ -75,7 +74,7 @@ class WorkspaceDatabase(WorkspaceFolder):
         """
         if not is_name(name):
             raise InvalidIdentifier(f"{name!r} cannot name a workspace.")
-        url = workspaces.url_of(self._database, name)
+        url = self._workspaces.url_of(name)
         self._looked = -LOOK_EVERY_S
         if name in self.names():
             raise DuplicateExists(f"There is a workspace {name!r} already.")

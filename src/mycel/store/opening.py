@@ -19,7 +19,14 @@ from mycel.errors import (
 from mycel.model.extras import extra
 from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE, SYSTEM_ACTOR, is_unicode
 from mycel.store.backend.failures import translated
-from mycel.store.backend.interface import Backend, BranchPlaces, Connection, Durability, MemoryUse
+from mycel.store.backend.interface import (
+    Backend,
+    BranchPlaces,
+    Connection,
+    Durability,
+    MemoryUse,
+    Workspaces,
+)
 from mycel.store.backend.sqlite.location import DatabaseLocation, stamp_of
 from mycel.store.file import layout
 from mycel.store.file.workspace_databases import is_address
@@ -82,6 +89,27 @@ def locate(
     return DatabaseLocation(
         str(place), readonly, durability, busy_timeout_s, vfs, memory, stamp, _examine
     )
+
+
+def check_address(url: str) -> None:
+    """Check that a text can be the URL of a graph on a server, without asking the server.
+
+    Raises:
+        NotADatabase, InvalidIdentifier: it is none, or has a password.
+    """
+    from mycel.store.backend.postgres.address import parse_address  # noqa: PLC0415 - seldom used
+
+    parse_address(url)
+
+
+def workspaces_in(database: str) -> Workspaces:
+    """The workspaces of a database on a server, by its URL."""
+    extra("psycopg", "postgres")
+    from mycel.store.backend.postgres.workspaces import (  # noqa: PLC0415 - it needs the extra
+        DatabaseWorkspaces,
+    )
+
+    return DatabaseWorkspaces(database)
 
 
 def branches_at(url: str) -> BranchPlaces:

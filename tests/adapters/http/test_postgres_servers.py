@@ -25,7 +25,7 @@ from mycel.remote.registry import RemoteEntry, RemoteRegistry
 from mycel.remote.signing import create_key, key_file
 from mycel.remote.sources import open_source
 from mycel.remote.witness import Witness
-from mycel.store.backend.postgres.workspaces import url_of
+from mycel.store.opening import workspaces_in
 from tests.adapters.http.conftest import Server
 from tests.adapters.http.team import Team
 from tests.adapters.http.test_explorer_live import stream
@@ -83,7 +83,7 @@ def test_what_one_server_writes_arrives_in_the_streams_of_the_other(
     with stream(Mounted(f"{other.server.url}/ws/shop")) as events:  # type: ignore[arg-type]
         assert next(events)[0] == "hello"
         assert one.kip("", "shop", PLANT, name="Elm").status_code == 200
-        with mycel.open(url_of(database, "shop"), actor="eve") as db:
+        with mycel.open(workspaces_in(database).url_of("shop"), actor="eve") as db:
             db.execute(PLANT, name="Oak")
         changes = [next(events) for _ in range(2)]
     assert [kind for kind, _ in changes] == ["change", "change"]
@@ -134,7 +134,7 @@ def test_a_part_of_a_workspace_is_shown_to_a_token_for_that_part(
     token = one.token("ada", "admin:/**", "read:/**", "write:/**")
     part = one.token("bob", "read:/open/**")
     assert one.ask("POST", "/ws", token, json={"name": "shop"}).status_code == 201
-    with mycel.open(url_of(database, "shop")) as db:
+    with mycel.open(workspaces_in(database).url_of("shop")) as db:
         for path in ("open/a", "secret"):
             mycel.Knowledge(db, workspace="shop").add(path, content=path)
     find = 'FIND(?p.name) WHERE { ?p {type: "Concept"} } ORDER BY ?p.name'
@@ -143,7 +143,7 @@ def test_a_part_of_a_workspace_is_shown_to_a_token_for_that_part(
 
 
 def test_a_workspace_is_a_remote_without_a_server_too(database: str, tmp_path: Path) -> None:
-    url = url_of(database, "shop")
+    url = workspaces_in(database).url_of("shop")
     with mycel.open(url) as db:
         mycel.Knowledge(db, workspace="shop").add("a", content="one")
     entry = RemoteEntry("shop", url)
@@ -160,10 +160,12 @@ def test_a_workspace_is_a_remote_without_a_server_too(database: str, tmp_path: P
     with mycel.open(url) as db:
         assert mycel.Knowledge(db, workspace="shop").get("b").content == "two"
         assert next(iter(db.history.log(limit=1))).actor == "ada"
-    with mycel.open(url_of(database, "other")) as db:
+    with mycel.open(workspaces_in(database).url_of("other")) as db:
         mycel.Knowledge(db, workspace="shop").add("a", content="another history")
     with (
-        open_source(RemoteEntry("shop", url_of(database, "other")), readonly=True) as source,
+        open_source(
+            RemoteEntry("shop", workspaces_in(database).url_of("other")), readonly=True
+        ) as source,
         pytest.raises(HistoryRewritten),
     ):
         witness.look(source, 0)
@@ -205,7 +207,7 @@ def test_commits_of_other_processes_are_told_also_after_the_connection_was_lost(
     database: str, postgres_server: PostgresServer
 ) -> None:
     """The watcher never asks: what it sees it was told, or found when it could listen again."""
-    url = url_of(database, "shop")
+    url = workspaces_in(database).url_of("shop")
     listening = "SELECT pid FROM pg_stat_activity WHERE application_name = 'mycel notices'"
 
     def plant(name: str) -> None:

@@ -20,7 +20,6 @@ from mycel.cli.commands.serving import (
 )
 from mycel.cli.console.context import Invocation
 from mycel.errors import Unsupported
-from mycel.model.extras import extra
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -63,7 +62,6 @@ def _workspaces(path: Path, database: str | None) -> WorkspaceFolder:
         from mycel.sharing.workspace_folder import WorkspaceFolder
 
         return WorkspaceFolder(path)
-    extra("psycopg", "postgres")
     from mycel.sharing.workspace_database import WorkspaceDatabase
 
     return WorkspaceDatabase(path, database)

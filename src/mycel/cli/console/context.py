@@ -458,6 +458,6 @@ pass_session = click.make_pass_decorator(Invocation)
 
 def _with_branch(url: str, name: str) -> str:
     """The URL of a branch of the graph at a URL."""
-    from mycel.store.backend.postgres.address import checked_branch, parse_address
+    from mycel.store.opening import branches_at
 
-    return str(parse_address(url).on_branch(checked_branch(name)))
+    return str(branches_at(url).place(name))

@@ -285,6 +285,24 @@ class BranchPlaces(Protocol):
         """
 
 
+class Workspaces(Protocol):
+    """The graphs of one database on a server."""
+
+    def url_of(self, name: str) -> str:
+        """The URL of a workspace, which need not exist.
+
+        Raises:
+            NotADatabase, InvalidIdentifier: the database is no URL, or has a password, or no
+                workspace can have this name.
+        """
+
+    def names(self) -> list[str]:
+        """The names of the workspaces, without branches."""
+
+    def sizes(self) -> dict[str, int]:
+        """The bytes of each workspace, its branches included."""
+
+
 class Listening(Protocol):
     """A subscription to the commits of a graph."""
 

@@ -21,49 +21,54 @@ _SIZES: Final = (
 )
 
 
-def url_of(database: str, workspace: str) -> str:
-    """The URL of a workspace of a database.
+class DatabaseWorkspaces:
+    """The workspaces of one database."""
 
-    Raises:
-        NotADatabase, InvalidIdentifier: it is no URL, has a password, or no workspace has the name.
-    """
-    separator = "&" if "?" in database else "?"
-    return str(parse_address(f"{database}{separator}workspace={workspace}"))
+    def __init__(self, database: str) -> None:
+        """Take the URL of the database, without a workspace."""
+        self._database: Final = database
 
+    def url_of(self, name: str) -> str:
+        """The URL of a workspace, which need not exist.
 
-def names(database: str) -> list[str]:
-    """The names of the workspaces of a database, without branches.
+        Raises:
+            NotADatabase, InvalidIdentifier: the database is no URL, or has a password, or no
+                workspace can have this name.
+        """
+        separator = "&" if "?" in self._database else "?"
+        return str(parse_address(f"{self._database}{separator}workspace={name}"))
 
-    Raises:
-        NotADatabase, DatabaseError: it cannot be asked.
-    """
-    with _connected(database) as connection:
-        rows = connection.execute(f"SELECT n.nspname{_WORKSPACES}", (PREFIX,)).fetchall()
-    return sorted(schema.removeprefix(PREFIX) for (schema,) in rows if "@" not in schema)
+    def names(self) -> list[str]:
+        """The names of the workspaces, without branches.
 
+        Raises:
+            NotADatabase, DatabaseError: the database cannot be asked.
+        """
+        with self._connected() as connection:
+            rows = connection.execute(f"SELECT n.nspname{_WORKSPACES}", (PREFIX,)).fetchall()
+        return sorted(schema.removeprefix(PREFIX) for (schema,) in rows if "@" not in schema)
 
-def sizes(database: str) -> dict[str, int]:
-    """The bytes of each workspace, its branches included.
+    def sizes(self) -> dict[str, int]:
+        """The bytes of each workspace, its branches included.
 
-    Raises:
-        NotADatabase, DatabaseError: it cannot be asked.
-    """
-    with _connected(database) as connection:
-        rows = connection.execute(_SIZES, (PREFIX,)).fetchall()
-    totals: dict[str, int] = {}
-    for schema, size in rows:
-        name = schema.removeprefix(PREFIX).partition("@")[0]
-        totals[name] = totals.get(name, 0) + size
-    return totals
+        Raises:
+            NotADatabase, DatabaseError: the database cannot be asked.
+        """
+        with self._connected() as connection:
+            rows = connection.execute(_SIZES, (PREFIX,)).fetchall()
+        totals: dict[str, int] = {}
+        for schema, size in rows:
+            name = schema.removeprefix(PREFIX).partition("@")[0]
+            totals[name] = totals.get(name, 0) + size
+        return totals
 
-
-@contextmanager
-def _connected(database: str) -> Iterator[PostgresConnection]:
-    """A connection that is bound to no workspace."""
-    address = parse_address(url_of(database, "none"))
-    with translated():
-        connection = PostgresConnection(
-            address.url, address.schema, writable=False, busy_timeout_s=30
-        )
-        with closing(connection):
-            yield connection
+    @contextmanager
+    def _connected(self) -> Iterator[PostgresConnection]:
+        """A connection that is bound to no workspace."""
+        address = parse_address(self.url_of("none"))
+        with translated():
+            connection = PostgresConnection(
+                address.url, address.schema, writable=False, busy_timeout_s=30
+            )
+            with closing(connection):
+                yield connection
