@@ -26,7 +26,9 @@ from tests.unit.store.given import assert_sound
 Wait = Callable[..., Any]
 
 ATTEMPTS_MAX = 6
-"""In CI; `make soak` tries every round trip with every fault."""
+"""In CI; `make soak` tries every round trip with every fault, and every statement."""
+PARTS = 8
+"""The tests of `make soak` for one piece of work, each with every eighth fault."""
 
 
 def cut(pgconn: Any) -> None:
@@ -136,8 +138,19 @@ def check(workload: Workload, url: str, error: MycelError | None) -> None:
         assert db.get(made).id == made
 
 
+def places(total: int, part: int | None, most: int) -> list[int]:
+    """The numbers of steps to fail at: some, or all those of a part."""
+    return list(spread(total, most)) if part is None else list(range(1 + part, total + 2, PARTS))
+
+
 def fail_at_each(
-    server: PostgresServer, faults: Faults, name: str, kinds: tuple[str, ...], most: int | None
+    server: PostgresServer,
+    faults: Faults,
+    name: str,
+    kinds: tuple[str, ...],
+    *,
+    most: int = ATTEMPTS_MAX,
+    part: int | None = None,
 ) -> None:
     """Do a piece of work with a fault at one round trip after the other."""
     workload, prepared = WORKLOADS[name], server.prepare()
@@ -152,17 +165,16 @@ def fail_at_each(
     faults.count = 0
     assert act(workload, url) is None
     total, failed = faults.count, 0
-    for number, at in enumerate(spread(total, most or total)):
-        for kind in (kinds[number % len(kinds)],) if most else kinds:
-            url = begin()
-            faults.count, faults.at, faults.kind = 0, at, kind
-            error = act(workload, url)
-            faults.at = None
-            if faults.is_down:
-                server.start(server.folder)
-                faults.is_down = False
-            failed += error is not None
-            check(workload, url, error)
+    for number, at in enumerate(places(total, part, most)):
+        url = begin()
+        faults.count, faults.at, faults.kind = 0, at, kinds[number % len(kinds)]
+        error = act(workload, url)
+        faults.at = None
+        if faults.is_down:
+            server.start(server.folder)
+            faults.is_down = False
+        failed += error is not None
+        check(workload, url, error)
     assert failed or name == "create", "some fault was in the way"
 
 
@@ -170,13 +182,13 @@ def fail_at_each(
 def test_a_connection_that_ends_at_any_round_trip_leaves_all_or_nothing(
     postgres_server: PostgresServer, faults: Faults, name: str
 ) -> None:
-    fail_at_each(postgres_server, faults, name, ENDS, ATTEMPTS_MAX)
+    fail_at_each(postgres_server, faults, name, ENDS)
 
 
 def test_a_server_that_is_killed_at_any_round_trip_leaves_all_or_nothing(
     postgres_server: PostgresServer, faults: Faults
 ) -> None:
-    fail_at_each(postgres_server, faults, "change many", ("killed",), 3)
+    fail_at_each(postgres_server, faults, "change many", ("killed",), most=3)
 
 
 @contextmanager
@@ -200,7 +212,7 @@ def full_disk(server: PostgresServer, url: str, at: int) -> Iterator[None]:
         server.query("DROP SCHEMA full_disk CASCADE")
 
 
-def fill_at_each(server: PostgresServer, name: str, most: int | None) -> None:
+def fill_at_each(server: PostgresServer, name: str, part: int | None = None) -> None:
     """Do a piece of work with a disk that is full from one statement after the other on."""
     workload, prepared = WORKLOADS[name], server.prepare()
     assert workload.prepare is not None
@@ -210,7 +222,7 @@ def fill_at_each(server: PostgresServer, name: str, most: int | None) -> None:
     with full_disk(server, url, 1 << 40):
         assert act(workload, url) is None
         ((total,),) = server.rows("SELECT last_value FROM full_disk.steps")
-    for at in spread(total, most or total):
+    for at in places(total, part, 3):
         url = server.copy(prepared)
         with full_disk(server, url, at):
             error = act(workload, url)
@@ -228,21 +240,23 @@ FILLED = tuple(
 def test_a_disk_that_is_full_at_any_statement_leaves_all_or_nothing(
     postgres_server: PostgresServer, name: str
 ) -> None:
-    fill_at_each(postgres_server, name, 3)
+    fill_at_each(postgres_server, name)
 
 
 @pytest.mark.soak
+@pytest.mark.parametrize("part", range(PARTS))
 @pytest.mark.parametrize("name", FILLED)
 def test_a_disk_that_is_full_at_every_statement_leaves_all_or_nothing(
-    postgres_server: PostgresServer, name: str
+    postgres_server: PostgresServer, name: str, part: int
 ) -> None:
-    fill_at_each(postgres_server, name, None)
+    fill_at_each(postgres_server, name, part)
 
 
 @pytest.mark.soak
+@pytest.mark.parametrize("part", range(PARTS))
 @pytest.mark.parametrize("kind", [*ENDS, "killed"])
 @pytest.mark.parametrize("name", WORKLOADS)
 def test_a_fault_at_every_round_trip_leaves_all_or_nothing(
-    postgres_server: PostgresServer, faults: Faults, name: str, kind: str
+    postgres_server: PostgresServer, faults: Faults, name: str, kind: str, part: int
 ) -> None:
-    fail_at_each(postgres_server, faults, name, (kind,), None)
+    fail_at_each(postgres_server, faults, name, (kind,), part=part)

@@ -461,6 +461,15 @@ def test_nothing_of_a_purged_text_is_in_a_table_and_none_keeps_dead_rows(
         assert not any(dead.values()), dead
 
 
+def test_a_search_that_finds_nothing_names_what_is_close(postgres_server: PostgresServer) -> None:
+    with mycel.open(postgres_server.url()) as db:
+        define_drugs(db)
+        db.write(lambda tx: tx.put_concept("Drug", "Aspirin"))
+        for of_type in ("", ' WITH TYPE "Drug"'):
+            result = db.execute(f'SEARCH CONCEPT "Asprin"{of_type} MODE "keyword"')
+            assert "Aspirin" in str(result.warnings)
+
+
 def test_a_purge_waits_for_a_reader_no_longer_than_a_writer_may(
     postgres_server: PostgresServer,
 ) -> None:

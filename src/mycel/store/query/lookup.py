@@ -291,7 +291,7 @@ def names_from(reader: Reader, beginning: str, type_number: int | None, limit: i
     query = (
         "SELECT name FROM (SELECT name, type FROM concept WHERE name >= ?1 AND name < ?2 LIMIT ?3)"
         " n"
-        " WHERE ?4 IS NULL OR type = ?4"
+        " WHERE type = ?4 OR ?4 IS NULL"  # In this order: the first use gives the value a type.
     )
     bindings = (beginning, beginning + _LAST_CHARACTER, limit, type_number)
     return reader.column(query, bindings)

@@ -415,7 +415,11 @@ _CLASSES: Final[tuple[tuple[type[psycopg.Error], Callable[[str], MycelError]], .
     (errors.DiskFull, lambda text: DiskFull(f"The disk of the server is full ({text}).")),
     (
         errors.ReadOnlySqlTransaction,
-        lambda text: DatabaseReadOnly(f"The graph cannot be written ({text})."),
+        lambda text: DatabaseReadOnly(
+            f"The graph cannot be written ({text}).",
+            hint="A replica only reads: to write, name its primary in the URL, or several hosts and"
+            " target_session_attrs=read-write.",
+        ),
     ),
     (
         errors.InsufficientPrivilege,
