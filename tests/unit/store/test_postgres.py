@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 import mycel
+from mycel.engine import references
 from mycel.errors import (
     CommitUncertain,
     ConstraintViolation,
@@ -464,7 +465,8 @@ def test_nothing_of_a_purged_text_is_in_a_table_and_none_keeps_dead_rows(
 def test_a_search_that_finds_nothing_names_what_is_close(postgres_server: PostgresServer) -> None:
     with mycel.open(postgres_server.url()) as db:
         define_drugs(db)
-        db.write(lambda tx: tx.put_concept("Drug", "Aspirin"))
+        others = (mycel.ConceptRow("Drug", f"d{n}") for n in range(references.NAMES_COMPARED_MAX))
+        db.write(lambda tx: (tx.put_concepts(others), tx.put_concept("Drug", "Aspirin")))
         for of_type in ("", ' WITH TYPE "Drug"'):
             result = db.execute(f'SEARCH CONCEPT "Asprin"{of_type} MODE "keyword"')
             assert "Aspirin" in str(result.warnings)
