@@ -630,8 +630,9 @@ class Graph(GraphView):
     ) -> list[Backup]:
         """Copy the branch that is open to a file, or all branches into a folder, and verify it.
 
-        Others may write meanwhile. An older backup is replaced when the new one has been verified;
-        one that is up to date is only verified. If the older backup was verified, only the
+        A folder that does not exist is made if its path ends with a slash. Others may write
+        meanwhile. An older backup is replaced when the new one has been verified; one that is up to
+        date is only verified. If the older backup was verified, only the
         differences are verified, unless `full`. `mycel.restore` is the way back.
 
         Raises:
@@ -642,7 +643,7 @@ class Graph(GraphView):
         """
         from mycel.history.backups import back_up  # noqa: PLC0415 - verification is large
 
-        return back_up(self._store, Path(os.fsdecode(target)), force=force, full=full)
+        return back_up(self._store, target, force=force, full=full)
 
     def check_in_place(self) -> None:
         """Check that the file of the graph is still found at its path, as every write does.

@@ -13,6 +13,7 @@ import orjson
 from mycel.errors import (
     ConstraintViolation,
     DatabaseCorrupt,
+    DatabaseReadOnly,
     DuplicateExists,
     NotADatabase,
 )
@@ -56,8 +57,12 @@ class Backup(NamedTuple):
         return self._asdict() | {"path": str(self.path)}
 
 
-def back_up(store: Store, target: Path, *, force: bool = False, full: bool = False) -> list[Backup]:
+def back_up(
+    store: Store, place: str | os.PathLike[str], *, force: bool = False, full: bool = False
+) -> list[Backup]:
     """Copy the branch that is open to a file, or all branches into a folder.
+
+    A place that ends with a slash is a folder, and made if it does not exist.
 
     Others may write meanwhile; for a graph of 8 MiB or more, they wait while the system copies it.
     Every copy is verified before it replaces an older one: only its differences from the older
@@ -75,6 +80,14 @@ def back_up(store: Store, target: Path, *, force: bool = False, full: bool = Fal
             "A graph in memory cannot be backed up.", hint="Export it, or open one in a file."
         )
     store.check_idle("Back up after the transaction.")
+    target = Path(os.fsdecode(place))
+    if os.fsdecode(place).endswith(os.sep):
+        try:
+            target.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise DatabaseReadOnly(
+                f"The folder {str(target)!r} cannot be made ({error})."
+            ) from error
     if is_address(store.location.path):
         return _back_up_from_server(store, target, force=force)
     graph, name = branch_files.split(Path(store.location.path))

@@ -12,6 +12,7 @@ from mycel.errors import (
     ConstraintViolation,
     DatabaseBusy,
     DatabaseCorrupt,
+    DatabaseReadOnly,
     DuplicateExists,
     MycelError,
     NotADatabase,
@@ -95,8 +96,11 @@ def test_a_folder_gets_all_branches(db: mycel.Graph, tmp_path: Path) -> None:
     with db.open_branch("draft") as draft:
         put(draft, "Braga")
     folder = tmp_path / "backups"
-    folder.mkdir()
-    assert [each.path.name for each in db.backup(folder)] == ["graph.db", "graph.db@draft.db"]
+    # A slash says that it is a folder, which need not exist.
+    assert [each.path.name for each in db.backup(f"{folder}/")] == ["graph.db", "graph.db@draft.db"]
+    assert [each.is_new for each in db.backup(folder)] == [False, False]
+    with pytest.raises(DatabaseReadOnly, match="cannot be made"):
+        db.backup(f"{folder}/graph.db/")
     with mycel.open(folder / "graph.db", branch="draft") as copy:
         assert copy.get_concept("City", "Braga") is not None
 

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
 @click.command("backup", cls=Command)
 @click.argument(
-    "target", type=click.Path(path_type=Path), help="A file, or a folder for all branches"
+    "target",
+    type=click.Path(),
+    help="A file, or a folder for all branches; a new folder ends with a slash",
 )
 @click.option("--force", is_flag=True, help="Replace a file that is no earlier state of the graph")
 @click.option("--full", is_flag=True, help="Verify all of the copy, not only what has changed")
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
 )
 @pass_session
 def backup(
-    session: Invocation, target: Path, *, force: bool, full: bool, shared: Path | None
+    session: Invocation, target: str, *, force: bool, full: bool, shared: Path | None
 ) -> None:
     """Copy the graph to a file, or with all of its branches into a folder, and verify the copy.
 
@@ -47,7 +49,7 @@ def backup(
         ):
             backups = db.backup(target, force=force, full=full)
     else:
-        backups = _back_up_folder(session, shared, target, force=force, full=full)
+        backups = _back_up_folder(session, shared, Path(target), force=force, full=full)
     for report in backups:
         verb = "Copied" if report.is_new else "Up to date:"
         message = f"{count(report.entries, 'journal entry')}, {report.size:,} bytes"
