@@ -144,7 +144,11 @@ def ask_about_changes(reader: Reader, _now_us: int) -> Iterator[UpkeepQuestion]:
     """Ask about notes on files and symbols whose content has changed since."""
     if not any(reader.find_type(name) for name in ("Resource", "Symbol", "Section")):
         return
-    numbers = [row[0] for row in retention.named_concepts(reader) if f'"{STAMP}"' not in row[3]]
+    numbers = [
+        number
+        for number, _, _, attributes in retention.named_concepts(reader)
+        if f'"{STAMP}"' not in attributes
+    ]
     changed = find_changed_citations(reader, numbers, BOOTSTRAP_METADATA)
     for number, names in sorted(changed.items()):
         note = reader.concept(number)

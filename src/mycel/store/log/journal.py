@@ -124,13 +124,14 @@ class Head:
             "seq, time, next_concept, next_proposition, definitions, folded_seq, pending,"
             " frontier, concepts_root, edges_root, seq = (SELECT max(seq) FROM tx)",
         )
-        if None in row or not is_newest or min(row[:7]) < 0 or max(row[:7]) > _NUMBER_MAX:
+        *numbers, frontier_bytes, concepts_root, edges_root = row
+        if None in row or not is_newest or min(numbers) < 0 or max(numbers) > _NUMBER_MAX:
             raise DatabaseCorrupt("The head of the journal is damaged.")
         try:
-            frontier = log.Frontier.from_bytes(row[7])
+            frontier = log.Frontier.from_bytes(frontier_bytes)
         except ValueError as error:
             raise DatabaseCorrupt(f"The head of the journal is damaged: {error}.") from None
-        numbers, roots = row[:7], row[8:]
+        roots = concepts_root, edges_root
         return cls(*numbers, frontier, *roots)  # type: ignore[call-arg]  # Ten columns, ten fields.
 
     def append(

@@ -119,7 +119,8 @@ def proposal(connection: Connection, id_: str) -> StoredProposal | None:
 
 
 def _proposal(row: tuple[Any, ...]) -> StoredProposal:
-    return StoredProposal(row[0], row[1], row[2], row[3], orjson.loads(row[4]))
+    id_, status, actor, time_us, body = row
+    return StoredProposal(id_, status, actor, time_us, orjson.loads(body))
 
 
 def add_proposal(

@@ -407,7 +407,8 @@ class _Copying:
         )
         if row is None:
             return None
-        return row[0], row[1], NO_ENDS if ids.is_concept(number) else (row[2], row[3])
+        owner_number, attributes, *ends_of_link = row
+        return owner_number, attributes, NO_ENDS if ids.is_concept(number) else tuple(ends_of_link)
 
     # Keys.
 
