@@ -26,7 +26,9 @@ from mycel.text.analysis import STOP_WORDS, terms_of
 from mycel.text.kinds import NOTES
 
 TERMS_MIN: Final = 6
-"""A text with fewer words says too little to be compared."""
+"""A text with fewer words says too little to be compared, except with one of the same words."""
+SAME_TERMS_MIN: Final = 3
+"""A text with fewer words is not compared at all."""
 TERMS_MAX: Final = 100
 SHARED_MIN: Final = 5
 RAREST: Final = 12
@@ -62,7 +64,7 @@ class SimilarTexts:
     def closest(self, note: Concept) -> SimilarText | None:
         """The closest other text, if it is close enough."""
         terms = _terms(note)
-        if len(terms) < TERMS_MIN:
+        if len(terms) < SAME_TERMS_MIN:
             return None
         known = counted(self._reader, terms)
         # The index does not count the latest writes, so even a word without elements may occur in
@@ -123,9 +125,11 @@ def _terms(note: Concept) -> set[str]:
 
 
 def _similarity(one: set[str], other: set[str], weights: dict[str, float], total: int) -> float:
-    """The weight of the shared words, as a part of that of the lighter text."""
+    """The weight of the shared words, as a part of the lighter text; 1 for the same words."""
+    if set(map(str.casefold, one)) == set(map(str.casefold, other)):
+        return 1.0
     shared = one & other
-    if len(shared) < SHARED_MIN or len(other) < TERMS_MIN:
+    if len(shared) < SHARED_MIN or min(len(one), len(other)) < TERMS_MIN:
         return 0.0
     unknown = log(1 + total / 1.5)  # Words that only the other note has were not counted.
     weight = [sum(weights.get(term, unknown) for term in terms) for terms in (shared, one, other)]

@@ -42,6 +42,13 @@ def test_a_note_that_repeats_another_is_written_and_says_so(notes: Knowledge) ->
     assert notes.update("notes/route-layer", append="Seen twice.").warnings == ()
 
 
+def test_a_short_note_is_compared_with_one_of_the_same_words(notes: Knowledge) -> None:
+    assert notes.add("notes/port", content="The server listens on port 8080.").warnings == ()
+    (warning,) = notes.add("notes/again", content="Server listens: on port 8080!").warnings
+    assert "is similar to concept://shop/notes/port" in warning
+    assert notes.add("notes/other", content="The server listens on port 9090.").warnings == ()
+
+
 def test_a_note_that_is_related_to_the_other_knows_of_it(notes: Knowledge) -> None:
     written = notes.add(
         "notes/new",
@@ -70,7 +77,9 @@ def test_a_bulk_write_compares_only_a_few(
         "closest",
         lambda texts, note: compared.append(note.name) or closest(texts, note),
     )
-    made = notes.remember([{"uri": f"bulk/{n}", "content": f"{AGAIN} {n}"} for n in range(500)])
+    # Texts that differ in more than a number, which would be of one template.
+    texts = [f"{AGAIN} Heard {'again ' * (n + 1)}" for n in range(500)]
+    made = notes.remember([{"uri": f"bulk/{n}", "content": text} for n, text in enumerate(texts)])
     assert (made.created, len(compared)) == (500, similarity.CHECKED_MAX)
     assert len(made.warnings) == similarity.CHECKED_MAX
 
