@@ -37,9 +37,9 @@ class _Asking(asyncio.Protocol):
         self._ask()
 
     def _ask(self) -> None:
-        sent = next(self._requests)
+        self._sent = next(self._requests)
         self._asked_at = perf_counter()
-        self._transport.write(sent)
+        self._transport.write(self._sent)
 
     def data_received(self, data: bytes) -> None:
         self._got += data
@@ -49,9 +49,13 @@ class _Asking(asyncio.Protocol):
         at = self._got.lower().find(_LENGTH) + len(_LENGTH)
         if len(self._got) < end + 4 + int(self._got[at : self._got.find(b"\r", at)]):
             return
-        if self._got[9:12] != b"200":
+        status = self._got[9:12]
+        if status not in (b"200", b"503"):
             raise RuntimeError(bytes(self._got[:200]).decode(errors="replace"))
         self._got.clear()
+        if status == b"503":  # Busy: it is asked again, and the time goes on.
+            self._transport.write(self._sent)
+            return
         self._took_s.append(perf_counter() - self._asked_at)
         if perf_counter() < self._until:
             self._ask()

@@ -32,6 +32,7 @@ import tomllib
 import urllib.request
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from http.client import HTTPException
 from pathlib import Path
 from time import monotonic
 from typing import Any, Final
@@ -59,6 +60,8 @@ SETTINGS_BYTES_MAX: Final = 1 << 20
 FETCH_S: Final = 10.0
 ACTOR_CHARACTERS_MAX: Final = 200
 
+_UNREADABLE: Final = (OSError, HTTPException, ValueError, RecursionError)
+"""The errors of an answer that does not arrive, or cannot be read."""
 _DISCOVERY: Final = ("oauth-authorization-server", "openid-configuration")
 _KEYS: Final = frozenset(("resource", "issuer"))
 _ISSUER_KEYS: Final = frozenset(("issuer", "jwks_uri", "actor", "claims", "scopes"))
@@ -325,10 +328,10 @@ class _Keys:
                     continue
                 try:
                     known[stored.get("kid")] = jwt.PyJWK.from_dict(stored)
-                except jwt.PyJWTError:
-                    continue  # PyJWT does not know this kind of key.
+                except (jwt.PyJWTError, ValueError, TypeError, KeyError):
+                    continue  # It is broken, or of a kind that PyJWT does not know.
             self._known = known
-        except (OSError, ValueError, MycelError) as error:
+        except (*_UNREADABLE, MycelError) as error:
             _log.warning("The keys of %s could not be fetched: %s", self._issuer, error)
 
 
@@ -343,7 +346,7 @@ def _discover(issuer: str) -> str:
     for address in addresses:
         try:
             metadata = _read_json(address)
-        except (OSError, ValueError):
+        except _UNREADABLE:
             continue
         if metadata.get("issuer") != issuer:
             raise ConstraintViolation(f"{address} is about another issuer.")

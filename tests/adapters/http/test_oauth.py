@@ -12,10 +12,11 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
 from mycel.errors import MycelError
-from mycel.sharing.oauth import read_settings
+from mycel.sharing.oauth import TrustedIssuers, read_settings
 from tests.adapters.http.issuer import KEYS, Issuer, running_issuer
 from tests.adapters.http.team import Team, team
 from tests.adapters.http.test_workspaces import CONCEPT, NODE
+from tests.adapters.remote.test_clones import lying
 
 __all__ = ["team"]
 
@@ -214,11 +215,45 @@ def test_settings_that_trust_something_unsafe_are_refused(tmp_path: Path, issuer
         path.write_text(text)
         with pytest.raises(MycelError):
             read_settings(path)
-    # Metadata about another issuer, and addresses that redirect, give no keys.
+    # Metadata about another issuer gives no keys.
     issuer.metadata["issuer"] = "http://127.0.0.1:1"
     path.write_text(right)
-    from mycel.sharing.oauth import TrustedIssuers
-
     issuers = TrustedIssuers(read_settings(path))
     issuers.wait()
     assert issuers.grant(issuer.token(aud=RESOURCE, scope="graph:read")) is None
+
+
+def test_an_issuer_that_lies_gives_no_keys_and_breaks_nothing(
+    tmp_path: Path, issuer: Issuer
+) -> None:
+    path = tmp_path / "oauth.toml"
+    token = issuer.token(aud=RESOURCE, scope="graph:read")
+    keys = json.dumps(issuer.jwks()).encode()
+    broken = [{"kty": "RSA", "kid": ["x"], "n": 7}, {"kty": "EC", "crv": "P-256", "x": "?"}, 7]
+    some = json.dumps({"keys": [*broken, *issuer.jwks()["keys"]]}).encode()
+    elsewhere = {"location": f"{issuer.url}/jwks"}
+    for answer, is_read in (
+        ((200, {}, keys), True),
+        ((200, {}, some), True),  # A broken key does not take the others with it.
+        ((302, elsewhere, b""), False),
+        ((301, {"location": "file:///etc/passwd"}, b""), False),
+        ((200, {}, b" " * (2 << 20) + keys), False),
+        ((200, {"content-length": "99999"}, keys[:-10]), False),
+        ((200, {}, b"[" * 100_000), False),
+        ((200, {}, b"[]"), False),
+        ((200, {}, b'{"keys": 7}'), False),
+        ((500, {}, keys), False),
+    ):
+        with lying(lambda _, answer=answer: answer) as url:  # type: ignore[misc]
+            text = SETTINGS.format(resource=RESOURCE, issuer=issuer.url)
+            path.write_text(text.replace("claims =", f'jwks_uri = "{url}/jwks"\nclaims ='))
+            issuers = TrustedIssuers(read_settings(path))
+            issuers.wait()
+            assert (issuers.grant(token) is not None) == is_read, answer[:2]
+    assert not issuer.asked
+    for address in ("file:///etc/passwd", "http://169.254.169.254/jwks", "ftp://x/y", None, 7):
+        issuer.metadata["jwks_uri"] = address
+        path.write_text(SETTINGS.format(resource=RESOURCE, issuer=issuer.url))
+        issuers = TrustedIssuers(read_settings(path))
+        issuers.wait()
+        assert issuers.grant(token) is None, address
