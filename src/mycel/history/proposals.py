@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import nullcontext
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from mycel.engine.write_defaults import WriteDefaults
 from mycel.errors import (
@@ -22,7 +22,6 @@ from mycel.errors import (
 from mycel.history.branches import Branches
 from mycel.history.merge.outcome import Conflict
 from mycel.history.merge.requests import Request
-from mycel.history.merge.submitting import Submitted, Submitting
 from mycel.history.submissions import Submission, check_may_propose, owner_of
 from mycel.model import times
 from mycel.model.limits import REASON_BYTES_MAX
@@ -36,6 +35,9 @@ from mycel.store.query.diff import Diff
 from mycel.store.query.submissions import proposal_row, proposal_rows
 from mycel.store.write.submissions import end_proposal
 from mycel.store.write.transaction import Transaction
+
+if TYPE_CHECKING:
+    from mycel.history.merge.submitting import Submitted, Submitting
 
 COMMENTS_MAX: Final = 200
 LISTED_MAX: Final = 1_000
@@ -234,6 +236,8 @@ class Proposals:
 
     @property
     def _submitting(self) -> Submitting:
+        from mycel.history.merge.submitting import Submitting  # noqa: PLC0415 - loads all of merging
+
         return Submitting(self._store, self._branches.open, self._branches.reading)
 
     def _request(self, row: StoredProposal) -> Request:

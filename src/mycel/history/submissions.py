@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
 from secrets import token_hex
-from typing import Any, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 import orjson
 
@@ -27,7 +27,6 @@ from mycel.errors import (
 from mycel.history.branches import Branches
 from mycel.history.merge.outcome import Conflict
 from mycel.history.merge.requests import Request
-from mycel.history.merge.submitting import StaleBaseError, Submitted, Submitting
 from mycel.model.names import shorten
 from mycel.model.permission import Action, current
 from mycel.store.database import Store
@@ -38,6 +37,9 @@ from mycel.store.query.copies import copy_head
 from mycel.store.query.submissions import outcome_of
 from mycel.store.write.submissions import keep_outcome, known_outcome
 from mycel.store.write.transaction import Transaction
+
+if TYPE_CHECKING:
+    from mycel.history.merge.submitting import Submitted, Submitting
 
 OnConflict = Literal["fail", "merge", "propose"]
 ON_CONFLICT: Final[tuple[OnConflict, ...]] = ("fail", "merge", "propose")
@@ -162,6 +164,8 @@ class Submissions:
             on_conflict = "propose"
         if on_conflict == "propose":
             check_may_propose(self._branches.open)
+        from mycel.history.merge.submitting import StaleBaseError  # noqa: PLC0415 - as below
+
         digest = "" if key is None else _digest(edits if content is None else content)
         if owner is not None and (known := self._known(owner)) is not None:
             return self._again(known, digest)
@@ -212,6 +216,8 @@ class Submissions:
 
     @property
     def _submitting(self) -> Submitting:
+        from mycel.history.merge.submitting import Submitting  # noqa: PLC0415 - loads all of merging
+
         return Submitting(self._store, self._branches.open, self._branches.reading)
 
     def _actor(self, by: str | None) -> str:

@@ -12,7 +12,6 @@ import re
 from collections.abc import Collection, Sequence
 from typing import Final, Literal, NamedTuple
 
-from mycel.knowledge.code.languages import SYNTAXES
 from mycel.knowledge.name_mentions import find_words
 
 Verdict = Literal["this", "other", "unlikely", "open"]
@@ -82,6 +81,8 @@ class NameEvidence:
 
     def _judge(self, language: str, word: str, joint: str, symbol: NamedSymbol) -> Verdict:
         if not joint:
+            from mycel.knowledge.code.languages import SYNTAXES  # noqa: PLC0415 - patterns of all
+
             syntax = SYNTAXES.get(language)
             is_bare = syntax is not None and syntax.has_bare_members
             return "unlikely" if symbol.owner and not is_bare else "open"

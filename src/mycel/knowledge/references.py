@@ -23,7 +23,6 @@ from typing import Final, Literal, NamedTuple
 
 from mycel.errors import MycelError
 from mycel.knowledge.code.file_kinds import detect
-from mycel.knowledge.code.languages import blank_prose
 from mycel.knowledge.knowledge_view import KnowledgeView
 from mycel.knowledge.name_mentions import (
     FILE_BYTES_MAX,
@@ -258,6 +257,8 @@ class _Sorter:
         return by_file
 
     def _sort_file(self, file: MentioningFile, spans: Sequence[StoredSpan]) -> None:
+        from mycel.knowledge.code.languages import blank_prose  # noqa: PLC0415 - patterns of all
+
         source = file.text.encode()
         language = detect(file.uri).language
         code = blank_prose(language, source)
@@ -301,6 +302,8 @@ class _Sorter:
 
     def sort_renamed(self, read: Callable[[str], str | None]) -> None:
         """Find the lines of certain users in files that have the symbol under another name only."""
+        from mycel.knowledge.code.languages import blank_prose  # noqa: PLC0415 - patterns of all
+
         users: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)
         for target in self._targets:
             for user, relation in self._users[target.uri].items():
