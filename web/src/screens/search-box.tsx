@@ -24,7 +24,8 @@ export function SearchBox({ explorer }: { explorer: Explorer }): JSX.Element {
   const [kind, setKind] = useState<SearchKind>('any')
   /** True if the hits are those of the full search. */
   const [full, setFull] = useState(false)
-  /** The text that the full search was asked for last, unless another one was typed since. */
+  /** The moment and text of the last full search, unless something was typed since. Typing clears it, and no effect:
+   * an effect may run after the search was asked for. */
   const sought = useRef<string | null>(null)
   const [place, setPlace] = useState(-1)
   const [open, setOpen] = useState(false)
@@ -38,14 +39,13 @@ export function SearchBox({ explorer }: { explorer: Explorer }): JSX.Element {
 
   useEffect(() => {
     const wanted = text.trim()
-    sought.current = null
     if (!wanted) return setHits([])
     const control = new AbortController()
     let wait = AGAIN_MS
     const ask = () => {
       explorer.source.suggest(wanted, at, control.signal).then(({ hits: found, complete }) => {
         // Names that arrive late do not replace what the full search finds.
-        if (control.signal.aborted || sought.current === wanted) return
+        if (control.signal.aborted || sought.current === `${at} ${wanted}`) return
         take(found, wanted, false)
         if (complete === false) timer = setTimeout(ask, wait)
         wait *= 2
@@ -67,9 +67,10 @@ export function SearchBox({ explorer }: { explorer: Explorer }): JSX.Element {
   const searchAll = (wantedKind: SearchKind) => {
     const wanted = text.trim()
     if (!wanted) return
-    sought.current = wanted
+    const moment = `${at} ${wanted}`
+    sought.current = moment
     explorer.source.search(wanted, at, wantedKind, explorer.view.value.holds).then((found) => {
-      if (sought.current !== wanted) return
+      if (sought.current !== moment) return
       take(found, wanted, true)
       if (!found.length)
         say('Nothing was found.', {
@@ -110,7 +111,11 @@ export function SearchBox({ explorer }: { explorer: Explorer }): JSX.Element {
         aria-expanded={shown}
         aria-controls="hits"
         aria-activedescendant={shown && place >= 0 ? `hit-${place}` : undefined}
-        onInput={(event) => (setText(event.currentTarget.value), setOpen(true))}
+        onInput={(event) => {
+          sought.current = null
+          setText(event.currentTarget.value)
+          setOpen(true)
+        }}
         onFocus={() => setOpen(true)}
         onBlur={leaves}
         onKeyDown={key}
