@@ -146,7 +146,7 @@ _EVENTS: Final[dict[ClientName, dict[str, str]]] = {
         "SessionEnd": "session-end",
     },
 }
-"""The events that are connected, by the client's own names, each with ours."""
+"""The connected events of each client: its name of an event, and ours."""
 
 
 def _hook_file(name: ClientName) -> tuple[Path, dict[str, str]] | None:

@@ -177,7 +177,7 @@ class NoteWriter:
                     for relation, _, target in [str(text).partition(" ")]
                 }
                 stale += [(uri, *pair) for pair in sorted((former & there_before) - links.keys())]
-                # What others wrote before stays theirs.
+                # Links that others wrote before stay theirs.
                 own = [pair for pair in links if pair in former or pair not in there_before]
                 nodes.append(self._node(uri, note, digest, [" ".join(pair) for pair in own]))
                 relations += [NewRelation(uri, *pair) for pair in links]

@@ -48,7 +48,7 @@ _WANTED: Final = {
     "string_type": "a text",
     "int_type": "a whole number",
 }
-"""For each mistake, as the validator names it, the expected value."""
+"""The expected value for each mistake; the names of mistakes are those of the validator."""
 
 _log = logging.getLogger(__name__)
 

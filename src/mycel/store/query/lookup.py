@@ -184,7 +184,7 @@ class Segment(NamedTuple):
 
 
 def segments_below(reader: Reader, path: str, *, without: Collection[int] = ()) -> list[Segment]:
-    """The parts directly below a path, by name, `without` concepts of some types."""
+    """The parts directly below a path, by name; concepts of the types `without` do not count."""
     query = (
         "WITH part AS (SELECT id, type, substr(name, length(?1) + 2) AS rest FROM concept"
         " WHERE name > ?1 || '/' AND name < ?1 || '0'"
