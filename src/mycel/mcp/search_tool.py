@@ -22,7 +22,7 @@ from mycel.search.question import Question
 from mycel.search.sections import in_sections, names_no_code
 from mycel.search.weights import FAIR, GOOD
 from mycel.store.query.filters import Filters
-from mycel.text.kinds import CODE, NOTES, AnswerKind, checked_kind, used_name
+from mycel.text.kinds import CODE, NOTES, SECTION, AnswerKind, checked_kind, used_name
 
 SEARCH_LIMIT: Final = 10
 SEARCH_MODES: Final = (HYBRID, KEYWORD, SEMANTIC)
@@ -202,7 +202,9 @@ def hit_text(hit: Hit, *, detailed: bool) -> str:
     if isinstance(hit.found, Relation):
         return f"{hit.score:.2f} {node_text.relation(hit.found, detailed=detailed)}"
     node = hit.found
-    called = f" {node.name}" if node.name and node.name != node.uri else ""
+    # The URI of a section has the headings above it.
+    name = node.properties.get("heading") if node.type == SECTION else node.name
+    called = f" {name}" if name and name != node.uri else ""
     if not detailed:
         about = hit.snippet or node_text.snippet(node)
         linked = f" [{why}]" if (why := _shown_reason(hit)) else ""
