@@ -462,6 +462,15 @@ def test_nothing_of_a_purged_text_is_in_a_table_and_none_keeps_dead_rows(
         assert not any(dead.values()), dead
 
 
+def test_a_lock_is_free_when_its_block_has_ended(postgres_server: PostgresServer) -> None:
+    url = postgres_server.url()
+    mycel.open(url).close()
+    place = PostgresLocation(parse_address(url))
+    for _ in range(50):  # The server ends the connection of each some time later.
+        with place.locked("once"), pytest.raises(BlockingIOError), place.locked("once"):
+            raise AssertionError("two have it")
+
+
 def test_a_search_that_finds_nothing_names_what_is_close(postgres_server: PostgresServer) -> None:
     with mycel.open(postgres_server.url()) as db:
         define_drugs(db)

@@ -44,6 +44,8 @@ _HELD_MAX: Final = 1000
 """The most rows that are held back for the next statement."""
 
 
+_END_MS: Final = 1000
+"""The time that the server may take to end a connection that was closed."""
 _COPY_MIN: Final = 100
 """The fewest rows for which COPY is worth its extra round trips."""
 _PLAIN_INSERT: Final = re.compile(
@@ -282,16 +284,26 @@ class PostgresConnection:
         number = _lock_of(f"{self._schema}{name}")
         return bool(self.execute("SELECT pg_try_advisory_lock(?)", (number,)).get)
 
+    def unlock(self, name: str) -> None:
+        """Give a lock with a name back: the server would do so some time after the end."""
+        self.execute("SELECT pg_advisory_unlock(?)", (_lock_of(f"{self._schema}{name}"),))
+
     def lock_unused(self, schema: str, what: str) -> None:
         """Take the lock of a graph that nobody else has open.
 
         Raises:
             Failure: somebody has.
         """
-        if not self.execute("SELECT pg_try_advisory_lock(?)", (use_lock(schema),)).get:
+        # The server ends a connection some time after it was closed.
+        self.execute(f"SET lock_timeout = {_END_MS}")
+        try:
+            self.execute("SELECT pg_advisory_lock(?)", (use_lock(schema),))
+        except Failure as failure:
+            if not isinstance(failure.error, DatabaseBusy):
+                raise
             raise Failure(
                 DatabaseBusy(f"{what} is in use.", hint="Close it everywhere, and try again.")
-            )
+            ) from failure
 
     def wait_no_longer(self) -> None:
         """Let statements outside of transactions wait for others as long as a writer may."""

@@ -205,7 +205,11 @@ class PostgresLocation:
         try:
             if not connection.try_lock(name):
                 raise BlockingIOError(name)
-            yield
+            try:
+                yield
+            finally:
+                with suppress(Failure):  # A connection that was cut has no locks.
+                    connection.unlock(name)
         finally:
             connection.close()
 
