@@ -1,11 +1,12 @@
 """Workspaces that a server has open, each with the objects that serve it.
 
 A workspace is opened by the first request for it, shared by all its users, and closed when nobody
-has used it for a while. So idle workspaces cost nothing.
+has used it for a while; its memory then goes back to the system. So idle workspaces cost nothing.
 """
 
 from __future__ import annotations
 
+import gc
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
@@ -15,6 +16,7 @@ from typing import Final, Generic, Protocol, TypeVar
 
 from mycel.errors import DatabaseClosed, ResourceExhausted
 from mycel.model.allowance import RETRY_AFTER
+from mycel.store.file.process_memory import return_memory
 
 IDLE_S: Final = 60.0
 """The time after which an unused workspace is closed."""
@@ -156,8 +158,15 @@ class OpenWorkspaces(Generic[Opened]):
         )
 
     def _watch(self) -> None:
-        if self._timer is None and not self._is_closed:
-            self._timer = Timer(self._idle_s, self._sweep)
+        """Wake up when the first of the unused workspaces will have been unused for long."""
+        unused = [
+            entry.unused_since
+            for entry in self._entries.values()
+            if not entry.users and entry.value is not None
+        ]
+        if unused and self._timer is None and not self._is_closed:
+            wait_s = min(unused) + self._idle_s - monotonic()
+            self._timer = Timer(max(wait_s, self._idle_s / 10), self._sweep)
             self._timer.daemon = True
             self._timer.start()
 
@@ -173,10 +182,14 @@ class OpenWorkspaces(Generic[Opened]):
             ]
             for key, _ in idle:
                 del self._entries[key]
-            if self._entries:
-                self._watch()
+            self._watch()
         for _, value in idle:
             value.close()
+        if idle:
+            # An application is a circle of objects, which only the collector frees.
+            idle.clear()
+            gc.collect()
+            return_memory()
 
     def close(self) -> None:
         """Close all workspaces, used ones when their users end; none can be opened afterwards."""
