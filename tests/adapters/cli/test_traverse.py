@@ -95,7 +95,8 @@ def test_a_terminal_gets_a_tree_and_what_is_missing_is_red(graph: Path) -> None:
     plain = Terminal("traverse", "Drug:Aspirin", NO_COLOR="1").read_to_end()
     assert "31m" not in plain
     lines = plain.replace("\r", "").split("\n")
-    (of_ghost,) = [line for line in lines if "ghost" in line]
+    of_ghost, elsewhere = (line for line in lines if "ghost" in line)
+    assert elsewhere.startswith("concept://ws/ghost: not registered.")
     (of_headache,) = [line for line in lines if "Headache" in line]
     assert of_ghost.index("→") > of_headache.index("→")
 

@@ -3,7 +3,7 @@
 import gc
 import threading
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, suppress
 from pathlib import Path
 from random import Random
@@ -853,37 +853,10 @@ def test_even_what_is_empty_must_be_an_object(db: mycel.Graph, where: str, bad: 
     assert db.snapshot() == before
 
 
-@pytest.mark.parametrize("bad", [{"a": "\0"}, {"a": ["b\0"]}, {"\0": 1}, {"a": {"b": "\\\0"}}])
-def test_content_that_only_some_databases_can_hold_is_refused(
-    db: mycel.Graph, bad: dict[str, object]
-) -> None:
-    define(db, [FACT])
-    one = db.write(lambda tx: tx.put_concept(FACT, "one", {"a": "\\u0000"}))
-    other = db.write(lambda tx: tx.put_concept(FACT, "other"))
-    link = db.add_edge(one, "references", other)
-    before = db.snapshot()
-    rows = [mycel.ConceptRow(FACT, "new", bad)]
-    links = [mycel.PropositionRow(other, "references", one, bad)]
-    puts: list[Callable[[mycel.Transaction], object]] = [
-        lambda tx: tx.put_concept(FACT, "new", bad),
-        lambda tx: tx.put_concept(FACT, "new", None, bad),
-        lambda tx: tx.put_proposition(other, "references", one, bad),
-        lambda tx: tx.put_concepts(rows),
-        lambda tx: tx.put_propositions(links),
-        lambda tx: tx.update(one, attributes=bad),
-        lambda tx: tx.update(link, metadata=bad),
-    ]
-    for put in puts:
-        with pytest.raises(InvalidValueType, match="U\\+0000"):
-            db.write(put)
-    assert db.snapshot() == before
-    assert db.get(one).attributes == {"a": "\\u0000"}
-
-
 def test_what_json_can_carry_comes_back_unharmed(db: mycel.Graph) -> None:
     value = {
         "": "empty key",
-        "text": "“naïve” 猫🦊 \\u0000 \u001f\u2028 \U0010ffff",
+        "text": "“naïve” 猫🦊 \u0000\u001f\u2028 \U0010ffff",
         "numbers": [0, -1, 2**63 - 1, 2**64 - 1, -(2**63), 0.1, -0.0, 1e308, 5e-324, 1e22, 1.0],
         "deep": nested(62),
         "null": None,

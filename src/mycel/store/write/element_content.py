@@ -7,17 +7,11 @@ from typing import Any, Final
 
 import orjson
 
-from mycel.errors import InternalError, InvalidValueType, VersionConflict
+from mycel.errors import InternalError, VersionConflict
 from mycel.model import allowance, cbor
 from mycel.model.limits import JSON_BYTES_MAX
 from mycel.model.records import CONTENT_HEADS
-from mycel.model.values import (
-    EMPTY_OBJECT,
-    check_metadata_keys,
-    has_nul,
-    object_text,
-    parse_object,
-)
+from mycel.model.values import EMPTY_OBJECT, check_metadata_keys, object_text, parse_object
 
 COMPUTED_METADATA: Final = ("_version", "_updated_at")
 """Metadata keys that readers see and that are never stored."""
@@ -49,10 +43,7 @@ def merged(old_text: str, given: Mapping[str, Any] | None, drop: Iterable[str], 
     if not new and not dropped:
         return old_text
     combined = parse_object(old_text) | dict(new)
-    text = object_text({key: combined[key] for key in combined if key not in dropped}, what)
-    if not has_nul(old_text):  # A graph of an older version may have some.
-        check_nul(text, what)
-    return text
+    return object_text({key: combined[key] for key in combined if key not in dropped}, what)
 
 
 def with_reserved(metadata_text: str, reserved: Mapping[str, Any]) -> str:
@@ -65,19 +56,6 @@ def with_reserved(metadata_text: str, reserved: Mapping[str, Any]) -> str:
         if not key.startswith("_") or key in COMPUTED_METADATA:
             raise InternalError(f"The engine does not keep a metadata key {key!r}.")
     return object_text(parse_object(metadata_text) | dict(reserved), "metadata")
-
-
-def check_nul(document: str, what: str) -> None:
-    """Refuse content that only some databases can hold, so that a graph can be in any.
-
-    Raises:
-        InvalidValueType: it has the character U+0000.
-    """
-    if has_nul(document):
-        raise InvalidValueType(
-            f"The {what} hold the character U+0000.",
-            hint="Leave the character out: it says nothing, and PostgreSQL cannot keep it.",
-        )
 
 
 def has_text(attributes_text: str) -> bool:
@@ -117,5 +95,4 @@ def content(given: Mapping[str, Any] | None, what: str) -> tuple[str, bytes]:
         if what == "metadata":
             check_metadata_keys(given)
         text, encoded = orjson.dumps(given, option=orjson.OPT_SORT_KEYS).decode(), flat
-    check_nul(text, what)
     return text, CONTENT_HEADS[what] + cbor.byte_string(encoded)

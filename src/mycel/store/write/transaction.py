@@ -46,7 +46,7 @@ from mycel.store.write.creation import (
     create_concept,
     create_link,
 )
-from mycel.store.write.element_content import check_nul, expect, merged, with_reserved
+from mycel.store.write.element_content import expect, merged, with_reserved
 from mycel.store.write.guards import Change, Guards, identity_of
 from mycel.store.write.ledger import Ledger
 from mycel.store.write.move import Moves, target_of
@@ -551,7 +551,6 @@ class Transaction:
         attributes_text = element.attributes_json
         if attributes is not None:
             attributes_text = object_text(attributes, "attributes")
-            check_nul(attributes_text, "attributes")
         texts = attributes_text, element.metadata_json
         number = element.number
         shaped = self.guards.ask(self, "update", element, target.identity, texts, number)
