@@ -3,6 +3,7 @@
 import importlib
 import importlib.util
 import inspect
+from functools import cached_property
 from pathlib import Path
 
 from tests.cases import cases
@@ -56,3 +57,14 @@ def test_every_public_name_exists_and_classes_and_functions_have_docstrings(
     if inspect.isclass(value) or inspect.isroutine(value):
         # Not inspect.getdoc: an inherited docstring says nothing about this class.
         assert value.__doc__, f"{public_name} has no docstring"
+
+
+def test_the_docstring_of_a_graph_names_each_of_its_parts() -> None:
+    graph = inspect.getdoc(resolve("mycel.Graph")) or ""
+    parts = [
+        name
+        for name, value in vars(resolve("mycel.Graph")).items()
+        if isinstance(value, cached_property) and not name.startswith("_")
+    ]
+    assert "queries" in parts
+    assert [name for name in parts if f"db.{name}" not in graph] == ["engine"]  # Of other packages.

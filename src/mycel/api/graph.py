@@ -92,6 +92,7 @@ class Graph(GraphView):
     db.branches        create, list, delete and switch branches
     db.merges          open merges: conflicts, resolve, commit, abort
     db.tasks           questions of upkeep: next, decide
+    db.queries         named queries: add, check, run
     db.submissions     changes to an earlier state, committed once, or put into db.proposals
     db.schema          the schema in force: plan and apply changes
     db.embeddings      the vectors of search by meaning
