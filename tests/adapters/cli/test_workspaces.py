@@ -222,6 +222,13 @@ def test_several_workspaces_are_read_and_traversed_together(
             ("concept://two/pump", "two", "fetched"),
         ]
         assert (near[1]["cost"], near[1]["text"]) == (0.3, "It pumps.")
+    # One workspace shows what it links to as well, in the place of what stands for it there.
+    start, pump = run(*one, "traverse", "concept://one/start").lines[1:]
+    assert "Missing" not in pump
+    assert pump.split()[3:5] == ["Note", "concept://two/pump"]
+    assert "reached over needs" in pump
+    assert "fetched from" in pump
+    assert "the start" in start
     assert run("traverse", "--all", "concept://one/start", "--as-of", "1").status == 2
     refusal = run("traverse", "--all", "concept://one/start", "--for-time", "2026-01-01")
     assert "--for-time" in refusal.stderr

@@ -23,7 +23,7 @@ from mycel.errors import InvalidId, NotFound
 from mycel.model.elements import Concept
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from rich.console import RenderableType
 
@@ -77,19 +77,22 @@ def traverse(
         traversal, distant = _traversed(session, view, start, follow, bounds, is_now=is_now)
         if as_of is None:
             warn_conflicts(session, db, (node.element.id for node in traversal.nodes))
-    rows: list[Reached | DistantNode] = [*traversal.nodes, *distant]
+    there = {far.uri: far for far in distant}
     if is_terminal() and not session.as_json:
         from mycel.mcp import node_text
 
         if traversal.nodes:
-            session.out.render(tree(traversal.nodes))
+            session.out.render(tree(traversal.nodes, there))
         for far in distant:
             session.out.line(visible(node_text.distant(far)))
     else:
+        placed = {_type_and_name(near)[1] for near in traversal.nodes}
+        items: list[Reached | DistantNode] = [*traversal.nodes]
+        items += (far for far in distant if session.as_json or far.uri not in placed)
         session.out.list(
-            rows,
+            items,
             ("cost", "hops", "id", "type", "name", "why"),
-            _row,
+            lambda near: _row(near, there),
             empty="Nothing is near.",
         )
     for cut in traversal.cut_off:
@@ -186,15 +189,22 @@ def _reach(
     )
 
 
-def _row(reached: Reached | DistantNode) -> tuple[Any, ...]:
+def _row(near: Reached | DistantNode, there: Mapping[str, DistantNode]) -> tuple[Any, ...]:
+    """The row of a node; a node of another workspace has that of what stands for it here."""
     from mycel.knowledge.node_values import DistantNode
 
-    if isinstance(reached, DistantNode):
-        where = f"{reached.state} from {reached.origin}" if reached.is_there else reached.advice
-        type_ = reached.type or reached.state
-        return f"{reached.cost:g}", "", "", type_, reached.uri, where
-    type_, name = _type_and_name(reached)
-    return f"{reached.cost:g}", reached.hops, reached.element.id, type_, name, reached.reason
+    if isinstance(near, DistantNode):
+        return f"{near.cost:g}", "", "", near.type or near.state, near.uri, _whereabouts(near)
+    type_, name = _type_and_name(near)
+    reason = near.reason
+    far = there.get(name)
+    if far is not None:
+        type_, reason = far.type or far.state, f"{reason}; {_whereabouts(far)}"
+    return f"{near.cost:g}", near.hops, near.element.id, type_, name, reason
+
+
+def _whereabouts(far: DistantNode) -> str:
+    return f"{far.state} from {far.origin}" if far.is_there else far.advice
 
 
 def _type_and_name(reached: Reached) -> tuple[str, str]:
@@ -204,23 +214,29 @@ def _type_and_name(reached: Reached) -> tuple[str, str]:
     return element.predicate, f"{element.subject} {element.predicate} {element.object}"
 
 
-def tree(nodes: Sequence[Reached]) -> RenderableType:
-    """Draw every element below the one from which it was reached."""
+def tree(nodes: Sequence[Reached], there: Mapping[str, DistantNode]) -> RenderableType:
+    """Draw every element below the one from which it was reached.
+
+    What stands for a node of another workspace, which is `there`, has its type.
+    """
     from rich.tree import Tree
 
     root, *others = nodes
-    drawn = {root.element.id: Tree(_label(root), guide_style="dim")}
+    drawn = {root.element.id: Tree(_label(root, there), guide_style="dim")}
     for reached in others:
         *before, step = reached.path
         source = before[-1].node if before else root.element.id
-        drawn[step.node] = drawn[source].add(_label(reached))
+        drawn[step.node] = drawn[source].add(_label(reached, there))
     return drawn[root.element.id]
 
 
-def _label(reached: Reached) -> RenderableType:
+def _label(reached: Reached, there: Mapping[str, DistantNode]) -> RenderableType:
     from rich.text import Text
 
     type_, name = _type_and_name(reached)
+    far = there.get(name)
+    if far is not None and far.is_there:
+        type_ = far.type
     label = Text()
     if reached.path:
         step = reached.path[-1]
