@@ -82,8 +82,7 @@ class Graph(GraphView):
     Rows               load, export, to_arrow
     The past           as_of returns the same methods of reading, as a `GraphView`
     Proofs and checks  snapshot, prove, prove_entry, prove_consistency, verify
-    Branches           branch, open_branch, merge
-    Copies             backup; `mycel.restore` is the way back
+    Branches, copies   branch, open_branch, merge; backup, and `mycel.restore` as the way back
     Upkeep             sleep, uses
 
     Its parts, each with methods of its own:
