@@ -134,6 +134,22 @@ def test_every_module_under_the_package_is_placed_in_the_layer_contract() -> Non
         assert not missing, f"place in pyproject.toml, [[tool.importlinter.contracts]]: {missing}"
 
 
+def test_below_the_command_line_only_the_version_is_imported_from_the_package_root() -> None:
+    allowed = {*child_names(PACKAGE), "__version__"}
+    for path in MODULES:
+        if path.is_relative_to(PACKAGE / "cli"):
+            continue
+        tree = nodes(parse(path))
+        assert not [a for node in tree[ast.Import] for a in node.names if a.name == "mycel"], path
+        names = {
+            name.name
+            for node in tree[ast.ImportFrom]
+            if node.module == "mycel"
+            for name in node.names
+        }
+        assert names <= allowed, path
+
+
 def test_no_modules_import_each_other_in_a_circle() -> None:
     graph = grimp.build_graph("mycel")
     below = {name: graph.find_modules_directly_imported_by(name) for name in graph.modules}

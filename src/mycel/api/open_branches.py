@@ -24,9 +24,10 @@ from mycel.model.permission import sees_branch
 IDLE_S: Final = 60.0
 """The time after which an unused branch is closed."""
 UNUSED_MAX: Final = 8
-"""The most unused branches that stay open. Beyond it, the least recently used one is closed."""
+"""The maximum number of unused branches that stay open. Beyond it, the least recently used one is
+closed."""
 OPEN_MAX: Final = 32
-"""The most open branches, used or not. Each has its own files, cache and index."""
+"""The maximum number of open branches, used or not. Each has its own files, cache and index."""
 
 
 class _Opened:

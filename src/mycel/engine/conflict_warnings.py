@@ -16,7 +16,7 @@ from mycel.store.query import merges
 WIRE_TYPES: Final = ("ConceptNode", "PropositionLink")
 """The `_type` of whole elements in results."""
 CONFLICTS_TOLD_MAX: Final = 20
-"""The most conflicts that the warnings of one result name."""
+"""The maximum number of conflicts that the warnings of one result name."""
 
 
 def conflict_warnings(store: Store, result: Result) -> tuple[str, ...]:

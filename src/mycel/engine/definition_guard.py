@@ -48,11 +48,13 @@ from mycel.store.write.guards import Change
 from mycel.store.write.transaction import Transaction
 
 LINKS_COMPARED: Final = 10_000
-"""The most stored links that are checked when a definition of a predicate becomes narrower."""
+"""The maximum number of stored links that are checked when a definition of a predicate becomes
+narrower."""
 KINDS_SHOWN: Final = 3
 
 WARNINGS_MAX: Final = 20
-"""The most incomplete elements of a transaction that are named; the others are counted."""
+"""The maximum number of incomplete elements of a transaction that are named; the others are
+counted."""
 
 
 class _Scope:

@@ -36,14 +36,14 @@ from mycel.store.query.paths import path_of
 from mycel.store.query.reader import Reader
 
 TYPES_PAGE: Final = 1_000
-"""The most names of a page of DESCRIBE … TYPES."""
+"""The maximum number of names of a page of DESCRIBE … TYPES."""
 
 HISTORY_PAGE: Final = 50
 HISTORY_MAX: Final = 1_000
 """The page size of DESCRIBE HISTORY without LIMIT, and the largest LIMIT."""
 
 CHANGES_MAX: Final = 10_000
-"""The most elements of DESCRIBE CHANGES."""
+"""The maximum number of elements of DESCRIBE CHANGES."""
 
 COUNT_MAX: Final = 1_000_000
 """The number up to which instances and links are counted (about 40 ms)."""
@@ -55,10 +55,10 @@ SAMPLED_LINKS: Final = 20
 """The number of links of a sampled instance that are read in each direction."""
 
 SHOWN: Final = 10
-"""The most instances, and the most relationships, that a description shows."""
+"""The maximum number of instances, and of relationships, that a description shows."""
 
 TYPES_SHOWN: Final = 5
-"""The most types that are shown at an end of a link, or of one attribute."""
+"""The maximum number of types that are shown at an end of a link, or of one attribute."""
 
 ATTRIBUTES_SHOWN: Final = 30
 SAMPLE_LINKS_SHOWN: Final = 5

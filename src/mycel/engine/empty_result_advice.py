@@ -37,11 +37,12 @@ from mycel.store.query.reader import Reader
 
 ADVICE_MAX: Final = 3
 LOOKS_MAX: Final = 30
-"""The most names and definitions that one command looks up."""
+"""The maximum number of names and definitions that one command looks up."""
 INSTANCES_COMPARED: Final = 20
 """The number of instances of a type whose values of an attribute are read."""
 LISTED_MAX: Final = 1_000
-"""The most values of a list in IN whose types are compared with those of an attribute."""
+"""The maximum number of values of a list in IN whose types are compared with those of an
+attribute."""
 _ATTRIBUTES_SHOWN_MAX: Final = 8
 
 _Types = Mapping[str, str]

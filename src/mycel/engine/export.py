@@ -50,7 +50,7 @@ from mycel.store.query.reader import Reader
 from mycel.store.write.transaction import DEFAULT_WEIGHT
 
 EXPORT_ELEMENTS_MAX: Final = 10_000
-"""The most matched elements of one capsule; the links between them are not counted."""
+"""The maximum number of matched elements of one capsule; the links between them are not counted."""
 
 _META: Final = {CONCEPT_TYPE: CONCEPT_TYPE_NUMBER, PROPOSITION_TYPE: PROPOSITION_TYPE_NUMBER}
 _NESTING_KEPT: Final = 8

@@ -283,7 +283,7 @@ def _counts_nothing(find: ast.Find, totals: Any) -> bool:
 
 
 def _limit(node: ast.Number, values: Values) -> int:
-    """The most rows of a page, bounded by the most rows of a result."""
+    """The maximum number of rows of a page, which is at most that of a result."""
     return min(values.positive(node, "LIMIT"), RESULT_ROWS_MAX + 1)
 
 

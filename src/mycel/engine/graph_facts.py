@@ -19,10 +19,10 @@ from mycel.store.query import summary
 from mycel.store.query.reader import Reader
 
 DOMAINS_READ_MAX: Final = 24
-"""The most domains that the primer looks into."""
+"""The maximum number of domains that the primer looks into."""
 
 MEMBERS_READ_MAX: Final = 200
-"""The most members of a domain that are read to learn their types."""
+"""The maximum number of members of a domain that are read to learn their types."""
 
 KEY_MEMBERS_READ_MAX: Final = 50
 KEY_MEMBERS: Final = 5

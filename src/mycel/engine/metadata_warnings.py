@@ -18,7 +18,7 @@ from mycel.model.names import shorten
 from mycel.model.retention import RETENTION, parse_retention
 
 WARNINGS_MAX: Final = 3
-"""The most warnings of one command."""
+"""The maximum number of warnings of one command."""
 _CONFIDENCE: Final = "confidence"
 _TIMES: Final = frozenset(("expires_at", "created_at", "observed_at", "valid_from", "valid_until"))
 

@@ -25,19 +25,19 @@ from mycel.store.query import retention, summary
 from mycel.store.query.reader import Reader
 
 PRIMER_BYTES_MAX: Final = 16_000
-"""The most bytes of the primer as JSON: about 4,000 tokens."""
+"""The maximum number of bytes of the primer as JSON: about 4,000 tokens."""
 
 IDENTITY_BYTES_MAX: Final = 5_000
-"""The most bytes of the part of the primer that describes the agent."""
+"""The maximum number of bytes of the part of the primer that describes the agent."""
 
 DOMAINS_LISTED_MAX: Final = 1_000
-"""The most domains that DESCRIBE DOMAINS lists."""
+"""The maximum number of domains that DESCRIBE DOMAINS lists."""
 
 DOMAINS_LOOKED_INTO_MAX: Final = 100
-"""The most domains for which DESCRIBE DOMAINS reads the types of members."""
+"""The maximum number of domains for which DESCRIBE DOMAINS reads the types of members."""
 
 ENDS_SHOWN: Final = 3
-"""The most types that the primer shows at each end of a predicate."""
+"""The maximum number of types that the primer shows at each end of a predicate."""
 
 NO_DOMAIN: Final = "(no domain)"
 """The heading of types and predicates that no domain claims."""
@@ -65,7 +65,8 @@ class Detail(NamedTuple):
     types: int
     text: int
     name: int
-    """The most characters of the name of a domain or concept. Names of types are never cut."""
+    """The maximum number of characters of the name of a domain or concept. Names of types are never
+    cut."""
 
 
 DETAILS: Final = (

@@ -24,7 +24,7 @@ from mycel.store.write.transaction import Transaction
 from mycel.syntax.diagnostics import located
 
 NAMES_COMPARED_MAX: Final = 250
-"""The most names of a type that are compared, and the most with the same beginning."""
+"""The maximum number of names of a type that are compared, and of names with the same beginning."""
 TYPES_SHOWN_MAX: Final = 3
 _PREFIX: Final = 3
 

@@ -50,9 +50,9 @@ LOADING: Final = "mycel.engine.schema_guard.LOADING"
 """A key in the memo of a transaction that loads rows; edges are counted only at its end."""
 
 KINDS_MAX: Final = 1 << 17
-"""The most subjects whose types are remembered, and the most objects."""
+"""The maximum number of subjects whose types are remembered, and of objects."""
 AHEAD_MAX: Final = 1024
-"""The most numbers of concepts that one query reads ahead."""
+"""One query reads ahead up to this many concepts."""
 CONFLICTS_MAX: Final = LISTED_MAX + 1
 ALL_CONFLICTS: Final = 1 << 30
 
@@ -96,7 +96,7 @@ def _declared(name: str, attributes: Mapping[str, Any]) -> _Declared | None:
     return _Declared(name, declared, rules, predicate, subject_type, object_type, card)
 
 
-class _Kinds:
+class _TypesOfEnds:
     """The types of the concepts at one end of links, by outer id.
 
     A load often goes through concepts in the order of their numbers. So a look-up that begins where
@@ -110,7 +110,7 @@ class _Kinds:
         self._next = 0
         self._span = 1
 
-    def kind(self, tx: Transaction, end: str) -> str:
+    def type(self, tx: Transaction, end: str) -> str:
         """The type of a concept; empty for a link."""
         known = self._known.get(end)
         return known if known is not None else self._look(tx, end)
@@ -136,8 +136,8 @@ class _Scope:
     """The checks that one transaction leaves to its commit."""
 
     def __init__(self) -> None:
-        self.subjects: Final = _Kinds()
-        self.objects: Final = _Kinds()
+        self.subjects: Final = _TypesOfEnds()
+        self.objects: Final = _TypesOfEnds()
         self.incomplete: Final[dict[_Identity, None]] = {}
         self.moved: Final[dict[int, None]] = {}
         """Concepts that got another type."""
@@ -254,8 +254,8 @@ class SchemaGuard:
         self, tx: Transaction, scope: _Scope, typed: _Declared, subject: str, object_: str
     ) -> None:
         if (
-            scope.subjects.kind(tx, subject) != typed.subject_type
-            or scope.objects.kind(tx, object_) != typed.object_type
+            scope.subjects.type(tx, subject) != typed.subject_type
+            or scope.objects.type(tx, object_) != typed.object_type
         ):
             raise _wrong_ends(tx, typed, subject, object_)
 

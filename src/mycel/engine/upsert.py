@@ -499,7 +499,7 @@ def _sections(blocks: Iterable[Block]) -> Iterator[list[Block]]:
 
 
 def _matchers(blocks: Sequence[Block]) -> Iterator[ast.ConceptMatcher]:
-    """Every matcher in some blocks that may name a concept by type and name."""
+    """Every matcher in these blocks that can identify a concept by type and name."""
     nodes: list[ast.Endpoint] = []
     for block in blocks:
         if isinstance(block, ast.ConceptBlock):

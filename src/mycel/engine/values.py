@@ -27,7 +27,8 @@ from mycel.syntax.diagnostics import located
 
 _NAMES_SHOWN_MAX: Final = 20
 TEMPLATE_VALUES_MAX: Final = 1 << 19
-"""The most values of an array or object in a command, values of parameters included."""
+"""The maximum number of values of an array or object in a command, values of parameters
+included."""
 
 Error = TypeVar("Error", bound=MycelError)
 

@@ -13,9 +13,9 @@ from mycel.errors import MycelError
 from mycel.model.values import JsonObject
 
 LISTED_MAX: Final = 20
-"""The most violations that are gathered."""
+"""The maximum number of violations that are gathered."""
 SHOWN_MAX: Final = 5
-"""The most of them that a message names."""
+"""The maximum number of violations that a message names."""
 UNLIMITED: Final = "mycel.engine.violation_list.UNLIMITED"
 """A key in the memo of a transaction: all its violations are gathered, without a limit."""
 

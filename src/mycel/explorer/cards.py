@@ -26,7 +26,7 @@ Degrees = Callable[[Collection[int]], Mapping[int, int]]
 """The number of links at elements."""
 
 NAME_CHARACTERS_MAX = 200
-"""The most characters of a name in a card; longer names are cut."""
+"""The maximum number of characters of a name in a card; longer names are cut."""
 
 
 class Cards:

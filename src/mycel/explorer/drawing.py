@@ -128,7 +128,7 @@ def _laid_out(nodes: list[JsonObject], links: list[JsonObject]) -> dict[str, tup
 
 
 def _moves(points: NDArray[np.float64], pairs: NDArray[np.int64], ideal: float, most: float) -> Any:
-    """The moves of one step: forces of all pairs and all links, bounded by a distance."""
+    """The moves of one step, by the forces of all pairs and links; each is at most `most` long."""
     import numpy as np  # noqa: PLC0415 - as above
 
     apart = points[:, None, :] - points[None, :, :]

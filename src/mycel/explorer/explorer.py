@@ -1,7 +1,7 @@
 """The class `Explorer`: a method for each view, by name and with checked parameters.
 
-`VIEWS` names every view with its parameters; the HTTP endpoints, the tool of the MCP App and the
-OpenAPI description are made from it.
+`VIEWS` names every view with its parameters; the HTTP endpoints and the OpenAPI description are
+made from it. The tool of the MCP App offers those that are listed in `mcp.app_view`.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ SUGGESTIONS: Final = 8
 SUGGESTIONS_MAX: Final = 50
 QUESTION_CHARACTERS_MAX: Final = 500
 GROUPS_MAX: Final = 60
-"""The most groups of an overview; beyond it, the smallest ones are joined into one."""
+"""The maximum number of groups of an overview; beyond it, the smallest ones are joined into one."""
 GROUPS_WANTED: Final = 24
 """The number of groups at which an overview by folder stops dividing large folders."""
 SMALL_GRAPH_NODES: Final = 150
@@ -21,9 +21,9 @@ REACHED_NODES: Final = 100
 REACHED_NODES_MAX: Final = 2_000
 REACHED_COST: Final = 1.0
 KNOWN_MAX: Final = 5_000
-"""The most ids of one request."""
+"""The maximum number of ids of one request."""
 LINKS_MAX: Final = 10_000
-"""The most links of one answer."""
+"""The maximum number of links of one answer."""
 RELATIONS: Final = 100
 RELATIONS_MAX: Final = 1_000
 VERSIONS: Final = 50
@@ -31,7 +31,8 @@ VERSIONS_MAX: Final = 500
 MISSING: Final = 50
 MISSING_MAX: Final = 500
 MISSING_SOURCES: Final = 5
-"""The most nodes that are listed for a missing concept, as the sources of relations to it."""
+"""The maximum number of nodes that are listed for a missing concept, as the sources of relations to
+it."""
 FINDINGS: Final = 20
 FINDINGS_MAX: Final = 200
 BUCKETS: Final = 60
@@ -39,7 +40,8 @@ BUCKETS_MAX: Final = 500
 CHANGES: Final = 500
 CHANGES_MAX: Final = 2_000
 DIFFS_AT_ONCE: Final = 2
-"""The most comparisons that run at the same time: each holds all differences in memory."""
+"""The maximum number of comparisons that run at the same time: each holds all differences in
+memory."""
 AUTHORS: Final = 50
 AUTHORS_MAX: Final = 500
 TOUCHED: Final = 300
@@ -47,7 +49,7 @@ COMMITS: Final = 20
 COMMITS_MAX: Final = 500
 MOMENTS_COMMITS: Final = 50
 MOMENTS_DAYS: Final = 60
-"""The most commits, and the most days, that a reader may choose from."""
+"""The maximum number of commits, and of days, that a reader may choose from."""
 HEAD_LINES: Final = 60
 """The number of lines that are shown of a file."""
 SOURCE_LINES: Final = 400
@@ -56,7 +58,7 @@ HITS: Final = 20
 HITS_MAX: Final = 100
 WORKSPACES_MAX: Final = 50
 EVENT_IDS_MAX: Final = 200
-"""The most elements that one event of the feed names."""
+"""The maximum number of elements that one event of the feed names."""
 EVENT_BYTES_MAX: Final = 64 << 10
 """The largest size of one event; a single name can have 4 KiB."""
 FEED_KEPT: Final = 256
@@ -64,12 +66,12 @@ FEED_KEPT: Final = 256
 FEED_GAP_COMMITS: Final = 1_000
 """A stream that is behind by more commits gets no single events, and has to reload."""
 FEED_PAGE_COMMITS: Final = 50
-"""The most past commits that are read at once for a stream."""
+"""The maximum number of past commits that are read at once for a stream."""
 FEED_PAGE_BYTES: Final = 1 << 20
 """Reading a page of past commits stops when its events have this size."""
 FEED_GAP_BYTES: Final = 8 << 20
 """A stream that is behind by more bytes of events has to reload."""
 OVERVIEWS_KEPT: Final = 16
-"""The most answers of `overview` that are kept."""
+"""The maximum number of answers of `overview` that are kept."""
 PAST_CENSUSES: Final = 2
-"""The most censuses of past states that are kept."""
+"""The maximum number of censuses of past states that are kept."""

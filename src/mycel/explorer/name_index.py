@@ -21,7 +21,7 @@ _WORD: Final = re.compile(r"[^\W_]+")
 _HUMP: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\WA-Za-z_]+")
 _LAST: Final = "\U0010ffff"
 WORD_CHARACTERS_MAX: Final = 40
-"""The most characters of a word that are indexed."""
+"""The maximum number of characters of a word that are indexed."""
 
 
 def words_of(text: str) -> set[str]:

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from mycel.explorer.explorer import Explorer
 
 OPEN_MAX: Final = 8
-"""The most explorers that are kept; beyond it, the least recently used one is dropped."""
+"""The maximum number of explorers that are kept; beyond it, the least recently used one is
+dropped."""
 
 
 class OpenExplorers:

@@ -24,7 +24,7 @@ NODES: Final = 300
 """The default number of nodes of a snapshot."""
 NODES_MAX: Final = 2_000
 CONTENT_CHARACTERS_MAX: Final = 100_000
-"""The most characters of content; longer content is cut, with a remark."""
+"""The maximum number of characters of content; longer content is cut, with a remark."""
 
 _PLACE: Final = b'<script type="application/json" id="mycel-data"></script>'
 

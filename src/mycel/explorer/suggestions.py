@@ -15,7 +15,7 @@ from mycel.model.values import JsonObject
 from mycel.store.query import lookup, neighbours
 
 CANDIDATES_MAX: Final = 256
-"""The most nodes that are read and ranked for one answer."""
+"""The maximum number of nodes that are read and ranked for one answer."""
 
 
 def suggest(

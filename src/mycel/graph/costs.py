@@ -32,7 +32,7 @@ def as_cost(units: int) -> float:
 
 
 def as_units(cost: object) -> int:
-    """The most units that a path may have whose cost is bounded by this.
+    """The maximum number of units that a path may have whose cost is bounded by this.
 
     Raises:
         InvalidValueType: it is no number.

@@ -32,7 +32,7 @@ from mycel.store.query.commits import commit_at
 from mycel.store.query.lineage import Parting, parting
 
 MARK_BYTES_MAX: Final = 1 << 16
-"""The most bytes of the mark beside a verified backup."""
+"""The maximum number of bytes of the mark beside a verified backup."""
 
 _MAKING: Final = ".making"
 _MARK: Final = "@verified.json"

@@ -39,7 +39,7 @@ from mycel.store.write.bulk import BATCH_ROWS, ConceptRow
 from mycel.store.write.transaction import Transaction
 
 LISTED_MAX: Final = 20
-"""The most obstacles in the message of an error; its data has all of them."""
+"""The maximum number of obstacles in the message of an error; its data has all of them."""
 
 
 COMMITS_SHOWN: Final = 5

@@ -19,9 +19,9 @@ from mycel.errors import InternalError
 from mycel.http.policy import READING_BYTES_PER_S, READING_S, STALLED_S
 
 _PIECE: Final = 256 << 10
-"""The most bytes of a response that are written at once."""
+"""The maximum number of bytes of a response that are written at once."""
 _BODY_PART_MAX: Final = 256 << 10
-"""The most bytes of a request that wait for the application."""
+"""The maximum number of bytes of a request that wait for the application."""
 _PHRASES: Final = {status.value: status.phrase.encode() for status in HTTPStatus}
 
 TAKE_BODY: Final = "mycel.take_body"

@@ -47,7 +47,7 @@ class ResponseBudget:
     def __init__(self, bytes_max: int = ANSWERS_BYTES_MAX) -> None:
         self.bytes_max: Final = bytes_max
         self.each_max: Final = min(ANSWER_BYTES_MAX, bytes_max // _COPIES)
-        """The most bytes of one answer."""
+        """The maximum number of bytes of one answer."""
         self.large: Final = threading.Semaphore(bytes_max // (self.each_max * _COPIES) or 1)
         """The number of large answers that may be made at a time."""
         self.queue: Final = threading.Semaphore(_LARGE_WAITING_MAX)

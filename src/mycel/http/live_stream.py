@@ -33,7 +33,7 @@ KEEP_ALIVE_S: Final = 15.0
 """The time after which a stream without events gets a comment."""
 
 PAGES_KEPT: Final = 8
-"""The most pages of past commits that are kept while nothing is written."""
+"""The maximum number of pages of past commits that are kept while nothing is written."""
 
 Run = Callable[[Callable[[Graph], Any]], Awaitable[Any]]
 """Runs a function on the graph in a worker thread."""

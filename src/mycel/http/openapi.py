@@ -434,7 +434,10 @@ _TEAM_PATHS: Final = {
             "The audit log, newest records first",
             "audit",
             400,
-            parameters=[_number("before", "A record"), _number("limit", "The most records")],
+            parameters=[
+                _number("before", "A record"),
+                _number("limit", "The maximum number of records"),
+            ],
         )
     },
     "/metrics": {

@@ -42,7 +42,8 @@ TARGET_BYTES_MAX: Final = 8 << 10
 HEAD_TIMEOUT_S: Final = 10.0
 """The time for the head to arrive."""
 DISCARDED_BYTES_MAX: Final = 64 << 20
-"""The most bytes of a refused body that are dropped, so that the client reads the answer."""
+"""The maximum number of bytes of a refused body that are dropped, so that the client reads the
+answer."""
 LINGERING_S: Final = 2.0
 """The time that a refused connection stays open for the refusal to arrive."""
 CONNECTIONS_MAX: Final = 512
@@ -50,14 +51,15 @@ KEEP_ALIVE_S: Final = 30
 REQUESTS_MAX: Final = 64
 """The default number of requests in progress."""
 PUBLIC_REQUESTS_MAX: Final = 64
-"""The most requests in progress that need no token; they are counted apart from the others."""
+"""The maximum number of requests in progress that need no token; they are counted apart from the
+others."""
 PUBLIC_BODY_BYTES_MAX: Final = 4096
 """The largest body of a request that needs no token: it holds a ticket."""
 PUBLIC_BODY_S: Final = 5.0
 """The time for a body without a token to arrive."""
 PUBLIC_BODIES_MAX: Final = 32
-"""The most bodies without a token that may be arriving. Beyond it, the oldest request is
-refused."""
+"""The maximum number of bodies without a token that may be arriving. Beyond it, the oldest request
+is refused."""
 TIMEOUT_S: Final = 30.0
 """The default time for a request: for its body to arrive, and for its commands to run."""
 WRITE_S: Final = 5.0
@@ -75,7 +77,7 @@ READING_S: Final = 30.0
 READING_BYTES_PER_S: Final = 1 << 20
 """A client gets one more second for each such number of bytes."""
 STREAMS_MAX: Final = 64
-"""The most open streams of events; one client address may have a quarter of them."""
+"""The maximum number of open streams of events; one client address may have a quarter of them."""
 STREAM_S: Final = 900.0
 """The lifetime of a stream; after it, its client opens a new one."""
 GRACE_S: Final = 10.0

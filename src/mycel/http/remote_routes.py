@@ -177,7 +177,7 @@ REMOTE_ENDPOINTS: Final = (
             "after": _position("Those that ended after this position, oldest first", None),
             "before": _position("Those that ended before this position, newest first", None, 1),
             "limit": integer_parameter(
-                "The most commits", pages.COMMITS_DEFAULT, pages.COMMITS_MAX
+                "The maximum number of commits", pages.COMMITS_DEFAULT, pages.COMMITS_MAX
             ),
         },
     ),
@@ -190,7 +190,9 @@ REMOTE_ENDPOINTS: Final = (
             "to": Argument("text", "A commit; the head if left out"),
             "path": Argument("texts", "What is under these URIs alone", (), most=100),
             "cursor": Argument("text", "`next` of the page before", "0"),
-            "limit": integer_parameter("The most changes", pages.CHANGES_MAX, pages.CHANGES_MAX),
+            "limit": integer_parameter(
+                "The maximum number of changes", pages.CHANGES_MAX, pages.CHANGES_MAX
+            ),
         },
     ),
     RemoteEndpoint(
@@ -200,7 +202,7 @@ REMOTE_ENDPOINTS: Final = (
         {
             "after": _position("The position of a commit, or 0", 0),
             "limit": integer_parameter(
-                "The most transactions", pages.COMMITS_MAX, pages.COMMITS_MAX
+                "The maximum number of transactions", pages.COMMITS_MAX, pages.COMMITS_MAX
             ),
         },
     ),
@@ -229,7 +231,7 @@ REMOTE_ENDPOINTS: Final = (
             "start": Argument("texts", "URIs to start from", required=True, most=STARTS_MAX),
             "cost": Argument("texts", "The cost so far of each start", (), most=STARTS_MAX),
             "max_cost": Argument("number", "The largest cost of a path", 1.0),
-            "max_nodes": integer_parameter("The most nodes", 100, NODES_MAX),
+            "max_nodes": integer_parameter("The maximum number of nodes", 100, NODES_MAX),
             "direction": Argument("text", "Of the links", "both", words=DIRECTIONS),
             "relation": Argument("texts", "Relation types to follow", (), most=100),
             "proofs": Argument("flag", "With proofs of the nodes", False),
@@ -241,7 +243,7 @@ REMOTE_ENDPOINTS: Final = (
         _search,
         {
             "q": Argument("text", "The question", required=True, most=WORDS_CHARACTERS_MAX),
-            "limit": integer_parameter("The most hits", 10, HITS_MAX),
+            "limit": integer_parameter("The maximum number of hits", 10, HITS_MAX),
             "type": Argument("texts", "Types of nodes; all if left out", None, most=100),
             "without": Argument("texts", "Types to leave out", None, most=100),
             "mode": Argument("text", "How", HYBRID, words=MODES),

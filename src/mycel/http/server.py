@@ -1,6 +1,6 @@
 """Sockets, and the server around the application: how it starts and stops.
 
-The server stops within the grace period, whatever runs:
+The server stops within the grace period, or at most 0.25 s after it if no thread can run:
 
 1. At once: accept no connections; end streams and bodies that are still arriving.
 2. At four fifths of the period: stop the commands that still run. Reads end; writes that are not

@@ -316,7 +316,7 @@ class _TeamPages:
             _, given = await given_parameters(request)
             parameters = {
                 "before": integer_parameter("A record", None, 1 << 62, 1),
-                "limit": integer_parameter("The most records", 100, PAGE_MAX, 1),
+                "limit": integer_parameter("The maximum number of records", 100, PAGE_MAX, 1),
             }
             known = checked("audit", parameters, given)
             page = await self._workers.run(request.scope, partial(self._audit.page, **known))

@@ -1,4 +1,4 @@
-"""Forms of words that tell corrections, decisions and requests, in English and German.
+"""Patterns that recognise corrections, decisions and requests, in English and German.
 
 They are conservative. Commands are the same work if they have the same program and first argument,
 whatever runs it.

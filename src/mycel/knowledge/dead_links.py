@@ -26,7 +26,7 @@ from mycel.store.query.reader import Reader
 FILES_MARK: Final = "f"
 """The prefix of a cursor of links to files, which come after all other links."""
 SCANNED_MAX: Final = 50_000
-"""The most links to files that are checked for one page."""
+"""The maximum number of links to files that are checked for one page."""
 _BATCH: Final = 1_000
 _CONCEPT: Final = "concept://"
 

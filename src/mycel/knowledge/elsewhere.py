@@ -68,7 +68,7 @@ TEXT_CHARACTERS: Final = 2_000
 TIME_S: Final = 20.0
 """The time for all requests of one traversal or search."""
 ANSWERS_MAX: Final = 64
-"""The most answers that are kept; older ones are dropped."""
+"""The maximum number of answers that are kept; older ones are dropped."""
 THREADS_MAX: Final = 8
 
 T = TypeVar("T")

@@ -48,9 +48,11 @@ from mycel.store.write.transaction import Transaction
 T = TypeVar("T")
 
 PENDING_MAX: Final = 32
-"""The most pending elements of the text index for which it is updated before notes are compared."""
+"""The maximum number of pending elements of the text index for which it is updated before notes are
+compared."""
 RELATED_MAX: Final = 100
-"""The most relations of a call whose ends are left out of warnings about similar notes."""
+"""The maximum number of relations of a call whose ends are left out of warnings about similar
+notes."""
 
 
 class Knowledge(KnowledgeView):

@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import Final
 
 PAGE_MAX: Final = 10_000
-"""The most nodes or relations on one page, and hits of one search."""
+"""The maximum number of nodes or relations on one page, and hits of one search."""
 
 ITEMS_MAX: Final = 1_000_000
-"""The most nodes, or relations, that one transaction writes."""
+"""The maximum number of nodes, or relations, that one transaction writes."""
 
 RESOURCE_BYTES_MAX: Final = 1 << 20
 """The default size limit of a file that is read."""
 
 WORKSPACE_CHARACTERS_MAX: Final = 63
-"""The most characters in the name of a workspace."""
+"""The maximum number of characters in the name of a workspace."""
 
 CONTEXT_NODES: Final = 100
 """The default number of nodes that a context holds."""
@@ -25,4 +25,4 @@ CONTEXT_EVICTED: Final = 100
 """The number of evicted nodes that a context remembers."""
 
 CONTEXTS_MAX: Final = 1_000
-"""The most contexts with a handle at one time."""
+"""The maximum number of contexts with a handle at one time."""

@@ -39,9 +39,9 @@ SUGGESTIONS_MAX: Final = 3
 NAMED_SCORE: Final = 0.94
 """The least search score that means an exact name."""
 NAMES_SOUGHT_MAX: Final = 10_000
-"""The most references of one call that are looked up among aliases and short names."""
+"""The maximum number of references of one call that are looked up among aliases and short names."""
 NAMES_SHOWN: Final = 20
-"""The most resolved names of one call that are listed."""
+"""The maximum number of resolved names of one call that are listed."""
 NAMES_AT_ONCE: Final = 100
 """The number of references that are looked up together."""
 

@@ -31,7 +31,7 @@ from mycel.store.write.transaction import Transaction
 
 VALUE_CHARACTERS: Final = 200
 CONTENT_CHARACTERS: Final = 2_000
-"""The most characters of a value that a warning shows."""
+"""The maximum number of characters of a value that a warning shows."""
 NAME: Final = "name"
 _ALIASES: Final = "aliases"
 

@@ -23,9 +23,9 @@ from mycel.store.query.reader import Reader
 
 SYMBOL: Final = "Symbol"
 INSIDE_MAX: Final = 1_000
-"""The most members of a class for which notes are looked up."""
+"""The maximum number of members of a class for which notes are looked up."""
 NOTES_INSIDE_MAX: Final = 10
-"""The most notes that are shown about symbols and sections inside a node."""
+"""The maximum number of notes that are shown about symbols and sections inside a node."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 RECALL_HITS: Final = 5
 RECALL_TOKENS: Final = 4_000
 RECALL_NODES_EACH: Final = 50
-"""The most nodes near each hit that are considered."""
+"""The maximum number of nodes near each hit that are considered."""
 
 SNIPPET_CHARACTERS: Final = 180
 

@@ -46,16 +46,16 @@ from mycel.store.query.reader import Reader
 from mycel.text.names import Standing, called
 
 SYMBOLS_MAX: Final = 100
-"""The most symbols of one name that an answer covers."""
+"""The maximum number of symbols of one name that an answer covers."""
 ALIASES_MAX: Final = 8
-"""The most names that one file gives to a symbol."""
+"""The maximum number of names that one file gives to a symbol."""
 
 CONSTRUCTORS: Final = frozenset({"__init__", "__new__", "constructor"})
 CERTAIN: Final = (CALLS, USES, EXTENDS)
 ALIAS_CHARACTERS_MIN: Final = 3
 """The least length of a name that a file gives to a symbol; a shorter name is in too many lines."""
 RENAMED_FILES_MAX: Final = 50
-"""The most files without the name that are read for lines of certain users."""
+"""The maximum number of files without the name that are read for lines of certain users."""
 _ALIAS: Final = re.compile(rb"\s{1,9}as\s{1,9}([A-Za-z]\w*+)")
 _FUNCTION_KINDS: Final = frozenset({"function", "method", "constructor", "macro", "prototype"})
 

@@ -50,7 +50,7 @@ from mycel.store.write.bulk import ConceptRow, PropositionRow
 from mycel.store.write.transaction import Transaction
 
 SUGGESTED_FOR_MAX: Final = 5
-"""The most missing concepts of one call for which similar URIs are suggested."""
+"""The maximum number of missing concepts of one call for which similar URIs are suggested."""
 
 RelationEnds = tuple[Uri, Uri]
 

@@ -24,7 +24,7 @@ from mycel.store.query.reader import Reader
 from mycel.text.names import Standing, called, key
 
 BEARERS_MAX: Final = 100
-"""The most nodes that are compared with one short name."""
+"""The maximum number of nodes that are compared with one short name."""
 CANDIDATES_SHOWN: Final = 10
 
 ALIASES: Final = "aliases"

@@ -19,7 +19,7 @@ from mycel.search.similar_texts import SimilarTexts
 from mycel.store.query.reader import Reader
 
 CHECKED_MAX: Final = 5
-"""The most new notes of one call that are compared."""
+"""The maximum number of new notes of one call that are compared."""
 
 BURST_S: Final = 1.0
 SHARE: Final = 0.1

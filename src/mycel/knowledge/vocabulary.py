@@ -89,7 +89,8 @@ RESERVED_IN_RELATIONS: Final = {"weight": "Pass it as `weight`, beside the prope
 """Names that cannot be properties or metadata of a relation, each with a hint."""
 
 NAMES_COMPARED: Final = 1_000
-"""The most names that a new name is compared with, to warn about a likely typing error."""
+"""The maximum number of names that a new name is compared with, to warn about a likely typing
+error."""
 TYPO_SIMILARITY: Final = 0.8
 """The least similarity of two names at which one may be a typing error for the other."""
 

@@ -28,7 +28,7 @@ RESOURCE: Final = "ui://mycel/explorer"
 VIEW: Final = "mycel/view"
 """The key of a result's `_meta` under which the App finds what to show."""
 NODES_MAX: Final = 100
-"""The most nodes of a result that the App shows at first."""
+"""The maximum number of nodes of a result that the App shows at first."""
 
 _VIEWS: Final = (
     "about", "suggest", "overview", "near", "links", "node", "relations", "history", "missing",

@@ -19,7 +19,7 @@ Names = Literal["type", "relation type"]
 Error = TypeVar("Error", bound=MycelError)
 
 NAMES_COMPARED: Final = 1_000
-"""The most names with which an unknown name is compared."""
+"""The maximum number of names with which an unknown name is compared."""
 
 _LISTED: Final = {"type": "DESCRIBE CONCEPT TYPES", "relation type": "DESCRIBE PROPOSITION TYPES"}
 _TOPIC: Final = {"type": "types", "relation type": "relation_types"}

@@ -30,9 +30,9 @@ from mycel.model.json_text import read_json
 from mycel.model.names import shorten
 
 ROUNDS_MAX: Final = 3
-"""The most rounds of questions in one call."""
+"""The maximum number of rounds of questions in one call."""
 FORMS_MAX: Final = 5
-"""The most conflicts in one round for a person."""
+"""The maximum number of conflicts in one round for a person."""
 PROMPT_TOKENS: Final = 8_000
 ANSWER_TOKENS: Final = 4_000
 _KEY: Final = re.compile(r"([1-9])\.([0-9A-Za-z_-]{1,64})\.(model|[0-9a-f]{4,64})", re.ASCII)

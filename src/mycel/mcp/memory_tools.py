@@ -35,7 +35,7 @@ from mycel.syntax.gc_pause import collector_paused
 
 RESOURCE_URI: Final = "memory://knowledge-graph"
 CALLS_AT_ONCE: Final = 16
-"""The most requests that use the graph at the same time; the others wait."""
+"""The maximum number of requests that use the graph at the same time; the others wait."""
 _LISTS: Final[tuple[CacheableMethod, ...]] = (
     "tools/list",
     "resources/list",

@@ -12,7 +12,7 @@ from mycel.model.values import JsonObject
 
 CONCISE: Final = 5
 DETAILED: Final = 20
-"""The most mentions that are shown in detail."""
+"""The maximum number of mentions that are shown in detail."""
 
 
 def add(

@@ -27,7 +27,7 @@ RESOLUTIONS: Final = {
 }
 """The schema of the argument with decisions."""
 VALUE_CHARACTERS: Final = 2_000
-"""The most characters that are shown of each version."""
+"""The maximum number of characters that are shown of each version."""
 _PAGE: Final = "conflicts"
 
 

@@ -34,7 +34,7 @@ from mycel.model.json_text import read_request
 from mycel.model.names import json_kind, shorten
 
 ID_SOUGHT_BYTES: Final = 1 << 16
-"""The most bytes of invalid JSON that are searched for an id."""
+"""The maximum number of bytes of invalid JSON that are searched for an id."""
 
 _TOKEN: Final = re.compile(rb'"(?>(?:[^"\\]++|\\.)*)(?:"|\\?\Z)|[{}\[\]]', re.DOTALL)
 """A string, which ends at its quote or at the end of the input, so that each is read only once."""

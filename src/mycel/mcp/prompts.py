@@ -21,7 +21,7 @@ def instructions(workspace: str, *, readonly: bool, several: bool = False) -> st
 
 
 WORKSPACES_NAMED: Final = 10
-"""The most registered workspaces that a prompt names."""
+"""The maximum number of registered workspaces that a prompt names."""
 
 _INSTRUCTIONS: Final = """\
 This is a knowledge graph about the work in the workspace `{workspace}`. It is persistent: it has \

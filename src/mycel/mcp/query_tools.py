@@ -24,7 +24,7 @@ from mycel.schema import Catalog
 
 QueryOffer = Literal["marked", "all", "none"]
 TOOLS_MAX: Final = 20
-"""The most queries that are tools of their own."""
+"""The maximum number of queries that are tools of their own."""
 RUN: Final = "run_query"
 
 

@@ -33,7 +33,7 @@ CLOSING_TOKENS: Final = 600
 _REMARK_TOKENS: Final = 12
 """Room for a remark on the missing part of a text."""
 _FAILURES_TOLD: Final = 10
-"""The most failed nodes that are listed with their errors."""
+"""The maximum number of failed nodes that are listed with their errors."""
 _URI_CHARACTERS: Final = 200
 
 

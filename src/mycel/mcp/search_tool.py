@@ -27,15 +27,16 @@ from mycel.text.kinds import CODE, NOTES, SECTION, AnswerKind, checked_kind, use
 SEARCH_LIMIT: Final = 10
 SEARCH_MODES: Final = (HYBRID, KEYWORD, SEMANTIC)
 SEARCH_DEPTH_MAX: Final = 1_000
-"""The most hits that pages can show."""
+"""The maximum number of hits that pages can show."""
 _CURSOR: Final = re.compile(r"hits:(\d{1,6})\+(\d{1,6})", re.ASCII)
 _SECTIONS: Final[tuple[AnswerKind, AnswerKind]] = (NOTES, CODE)
 _HEADINGS: Final = {NOTES: "Notes:", CODE: "Code:"}
 _SHOWN_REASONS: Final = ("linked ", "mentioned by ", "mentions ", "about ", FORMERLY)
 POOR_CODE_MAX: Final = 3
-"""The most symbols and files with a poor fit that are shown, unless the question asks for code."""
+"""The maximum number of symbols and files with a poor fit that are shown, unless the question asks
+for code."""
 FOUND_CHARACTERS: Final = 1_000
-"""The most characters of the content that a detailed hit shows."""
+"""The maximum number of characters of the content that a detailed hit shows."""
 
 
 def search(call: ToolCall) -> Answer:

@@ -53,9 +53,10 @@ from mycel.service.malloc_trim import MemoryTrim
 NAME: Final = "mycel"
 TITLE: Final = "Mycel knowledge graph"
 CALLS_AT_ONCE: Final = 16
-"""The most requests that use the graph at the same time; the others wait."""
+"""The maximum number of requests that use the graph at the same time; the others wait."""
 BRANCH_CONTEXTS_MAX: Final = 64
-"""The most branches whose active contexts are kept; beyond it, the oldest context is dropped."""
+"""The maximum number of branches whose active contexts are kept; beyond it, the oldest context is
+dropped."""
 EXPLORING_S: Final = 10.0
 """The time limit of a view of the explorer."""
 PROGRESS_S: Final = 0.25

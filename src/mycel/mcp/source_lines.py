@@ -29,12 +29,13 @@ from mycel.model.names import count, first_few, shorten
 from mycel.model.values import JsonObject
 
 LINES_SHOWN: Final = 5
-"""The most lines of one user or file that are shown with text; of the others only numbers are
-shown."""
+"""The maximum number of lines of one user or file that are shown with text; of the others only
+numbers are shown."""
 FILES_SHOWN: Final = 10
-"""The most files of a list that are shown with the text of lines; the others only with numbers."""
+"""The maximum number of files of a list that are shown with the text of lines; the others only with
+numbers."""
 NUMBERS_MAX: Final = 200
-"""The most lines of one list that are shown as numbers."""
+"""The maximum number of lines of one list that are shown as numbers."""
 ASIDE_NUMBERS_MAX: Final = 40
 """The same for lines that are no uses: comments, documents, other symbols with the same name."""
 LINE_CHARACTERS: Final = 160

@@ -17,7 +17,7 @@ from mycel.knowledge.several import SeveralWorkspaces
 from mycel.model.values import JsonObject
 
 URIS_MAX: Final = 1_000
-"""The most URIs of one call."""
+"""The maximum number of URIs of one call."""
 
 ProgressReport = Callable[[float, float | None, str], None]
 """Reports the progress of a long call: done, total and a text. Raises if the call was cancelled."""

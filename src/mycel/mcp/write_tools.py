@@ -35,7 +35,7 @@ CHANGES: Final = (
 )
 STAGES: Final = ("reading", "relating", "writing", "indexing")
 SHOWN: Final = 50
-"""The most nodes and relations of one call that are listed."""
+"""The maximum number of nodes and relations of one call that are listed."""
 
 
 def remember(call: ToolCall) -> Answer:

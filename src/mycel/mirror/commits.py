@@ -48,7 +48,8 @@ _MOVED: Final = "Mycel-Moved"
 _PURGED: Final = "Mycel-Purged"
 _TRAILER: Final = re.compile(rf"^({_SEQ}|{ROOT}|{_ACTOR}|{_MOVED}|{_PURGED}): (.*)$", re.MULTILINE)
 MOVES_MAX: Final = 1_000
-"""The most moves that a commit lists; others are recognised by files with equal content."""
+"""The maximum number of moves that a commit lists; others are recognised by files with equal
+content."""
 _UNFIT: Final = re.compile(r"[<>\x00-\x1f\x7f]")
 _IDENTITY: Final = re.compile(r"\s*+([^<>\s][^<>\n]*+)<([^<>\s]++)>\s*+")
 

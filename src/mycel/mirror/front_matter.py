@@ -42,8 +42,8 @@ NEW_TYPE: Final = "Concept"
 """The type of a new file without a type."""
 
 DEPTH_MAX: Final = JSON_DEPTH_MAX + 2
-"""The most levels of nesting; values of a relation are two levels below those of the front
-matter."""
+"""The maximum number of levels of nesting; values of a relation are two levels below those of the
+front matter."""
 DIGITS_MAX: Final = 400
 """The largest number of JSON has 309 digits before its point."""
 

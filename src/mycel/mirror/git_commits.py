@@ -20,8 +20,8 @@ SUBJECTS_MAX: Final = 5
 COMMITS_TOLD_MAX: Final = 10
 SUBJECT_CHARACTERS_MAX: Final = 200
 GROUPS_MAX: Final = 50
-"""The most authors whose files are imported separately; with more authors, all files are
-imported together."""
+"""The maximum number of authors whose files are imported separately; with more authors, all files
+are imported together."""
 
 
 class GitCommit(NamedTuple):

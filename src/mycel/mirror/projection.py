@@ -125,7 +125,8 @@ class Projection:
     def namesakes(self, numbers: Collection[int]) -> set[int]:
         """Concepts whose documents depend on these ones through a common name.
 
-        They are the other concepts with the same name, and the concepts with links to them.
+        They are all concepts that share a name with another one, these included, and the concepts
+        with links to them.
         """
         names = {name for _, _, name in contents.names(self._reader, numbers) if ":" in name}
         rows = contents.concepts_named(self._reader, names)

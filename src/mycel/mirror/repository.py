@@ -46,7 +46,7 @@ _SAFE: Final = tuple(
 )
 REASON_LINES_MAX: Final = 3
 LISTED_MAX: Final = 200
-"""The most paths that are arguments of one call."""
+"""The maximum number of paths that are arguments of one call."""
 
 _REASONS: Final = ("fatal:", "error:", "! [")
 """The start of a line in which git says why it failed."""

@@ -147,7 +147,8 @@ class Upkeep(Inspection):
     ) -> int:
         """Write commits for the transactions after an entry. Returns the number of commits.
 
-        After an import of commits of others, one commit is always written, which shows the result.
+        After an import of commits of others, at least one commit is written: the last one shows the
+        result.
         """
         entries = list(transactions(reader, where=LogFilter(after=start)))[::-1]
         head = reader.head().seq

@@ -41,7 +41,7 @@ MATERIAL_FROM: Final = 0.3
 CONFIDENCE_DEFAULT: Final = 0.7
 """The confidence of a source that gives none: just enough to be accepted."""
 SOURCES_MAX: Final = 100
-"""The most sources of a link; more would be a list that nobody reads."""
+"""The maximum number of sources of a link; more would be a list that nobody reads."""
 _DECIMALS: Final = 9
 _TEXTS: Final = ("by", "source", "at")
 _KEYS: Final = (*_TEXTS, "confidence")

@@ -38,13 +38,13 @@ HOPS_MAX = 6
 FIND_LIMIT_MAX = 1_000_000
 
 TRAVERSE_NODES_MAX = 100_000
-"""The most elements that one traversal gives."""
+"""The maximum number of elements that one traversal gives."""
 
 TRAVERSE_COST_MAX = 1_000_000
 """The greatest cost of a traversal. No path costs as much, since a link costs at most 1."""
 
 TRANSACTION_SAVED_ELEMENTS_MAX = 1 << 17
-"""The most elements whose identity one transaction remembers, to save look-ups."""
+"""The maximum number of elements whose identity one transaction remembers, to save look-ups."""
 
 COMMAND_BYTES_MAX = 256 << 10
 """The text of one KIP command, in UTF-8."""
@@ -59,7 +59,7 @@ SCHEMA_COMMENTS_MAX = 100_000
 """Comments of a schema that is formatted; each of them is put back in its place."""
 
 LINE_BYTES_MAX = 16 << 20
-"""The most bytes of a line of a loaded file, and of one of its cells."""
+"""The maximum number of bytes of a line of a loaded file, and of one of its cells."""
 
 NESTING_DEPTH_MAX = 64
 """Levels of blocks, patterns and conditions in a command. The levels of a JSON value in it are

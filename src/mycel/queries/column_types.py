@@ -1,7 +1,7 @@
-"""The values of a query's columns as JSON Schema, where the command and the schema tell them.
+"""The types of a query's columns as JSON Schema, where they follow from command and schema.
 
-A variable has a type if a clause outside of UNION, OPTIONAL and NOT gives it one. The schema of
-then is not known for a query AS OF the past.
+A variable has a type if a clause outside of UNION, OPTIONAL and NOT gives it one. In a query
+AS OF the past, columns of attributes have no type: the schema of that time is not read.
 """
 
 from __future__ import annotations

@@ -52,9 +52,9 @@ from mycel.store.write.journal_copy import CopiedPage, check_not_here
 PARTIAL: Final = ".cloning"
 """The suffix of a clone that is not complete yet."""
 STEPS_MAX: Final = 200
-"""The most commits that a push submits one by one."""
+"""The maximum number of commits that a push submits one by one."""
 MESSAGES_MAX: Final = 5
-"""The most messages that are joined in the message of a squashed commit."""
+"""The maximum number of messages that are joined in the message of a squashed commit."""
 MESSAGE_CHARACTERS: Final = 1_000
 PAGES_MAX: Final = 1_000_000
 

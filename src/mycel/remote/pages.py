@@ -29,7 +29,7 @@ COMMITS_MAX: Final = 1000
 CHANGES_MAX: Final = 1000
 JOURNAL_BYTES_MAX: Final = 4 << 20
 PURGES_MAX: Final = 10_000
-"""The most purges on a page, of some hundred bytes each."""
+"""The maximum number of purges on a page, of some hundred bytes each."""
 
 
 def refs(db: Graph) -> dict[str, Any]:

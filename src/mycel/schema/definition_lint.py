@@ -26,7 +26,7 @@ from mycel.schema.merge_policies import MERGE_POLICIES
 from mycel.schema.model import quoted
 
 SLIPS_MAX: Final = 5
-"""The most entries of one definition that are named."""
+"""The maximum number of entries of one definition that are named."""
 _COMPARED_MAX: Final = 120
 _KINDS: Final = (
     "Types are string, number, integer, boolean, array, object, null and any; a date is a string."

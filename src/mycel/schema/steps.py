@@ -17,7 +17,7 @@ from mycel.schema.catalog_json import annotations_json, cardinality_json, constr
 from mycel.syntax.nodes import node
 
 _SHOWN_MAX: Final = 160
-"""The most characters of a value in one line."""
+"""The maximum number of characters of a value in one line."""
 
 
 class SchemaStep:

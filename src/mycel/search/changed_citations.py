@@ -12,7 +12,7 @@ from mycel.store.query.reader import Reader
 from mycel.text.kinds import STAMP
 
 CHANGED_SHOWN: Final = 5
-"""The most changed citations that are named at one note."""
+"""The maximum number of changed citations that are named at one note."""
 CONTENT: Final = "content"
 _HASH: Final = "hash"
 

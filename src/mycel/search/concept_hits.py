@@ -29,7 +29,7 @@ RERANKED_MORE: Final = 20
 """The number of extra candidates to read from the index, because names change their order."""
 
 NAMED_MAX: Final = 50
-"""The most namesakes that are compared, unless the limit asks for more."""
+"""The maximum number of namesakes that are compared, unless the limit asks for more."""
 
 LINKS_COUNTED: Final = 1_000
 """Incoming links of a concept are counted up to this number; more make no difference."""
@@ -39,7 +39,7 @@ BEGINNING_CHARACTERS_MIN: Final = 3
 
 REASONS_MAX: Final = 3
 NAME_CHARACTERS: Final = 200
-"""The most characters of the name of a linked element in a reason."""
+"""The maximum number of characters of the name of a linked element in a reason."""
 _REASONS: Final = {
     "words": "words",
     "meaning": "meaning",

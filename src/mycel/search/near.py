@@ -1,4 +1,4 @@
-"""The filter `near`: elements near another one are preferred."""
+"""The preference `near`: elements near another one get higher scores. It leaves no hits out."""
 
 from __future__ import annotations
 

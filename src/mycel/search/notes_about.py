@@ -29,9 +29,9 @@ ABOUT: Final = "about"
 NAMES_MAX: Final = 5
 BEARERS_COMPARED: Final = 100
 BEARERS_MAX: Final = 3
-"""The most nodes that one name may mean."""
+"""The maximum number of nodes that one name may mean."""
 NOTES_MAX: Final = 5
-"""The most notes about one node."""
+"""The maximum number of notes about one node."""
 
 _SYMBOL_SCHEME: Final = "concept://"
 

@@ -55,10 +55,10 @@ from mycel.text.kinds import CODE
 CANDIDATES: Final = 100
 """The number of passages that are compared piece by piece, unless the limit asks for more."""
 MENTIONS_MAX: Final = 5
-"""The most mentions of a text that are shown, or that are reasons for other hits."""
+"""The maximum number of mentions of a text that are shown, or that are reasons for other hits."""
 CODE_RANKED: Final = 40
-"""The most files and symbols that are ranked, for their own section and to find notes about
-them."""
+"""The maximum number of files and symbols that are ranked, for their own section and to find notes
+about them."""
 CODE_FOLLOWED: Final = 10
 """The number of best files and symbols whose notes are found."""
 LINKS_FOLLOWED: Final = 1_000

@@ -9,7 +9,8 @@ from mycel.text.analysis import QUESTION_CHARACTERS_MAX, terms_of
 from mycel.text.names import folded, key, parts, segments_asked
 
 TERMS_MAX: Final = 16
-"""The most words of a question that are used: the longest ones, which are the most specific."""
+"""The maximum number of words of a question that are used: the longest ones, which are the most
+specific."""
 
 _ABOUT_TESTS: Final = frozenset(("test", "tests", "testing", "tested"))
 _ABOUT_RELEASES: Final = frozenset(

@@ -133,7 +133,7 @@ NEIGHBOUR_LENGTH: Final = 0.6
 COMMON_PEAK: Final = 1e-3
 """The weight of a word that is too common to be looked up."""
 SAID_MAX: Final = 0.8
-"""The most of the question that words and names can cover, as a share."""
+"""Words and names can cover up to this share of the question."""
 STRONG: Final = 0.8
 """A seed with a smaller sum gives its links less strength, even if it is the best seed."""
 UNKNOWN_WEIGHT: Final = 90.0
@@ -146,7 +146,7 @@ PLAIN_FAVOUR: Final = 1.5
 """The same weight in graphs without code. With 3, answers over two texts were missed; with 1,
 answers in other words."""
 SEED_FAVOUR: Final = 3.0
-"""The most of these weights in the first order, so that sections become candidates too."""
+"""In the first order these weights are at most this high: sections become candidates too."""
 NOTE_PIECES: Final = 0.4
 """The weight of the own pieces of a note, if the sentence model has embedded it."""
 READ_CROWD: Final = 0.3

@@ -70,7 +70,7 @@ _LIKENESS: Final = 0.8
 """The `difflib` ratio from which on a key is taken for a misspelling."""
 _KEY_LETTERS_MAX: Final = 40
 _KEYS_MAX: Final = 32
-"""The most keys of a request: each unknown one is compared and gets a warning."""
+"""The maximum number of keys of a request: each unknown one is compared and gets a warning."""
 
 _log = logging.getLogger(__name__)
 

@@ -19,7 +19,8 @@ from mycel.store.log.server_records import AuditRow, ServerRecords
 
 PAGE_MAX: Final = 1000
 WAITING_MAX: Final = 10_000
-"""The most records that wait to be written. Beyond it, adding a record waits for the disk."""
+"""The maximum number of records that wait to be written. Beyond it, adding a record waits for the
+disk."""
 DELAY_S: Final = 0.2
 
 _log = logging.getLogger(__name__)

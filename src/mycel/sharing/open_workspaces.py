@@ -21,7 +21,7 @@ from mycel.store.file.process_memory import return_memory
 IDLE_S: Final = 60.0
 """The time after which an unused workspace is closed."""
 OPEN_MAX: Final = 64
-"""The most open workspaces, used or not. Each has its own files, caches and index."""
+"""The maximum number of open workspaces, used or not. Each has its own files, caches and index."""
 
 
 class Closable(Protocol):

@@ -37,7 +37,7 @@ from mycel.store.query.purges import last_purge
 FOLDER: Final = ".scopes"
 """The folder of all copies, in the folder of the workspaces."""
 COPIES_MAX: Final = 64
-"""The most copies of one workspace; beyond it, no request may create another one."""
+"""The maximum number of copies of one workspace; beyond it, no request may create another one."""
 LOOK_S: Final = 0.25
 """The time between two checks of the journal, for streams of changes."""
 

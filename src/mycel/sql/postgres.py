@@ -86,12 +86,12 @@ def quoted(value: str) -> str:
 
 
 def is_float(value: str) -> str:
-    """Never: a number of a document is exact."""
+    """A condition that is always false: numbers in documents of PostgreSQL are exact decimals."""
     return "FALSE"
 
 
 def is_no_float(value: str) -> str:
-    """Always: a number of a document is exact."""
+    """A condition that is always true: numbers in documents of PostgreSQL are exact decimals."""
     return "TRUE"
 
 

@@ -394,7 +394,7 @@ class Store:
         *args: P.args,
         **kwargs: P.kwargs,
     ) -> T:
-        """Run `maintain` for callers who may not write to the graph, but for example may propose.
+        """Run `maintain` for a caller without the right to write, such as one who may only propose.
 
         The caller checks the rights.
         """

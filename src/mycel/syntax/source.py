@@ -13,7 +13,7 @@ from typing import Final, NamedTuple, Self
 from unicodedata import category, east_asian_width
 
 EXCERPT_CHARACTERS_MAX: Final = 96
-"""The most characters of a line in an excerpt."""
+"""The maximum number of characters of a line in an excerpt."""
 
 _ELLIPSIS = "…"
 

@@ -14,7 +14,7 @@ from mycel.store.query.reader import Reader
 from mycel.store.query.retention import LinkSpan
 
 RIVALS_MAX: Final = 8
-"""The most pairs of links of one subject and predicate."""
+"""The maximum number of pairs of links of one subject and predicate."""
 
 
 class Contradiction(NamedTuple):

@@ -51,11 +51,11 @@ BATCH_MAX: Final = 64
 FOLD_CHANGES: Final = 128
 """The pending changes that a cycle folds between two transactions, before one of them has to."""
 MERGES_MAX: Final = 1_000
-"""The most small transactions in which a cycle merges the text index."""
+"""The maximum number of small transactions in which a cycle merges the text index."""
 SAME_NAME_PRIORITY: Final = 1.0
 """The priority of a question about two concepts with one name or external id."""
 ASKED_MAX: Final = 1_000
-"""The most new questions of one finder in a cycle."""
+"""The maximum number of new questions of one finder in a cycle."""
 REPORTS_KEPT: Final = 30
 UNLINKED_MAX: Final = 1_000
 LOG: Final = "maintenance_log"

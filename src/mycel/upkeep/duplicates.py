@@ -27,8 +27,8 @@ _NAMES: Final = frozenset(("name", "aliases"))
 """The attributes that a merge unites."""
 _NAMED_BY_PATH: Final = frozenset(("Concept", "Event", "Missing"))
 GROUP_MAX: Final = 8
-"""The most elements of a group. The concepts of a larger group share only a common word, such as
-a title."""
+"""The maximum number of elements of a group. The concepts of a larger group share only a common
+word, such as a title."""
 
 
 class DuplicatePair(NamedTuple):

@@ -32,18 +32,18 @@ EVENT: Final = "Event"
 TURN: Final = "Turn"
 """The class of events that are turns of an imported conversation."""
 EVENTS_TOGETHER: Final = 12
-"""The most events of one task."""
+"""The maximum number of events of one task."""
 DISTIL_TASKS_MAX: Final = 20
-"""The most open tasks about events; more would only make the list longer."""
+"""The maximum number of open tasks about events; more would only make the list longer."""
 SETTLED_US: Final = 86_400_000_000
 """The age at which events are distilled; younger ones may still get related events."""
 CONTRADICTION_PRIORITY: Final = 2.0
 """The priority of contradictions. The priority of possible duplicates is their likeness, at most
 1."""
 FOUND_MAX: Final = 20_000
-"""The most links that one finder reads in a cycle."""
+"""The maximum number of links that one finder reads in a cycle."""
 COMPARED_MAX: Final = 3_000
-"""The most texts that are compared in a cycle."""
+"""The maximum number of texts that are compared in a cycle."""
 BOOTSTRAP_METADATA: Final = '{"author":"bootstrap"}'
 _NOT_COMPARED: Final = frozenset(("Resource", "Section", "Symbol", EVENT, SLEEP_TASK, MISSING))
 

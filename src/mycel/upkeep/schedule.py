@@ -23,7 +23,7 @@ from mycel.store.query.commits import transaction_of
 from mycel.upkeep.cycle import Cycle
 
 LOOK_S: Final = 30.0
-"""The most seconds between two checks if a graph is idle."""
+"""The maximum number of seconds between two checks if a graph is idle."""
 _TIME: Final = re.compile(r"([01]?[0-9]|2[0-3]):([0-5][0-9])", re.ASCII)
 
 

@@ -8,7 +8,7 @@ from mycel.cli.console.context import Command, Invocation, pass_session
 from mycel.cli.console.output import visible
 
 EXAMPLES = 3
-"""The most findings of a kind that are shown, and the most reports of cycles."""
+"""The maximum number of findings of a kind that are shown, and of reports of cycles."""
 
 
 @click.command(cls=Command)

@@ -64,13 +64,13 @@ from mycel.store.write.merges import (
 from mycel.store.write.transaction import Transaction, rehearsal
 
 ATTEMPTS_MAX: Final = 2
-"""The most times a merge is computed while others may write."""
+"""The maximum number of times a merge is computed while others may write."""
 DECISIONS_MAX: Final = 5
-"""The most times a merge is read again because somebody else has decided about it."""
+"""The maximum number of times a merge is read again because somebody else has decided about it."""
 TURN_S_MAX: Final = 10.0
 """The longest time for which computing a merge may keep others from writing."""
 LISTED_MAX: Final = 5
-"""The most conflicts that the message of an error lists."""
+"""The maximum number of conflicts that the message of an error lists."""
 
 OpenReader = Callable[[str], AbstractContextManager[Reader]]
 """A function that opens a branch by name."""

@@ -56,7 +56,7 @@ from mycel.store.query.diff import ABSENT, identity_of, label_of, with_ends
 from mycel.store.query.origins import Origin
 
 ROWS_MAX: Final = 20
-"""The most rows that a conflict about a definition shows."""
+"""The maximum number of rows that a conflict about a definition shows."""
 PLACEHOLDERS_FROM: Final = NEW + (1 << 59)
 """The first number for placeholders that a merge creates."""
 

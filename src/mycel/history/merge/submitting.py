@@ -20,7 +20,7 @@ from mycel.store.query.history import entry_at
 from mycel.store.write.transaction import Transaction
 
 ATTEMPTS_MAX: Final = 2
-"""The most times a merge is computed while others may write."""
+"""The maximum number of times a merge is computed while others may write."""
 
 Keep = Callable[[Transaction, "Submitted"], None]
 """A function that writes more in the transaction of a commit; raising an error gives all up."""

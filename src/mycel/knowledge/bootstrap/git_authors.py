@@ -34,8 +34,8 @@ AUTHOR_CHARACTERS: Final = 100
 
 _HEADER: Final = b"\0"
 _PATHS_MAX: Final = 1_000
-"""The most files of a counted commit. A larger commit moves or reformats files, and shows no
-knowledge of them."""
+"""The maximum number of files of a counted commit. A larger commit moves or reformats files, and
+shows no knowledge of them."""
 Counts = dict[str, dict[str, tuple[int, int]]]
 """For each path, its authors with the number of commits and the time of the last. A folder is
 written `src/`."""

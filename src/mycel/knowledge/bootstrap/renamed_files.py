@@ -22,7 +22,7 @@ NAMES_MIN: Final = 3
 LIKE_MIN: Final = 0.6
 """The least share of names in common at which two files are alike."""
 COMPARED_MAX: Final = 250_000
-"""The most pairs of files that are compared by their names."""
+"""The maximum number of pairs of files that are compared by their names."""
 
 
 class FileContent(NamedTuple):

@@ -21,7 +21,7 @@ LIKE_MIN: Final = 0.6
 CHARACTERS_MIN: Final = 30
 """The least length of a text by which a section is recognised."""
 COMPARED_MAX: Final = 40_000
-"""The most pairs of sections of one document that are compared."""
+"""The maximum number of pairs of sections of one document that are compared."""
 
 _WORD: Final = re.compile(r"\w+")
 _CONTENT: Final = "content"

@@ -9,10 +9,10 @@ from typing import Final, Literal, NamedTuple
 from mycel.model.values import JsonObject
 
 SKIPPED_TOLD: Final = 100
-"""The most skipped files that are listed; all are counted."""
+"""The maximum number of skipped files that are listed; all are counted."""
 
 NAMES_TOLD: Final = 5
-"""The most names of left-out folders in the line about a run."""
+"""The maximum number of names of left-out folders in the line about a run."""
 
 BootstrapStage = Literal["reading", "relating", "writing"]
 

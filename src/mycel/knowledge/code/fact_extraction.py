@@ -24,7 +24,7 @@ SCOPE_DEPTH_MAX: Final = 24
 """The greatest depth of nested definitions; deeper ones are left out."""
 
 SYMBOLS_MAX: Final = 20_000
-"""The most symbols of one file; a file with more was generated."""
+"""The maximum number of symbols of one file; a file with more was generated."""
 
 QUALIFIED_CHARS_MAX: Final = 500
 

@@ -45,7 +45,8 @@ _LINES_MIN: Final = 20
 minified."""
 
 _MATCHES_MAX: Final = 16_384
-"""The most patterns that a query matches at a time: its time grows with their number."""
+"""The maximum number of patterns that a query matches at a time: its time grows with their
+number."""
 
 LANGUAGES: Final = frozenset({*SYNTAXES, *MANIFESTS, *DOCUMENTS, PDF})
 """The languages that `analyse` reads."""

@@ -46,7 +46,8 @@ _NAME: Final = re.compile(r"[#~]?[^\W\d][\w$]*|\$[\w$]*|operator\W{1,3}")
 _CALLEE: Final = re.compile(r"[#\w$]+(?:(?:\.|\?\.|::|->)[#\w$]+)*")
 _SEPARATOR: Final = re.compile(r"\?\.|\.|::|->")
 TEXTS_REMEMBERED: Final = 4_096
-"""The most names and types whose parts are cached: a project repeats them in every file."""
+"""The maximum number of names and types whose parts are cached: a project repeats them in every
+file."""
 _SPACES: Final = re.compile(r"\s+")
 _GENERIC: Final = re.compile(r"(?:::)?<[^<>]*>")
 _GENERIC_DEPTH_MAX: Final = 8

@@ -15,11 +15,11 @@ import orjson
 from mycel.knowledge.code.source_facts import FileFacts
 
 KEY_PARTS_MAX: Final = 200
-"""The most dots in one line of Cargo.toml: `tomllib` takes quadratic time for the parts of a
-key."""
+"""The maximum number of dots in one line of Cargo.toml: `tomllib` takes quadratic time for the
+parts of a key."""
 
 DEPENDENCIES_MAX: Final = 1_000
-"""The most dependencies of one manifest."""
+"""The maximum number of dependencies of one manifest."""
 
 _CARGO_KEYS: Final = ("dependencies", "dev-dependencies", "build-dependencies")
 _NPM_KEYS: Final = (

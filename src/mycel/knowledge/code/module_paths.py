@@ -102,7 +102,7 @@ class Locator:
 
 
 _SHORT: Final = 200
-"""The most characters of a place whose outer places are cached."""
+"""The maximum number of characters of a place whose outer places are cached."""
 
 
 def outward(place: str, separator: str) -> tuple[str, ...]:

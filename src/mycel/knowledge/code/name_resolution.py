@@ -22,10 +22,10 @@ from mycel.knowledge.code.scopes import CLASS_KINDS
 from mycel.knowledge.code.source_facts import FileFacts, Import, Symbol
 
 STEPS_MAX: Final = 24
-"""The most steps of one name through re-exports and base classes."""
+"""The maximum number of steps of one name through re-exports and base classes."""
 
 LOOKUPS_MAX: Final = 400
-"""The most steps of the search for one name, over all of its branches."""
+"""The maximum number of steps of the search for one name, over all of its branches."""
 
 FILE_LOOKUPS_MAX: Final = 5_000
 LOOKUPS_PER_NAME: Final = 20
@@ -33,16 +33,16 @@ LOOKUPS_PER_NAME: Final = 20
 to 6."""
 
 INCLUDES_MAX: Final = 400
-"""The most headers that one file of C or C++ includes, directly or not."""
+"""The maximum number of headers that one file of C or C++ includes, directly or not."""
 
 INCLUDE_LINES_MAX: Final = 20_000
-"""The most includes that are followed, in one file and its headers."""
+"""The maximum number of includes that are followed, in one file and its headers."""
 
 BASES_MAX: Final = 100
-"""The most bases of a class that are followed, direct or not."""
+"""The maximum number of bases of a class that are followed, direct or not."""
 
 EXPORTS_MAX: Final = 24
-"""The most exports under one name that are followed."""
+"""The maximum number of exports under one name that are followed."""
 
 # Bases without methods of interest: no call leads to them.
 _NEUTRAL_BASES: Final = frozenset(

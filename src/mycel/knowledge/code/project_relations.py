@@ -30,7 +30,8 @@ from mycel.knowledge.code.source_facts import RESULT, FileFacts, Import
 from mycel.knowledge.documents.document_relations import DocumentRelations
 
 PACKAGE_FILES_MAX: Final = 100
-"""The most files of a package that an import leads to when none of its names is used."""
+"""The maximum number of files of a package that an import leads to when none of its names is
+used."""
 
 
 NAMES_NOTE: Final = "its names lead through too many modules: some relations are left out"

@@ -17,11 +17,12 @@ from mycel.knowledge.code.scopes import CLASS_KINDS
 from mycel.knowledge.code.source_facts import LITERAL, RESULT, UNKNOWN
 
 CANDIDATES_MAX: Final = 5
-"""The most methods that a call on an object of unknown class may mean; with more, the call has no
-target."""
+"""The maximum number of methods that a call on an object of unknown class may mean; with more, the
+call has no target."""
 
 _RESULTS_MAX: Final = 6
-"""The most functions that are followed in a row, each of which returns the result of the next."""
+"""The maximum number of functions that are followed in a row, each of which returns the result of
+the next."""
 
 _OUTSIDE: Final = CodeLocation("", "")
 """Stands for the class of an object from outside the project."""

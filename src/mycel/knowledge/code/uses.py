@@ -19,7 +19,7 @@ from mycel.knowledge.code.scopes import Captures, Scope, in_order, with_scopes
 from mycel.knowledge.code.source_facts import Call
 
 USES_MAX: Final = 5_000
-"""The most uses of one file; a file with more was generated."""
+"""The maximum number of uses of one file; a file with more was generated."""
 PARTS_MAX: Final = 6
 SEGMENT_BYTES_MIN: Final = 4
 """Text between two definitions that is shorter is white space and brackets."""

@@ -29,7 +29,7 @@ from mycel.knowledge.documents.sections import anchor_of
 from mycel.knowledge.documents.text_names import CALLED, SPAN
 
 MENTIONS_MAX: Final = 30
-"""The most mentions of one section."""
+"""The maximum number of mentions of one section."""
 _NAME_CHARACTERS_MIN: Final = 3
 
 _ELSEWHERE: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//")

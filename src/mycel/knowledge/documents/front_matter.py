@@ -14,7 +14,7 @@ FRONT_MATTER_CHARACTERS_MAX: Final = 32 << 10
 LINES_MAX: Final = 1_000
 NESTING_MAX: Final = 100
 NAMES_MAX: Final = 100
-"""The most tags, and the most aliases, of one note."""
+"""The maximum number of tags, and of aliases, of one note."""
 
 _REFERENCE: Final = re.compile(r"(?:^|[\s:,\[{-])[&*]\w", re.MULTILINE)
 _SEPARATOR: Final = re.compile(r"[,\s]+")

@@ -19,7 +19,7 @@ _HTML_HEADING: Final = re.compile(
 )
 _HTML_OPENED: Final = re.compile(r"\s*<h[1-6]\b[^>]{0,500}>\s*", re.IGNORECASE)
 HTML_HEADING_LINES_MAX: Final = 4
-"""The most lines of an HTML heading; a longer one is read as text."""
+"""The maximum number of lines of an HTML heading; a longer one is read as text."""
 _SETEXT: Final = re.compile(r" {0,3}(?:(=+)|(-{3,}))[ \t]*")
 _NO_PARAGRAPH: Final = re.compile(r"\s*(?:[-*+>|#<`~]|\d+[.)]\s|$)")
 _ANCHOR: Final = re.compile(r"\{#([\w.-]++)[^{}]*+\}")

@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 
 LINKS_MAX: Final = 10_000
 _LABEL_CHARS_MAX: Final = 200
-"""The most characters of a label; longer labels are ignored."""
+"""The maximum number of characters of a label; longer labels are ignored."""
 
 FENCE: Final = re.compile(r" {0,3}(?>(?:[-*+]\s++|\d++[.)]\s++|>\s*+)*)(`{3,}+|~{3,}+)(.*)")
 _TICKS: Final = re.compile(r"`+")

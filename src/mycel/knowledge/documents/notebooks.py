@@ -8,7 +8,7 @@ import orjson
 
 CELLS_MAX: Final = 2_000
 CODE_CHARACTERS_MAX: Final = 4_000
-"""The most characters of one code cell that are kept; its results are left out."""
+"""The maximum number of characters of one code cell that are kept; its results are left out."""
 
 
 def notebook_text(text: str) -> str:

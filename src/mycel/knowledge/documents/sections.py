@@ -16,9 +16,9 @@ from mycel.knowledge.code.source_facts import Section
 from mycel.knowledge.documents.text_lines import NumberedLine, TextBlock
 
 SECTION_CHARACTERS_MAX: Final = 2_000
-"""The most characters of a section; a longer section is split."""
+"""The maximum number of characters of a section; a longer section is split."""
 SECTIONS_MAX: Final = 1_000
-"""The most sections of one document; a document with more is data."""
+"""The maximum number of sections of one document; a document with more is data."""
 SLUG_CHARACTERS_MAX: Final = 60
 HEADING_CHARACTERS_MAX: Final = 200
 TRAIL_CHARACTERS_MAX: Final = 300

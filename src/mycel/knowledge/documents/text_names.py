@@ -11,7 +11,7 @@ import re
 from typing import Final
 
 NAMES_MAX: Final = 60
-"""The most names of one section."""
+"""The maximum number of names of one section."""
 SPAN: Final = "`"
 CALLED: Final = "()"
 

@@ -47,7 +47,7 @@ from mycel.text.redaction import redact
 
 BATCH: Final = 2_000
 SKIPPED_TOLD: Final = 100
-"""The most skipped lines that are listed; all are counted."""
+"""The maximum number of skipped lines that are listed; all are counted."""
 OBJECT_BYTES_MAX: Final = 256 << 20
 """The size limit of a file that is one JSON object."""
 

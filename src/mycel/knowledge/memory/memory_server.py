@@ -47,11 +47,11 @@ from mycel.store.query.reader import Reader
 from mycel.store.write.transaction import Transaction
 
 ANSWER_CHARACTERS_MAX: Final = 50_000
-"""The most characters of an answer as indented JSON: about 12,500 tokens, and twice that where a
-client also shows the structured content to a model."""
+"""The maximum number of characters of an answer as indented JSON: about 12,500 tokens, and twice
+that where a client also shows the structured content to a model."""
 
 WHOLE_CHARACTERS_MAX: Final = 16 << 20
-"""The most characters of the whole graph as a resource."""
+"""The maximum number of characters of the whole graph as a resource."""
 
 _ENTITIES_SHARE: Final = 0.75
 """The part of a cut answer that is for entities. The rest is for relations."""

@@ -16,7 +16,7 @@ from mycel.knowledge.documents.document_reading import PDF
 from mycel.store.file.plain_files import PlainFile, read_plain, reason_of
 
 PARAGRAPH_CHARACTERS_MAX: Final = 1_000
-"""The most characters of a README that become the content of its folder."""
+"""The maximum number of characters of a README that become the content of its folder."""
 
 _HEAD_BYTES: Final = 8 << 10
 

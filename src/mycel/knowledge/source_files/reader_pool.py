@@ -23,13 +23,14 @@ from mycel.knowledge.source_files.reader_process import (
 )
 
 WAIT_SECONDS_MAX: Final = 60.0
-"""The most seconds to wait for one file. Its processor time is limited, but a disk may hang."""
+"""The maximum number of seconds to wait for one file. Its processor time is limited, but a disk may
+hang."""
 
 RESULT_BYTES_MAX: Final = 64 << 20
 
 _ASKED_BYTES_MAX: Final = 16 << 10
-"""The most bytes of paths that are sent ahead. They fit into a pipe: otherwise both sides could
-block while writing."""
+"""The maximum number of bytes of paths that are sent ahead. They fit into a pipe: otherwise both
+sides could block while writing."""
 
 _MAIN: Final = (
     "import sys; sys.path[:] = {path!r};"

@@ -36,7 +36,8 @@ READ: Final = 16
 
 TAIL_MAX: Final = 512
 TAIL_SHARE: Final = 16
-"""The small segment has up to `TAIL_MAX` passages, or one in this many if that is more."""
+"""The small segment has up to `TAIL_MAX` passages, or a sixteenth of the other passages if that
+is more."""
 
 BLOCK_ITEMS: Final = 1 << 16
 """The number of items of the vectors whose cosines are computed together."""

@@ -34,7 +34,8 @@ from mycel.store.query.reader import Reader
 
 PASSAGES_MAX: Final = 5_000
 AT_ONCE_MAX: Final = 16
-"""The most vectors that a search makes itself, and the number that is stored at once."""
+"""The maximum number of vectors that a search makes itself, and the number that is stored at
+once."""
 AT_ONCE_S: Final = 2.0
 """The time that must be left for the answer after a search has made vectors."""
 

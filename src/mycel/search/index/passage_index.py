@@ -65,7 +65,7 @@ DERIVED_TOGETHER: Final = 2_000
 derived."""
 
 DERIVED_AT_ONCE_MAX: Final = 20_000
-"""The most elements that a search with a deadline derives itself."""
+"""The maximum number of elements that a search with a deadline derives itself."""
 
 EMBEDDED_AT_ONCE_MAX: Final = 64
 """The number of texts in one call of an embedder; with `background`, in one search."""

@@ -22,7 +22,7 @@ from mycel.embedding.static import StaticModel
 Hashes = NDArray[np.uint32]
 
 PIECES_MAX: Final = 12
-"""The most pieces of a phrase that is looked for."""
+"""The maximum number of pieces of a phrase that is looked for."""
 
 SEPARATOR: Final = 0xFFFF
 """The piece that separates two texts."""

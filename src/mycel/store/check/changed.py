@@ -32,7 +32,7 @@ from mycel.store.log.trees import NAMESPACES, StateTrees
 from mycel.store.query.reader import Reader
 
 ELEMENTS_MAX: Final = 10_000
-"""The most changed elements for which comparing is faster than verifying everything."""
+"""Up to this many changed elements, comparing them is faster than verifying everything."""
 
 _PLAIN_KINDS: Final = (
     Kind.PUT_CONCEPT,

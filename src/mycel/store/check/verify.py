@@ -55,7 +55,7 @@ from mycel.store.schema_objects import foreign_objects
 from mycel.store.write.element_content import has_text
 
 PROBLEMS_MAX: Final = 100
-"""The most faults that are reported: a thousand faults say no more than a hundred."""
+"""The maximum number of faults that are reported: a thousand faults say no more than a hundred."""
 
 Findings = Iterator[tuple[str, str]]
 """The faults of one check, each with its place and its description."""

@@ -18,7 +18,7 @@ import apsw
 
 FORMAT: Final = 1
 PENDING_MAX: Final = 5_000
-"""The most elements and links with counts in memory; more are written."""
+"""The maximum number of elements and links with counts in memory; more are written."""
 _BUSY_MS: Final = 200
 _TABLES: Final = (
     "CREATE TABLE IF NOT EXISTS use (element INTEGER PRIMARY KEY, uses INTEGER NOT NULL,"

@@ -41,11 +41,12 @@ from mycel.store.index.slots import (
 from mycel.store.index.write_cache import WriteCache
 
 HELD_MAX: Final = 100_000
-"""The most entries that are held in memory before they are written: some 15 MB."""
+"""The maximum number of entries that are held in memory before they are written: some 15 MB."""
 PROBED_MAX: Final = 20_000
-"""The most values of a unique slot that are looked up one by one; for more, the slot is scanned."""
+"""The maximum number of values of a unique slot that are looked up one by one; for more, the slot
+is scanned."""
 HOLDERS_MAX: Final = 100
-"""The most elements that a `UniqueConflict` names."""
+"""The maximum number of elements that a `UniqueConflict` names."""
 
 NewElement = tuple[int, Mapping[str, Any], Ends]
 """The number, attributes and ends of a new element."""

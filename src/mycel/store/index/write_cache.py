@@ -12,7 +12,7 @@ from mycel.model.limits import TRANSACTION_SAVED_ELEMENTS_MAX
 from mycel.store.index.slots import KnownSlots
 
 KEPT_MAX: Final = 1 << 14
-"""The most elements that are kept after a transaction."""
+"""The maximum number of elements that are kept after a transaction."""
 
 
 class WriteCache:

@@ -24,7 +24,7 @@ from mycel.store.file.layout import (
 from mycel.store.file.rows import fetch_all, fetch_one
 
 LISTED_MAX: Final = 10
-"""The most names that an error lists."""
+"""The maximum number of names that an error lists."""
 
 
 class NameTable:

@@ -24,7 +24,7 @@ FORMAT: Final = 1
 APPLICATION_ID: Final = 0x4D796373
 """`Mycs`, in the header of the file."""
 AUDIT_MAX: Final = 1_000_000
-"""The most records of the audit log; older ones are removed."""
+"""The maximum number of records of the audit log; older ones are removed."""
 
 _BUSY_MS: Final = 30_000
 _LAYOUT: Final = """

@@ -25,7 +25,7 @@ OUTCOME_KEPT_US: Final = 30 * 86_400 * 1_000_000
 """The time for which an outcome is kept."""
 OPEN_MAX: Final = 1_000
 CLOSED_MAX: Final = 1_000
-"""The most ended proposals that are kept."""
+"""The maximum number of ended proposals that are kept."""
 
 TABLES: Final = """
 CREATE TABLE IF NOT EXISTS submission_outcome (

@@ -26,7 +26,7 @@ from mycel.store.file.rows import fetch_all, fetch_one, json_array
 from mycel.store.log.journal import Head
 
 FOLD_CHANGES_MAX: Final = 256
-"""The most pending changes; if there are more, they are folded into the pages."""
+"""The maximum number of pending changes; if there are more, they are folded into the pages."""
 
 CHANGE_BYTES: Final = 65
 """The bytes of a pending change: a tree (1), a key (32), a record hash or zeros (32)."""

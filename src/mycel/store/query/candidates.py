@@ -41,19 +41,22 @@ from mycel.text.queries import (
 )
 
 RANKED_MAX: Final = 600
-"""The most elements that one query ranks. An element counts once for each term of the query."""
+"""The maximum number of elements that one query ranks. An element counts once for each term of the
+query."""
 
 SCANNED_MAX: Final = 3_000
-"""The most elements with the terms that a query ranks by. One counts once for each term."""
+"""The maximum number of elements with the terms that a query ranks by. One counts once for each
+term."""
 
 TITLES_RANKED_MAX: Final = 200
-"""The most elements that are ranked by their titles."""
+"""The maximum number of elements that are ranked by their titles."""
 
 COUNTED_MAX: Final = 1_000
 """The number at which counting the elements of a term stops; a term with more is frequent."""
 
 LISTED_MAX: Final = 200
-"""The most elements to leave out that stand in the text of a statement, where they cost less."""
+"""The maximum number of elements to leave out that stand in the text of a statement, where they
+cost less."""
 
 SENTENCE_WORDS: Final = 12
 """The usual number of words in the sentence of a link."""

@@ -22,7 +22,8 @@ from mycel.store.query.reader import Reader
 from mycel.text.analysis import AnalysedText
 
 READ_MAX: Final = 1_000
-"""The most elements that are read: those with most of the words, and the newest among them."""
+"""The maximum number of elements that are read: those with most of the words, and the newest among
+them."""
 
 
 class ChangedTexts:

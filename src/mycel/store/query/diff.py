@@ -30,7 +30,7 @@ from mycel.store.query.paths import PathSelection
 from mycel.store.query.reader import Reader
 
 LINES_MAX: Final = 5_000
-"""The most lines of a text for which a diff of lines is made."""
+"""Texts of up to this many lines get a diff of lines."""
 
 DiffKind = Literal["added", "removed", "changed", "moved"]
 Field = Literal[

@@ -41,7 +41,7 @@ from mycel.text.kinds import (
 TEXT_BYTES_MAX: Final = 4_096
 """The size limit of a path, and of a key or value of metadata."""
 METADATA_KEYS_MAX: Final = 100
-"""The most metadata keys of one search: each adds a condition to the SQL statement."""
+"""The maximum number of metadata keys of one search: each adds a condition to the SQL statement."""
 
 
 class Filters(TypedDict, total=False):

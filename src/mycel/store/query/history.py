@@ -28,7 +28,7 @@ from mycel.store.query.reader import Reader
 from mycel.store.query.refs import Ref, shown_ref
 
 TAGS_SHOWN: Final = 5
-"""The most tags that a hint names; it names the newest."""
+"""The maximum number of tags that a hint names; it names the newest."""
 
 Moment = int | str | datetime | State
 """A position of the journal, the id of a commit, a tag, a time, its ISO 8601 text, or a state."""

@@ -19,7 +19,7 @@ from mycel.store.query.commits import commit_at, entry_named
 from mycel.store.query.reader import Reader
 
 PARTINGS_MAX: Final = 256
-"""The most pairs of journals whose parting is remembered."""
+"""The maximum number of pairs of journals whose parting is remembered."""
 
 
 class Parting(NamedTuple):

@@ -25,7 +25,7 @@ CELLS_UNCOUNTED: Final = 100
 """The number of cells in a batch without a memory limit. A few rows then come in one batch, in two
 thirds of the time."""
 CELLS_MAX: Final = 10_000
-"""The most cells of a later batch."""
+"""The maximum number of cells of a later batch."""
 _GROWTH: Final = 4
 _BATCH_BYTES: Final = 1 << 20
 """The size of a batch in bytes, estimated from the rows before it."""

@@ -12,7 +12,7 @@ _LINKS: Final = (("supersedes", "object", "subject"), ("superseded_by", "subject
 """The predicates that supersede, each with the replaced end and the replacing end."""
 
 SUCCESSORS_MAX: Final = 3
-"""The most successors that are read for one element."""
+"""The maximum number of successors that are read for one element."""
 
 
 def successors(reader: Reader, numbers: Collection[int]) -> dict[int, list[int]]:

@@ -20,7 +20,8 @@ from mycel.store.index.write_cache import WriteCache
 from mycel.store.write.ledger import Ledger
 
 FREE_NAMES_MAX: Final = 4096
-"""The most names of types and predicates that are remembered because they concern no guard."""
+"""The maximum number of names of types and predicates that are remembered because they concern no
+guard."""
 
 ChangeKind = Literal["create", "update", "retire"]
 Identity = tuple[str, str | tuple[str, str]]

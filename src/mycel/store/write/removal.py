@@ -21,7 +21,7 @@ from mycel.store.write.guards import Writing
 from mycel.store.write.ledger import Ledger
 
 USERS_SHOWN: Final = 3
-"""The most users of a definition that an error names."""
+"""The maximum number of users of a definition that an error names."""
 
 
 def links_about(ledger: Ledger, number: int) -> list[Proposition]:

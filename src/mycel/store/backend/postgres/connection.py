@@ -41,7 +41,7 @@ from mycel.store.file.rows import text_array
 _LIBRARY_LOCK: Final = 0x4D7963656C
 """The lock that lets one process at a time look for the library, and install it."""
 _HELD_MAX: Final = 1000
-"""The most rows that are held back for the next statement."""
+"""The maximum number of rows that are held back for the next statement."""
 
 
 _END_MS: Final = 1000

@@ -28,9 +28,9 @@ from mycel.store.file.rows import NumberList, TextList
 _LOOK_EVERY_S: Final = 0.05
 _PREPARED_MAX: Final = 400
 _SEEN_MAX: Final = 4_000
-"""The most texts that are remembered until they are sent a second time."""
+"""The maximum number of texts that are remembered until they are sent a second time."""
 _TOGETHER_MAX: Final = 1_000
-"""The most statements that are sent before their answers are read."""
+"""The maximum number of statements that are sent before their answers are read."""
 _ROWS_AT_ONCE: Final = 200
 """The rows that a cursor turns into Python's values at once."""
 _AUTO: Final = [adapt.PyFormat.AUTO]

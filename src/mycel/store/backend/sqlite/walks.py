@@ -30,7 +30,8 @@ FEW: Final = 8
 """The largest level whose elements are queried one by one; a larger one takes one query."""
 
 REMEMBERED_ELEMENTS_MAX: Final = 1 << 20
-"""The most elements that the searches of one statement remember, and the most links of one way."""
+"""The maximum number of elements that the searches of one statement remember, and of links of one
+way."""
 
 _LOOK_EVERY: Final = 1 << 14
 

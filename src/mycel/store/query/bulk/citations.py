@@ -9,7 +9,7 @@ from mycel.store.file.rows import json_array
 from mycel.store.query.reader import Reader
 
 CITATIONS_MAX: Final = 1_000
-"""The most citations that one question reads."""
+"""The maximum number of citations that one question reads."""
 
 _CITED: Final = (
     "SELECT n.id AS note, t.id AS cited, t.name, t.attributes, CASE WHEN n.seq > p.seq THEN n.seq"
