@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import isfinite
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, assert_never
 
 from mycel.errors import ConstraintViolation, UnknownReference
 from mycel.kip import ast
@@ -97,6 +97,8 @@ def _aggregate(function: AggregateName, values: list[Any]) -> Any:
             return min(sortable, key=order, default=None)
         case "MAX":
             return max(sortable, key=order, default=None)
+        case _:
+            assert_never(function)
 
 
 def _ordered(found: list[Answer], order_by: tuple[ast.OrderKey, ...]) -> list[Answer]:

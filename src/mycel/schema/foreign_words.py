@@ -4,14 +4,24 @@ from __future__ import annotations
 
 from typing import Final
 
+from mycel.errors import InternalError
 from mycel.schema.scalars import SCALARS
 
 _EXAMPLES: Final = {"Vector": "Vector(768)"}
 
 
 def by_word(meanings: dict[str, str]) -> dict[str, str]:
-    """Invert a map from meanings to their words: each word with its meaning."""
-    return {word: meaning for meaning, words in meanings.items() for word in words.split()}
+    """Invert a map from meanings to their words: each word with its meaning.
+
+    Raises:
+        InternalError: a word has two meanings.
+    """
+    pairs = [(word, meaning) for meaning, words in meanings.items() for word in words.split()]
+    inverse = dict(pairs)
+    if len(inverse) < len(pairs):
+        twice = sorted({word for word, meaning in pairs if inverse[word] != meaning})
+        raise InternalError(f"Words with two meanings: {', '.join(twice)}.")
+    return inverse
 
 
 DECLARATIONS: Final = by_word(

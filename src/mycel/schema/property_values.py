@@ -44,7 +44,7 @@ from mycel.errors import InternalError
 from mycel.model.names import kind_of, shorten
 from mycel.schema.definitions import json_type, with_article
 from mycel.schema.model import Property, PropertyType
-from mycel.schema.scalars import FLOATS, INTEGERS, SCALARS, Scalar
+from mycel.schema.scalars import SCALARS, Scalar
 
 Canonical: TypeAlias = Callable[[Any], Any]
 """Returns a value in its canonical spelling; the same object if it has that already."""
@@ -388,15 +388,21 @@ def parse_default(declared: Property) -> Any:
 
 def from_text(type_: PropertyType, text: str) -> Any:
     """The value of a cell of a table, or of a literal; arrays are JSON."""
-    if type_.is_list or type_.scalar == "Vector":
+    if type_.is_list:
         return canonical(type_, _array(text))
-    if type_.scalar in INTEGERS:
-        return canonical(type_, _integer_in(text.strip()))
-    if type_.scalar in FLOATS:
-        return canonical(type_, _number_in(text.strip()))
-    if type_.scalar == "Bool":
-        return _bool_in(text)
-    return canonical(type_, text)
+    match type_.scalar:
+        case "Vector":
+            return canonical(type_, _array(text))
+        case "I32" | "I64" | "U32" | "U64":
+            return canonical(type_, _integer_in(text.strip()))
+        case "F32" | "F64":
+            return canonical(type_, _number_in(text.strip()))
+        case "Bool":
+            return _bool_in(text)
+        case "String" | "Blob" | "Date" | "DateTime":
+            return canonical(type_, text)
+        case _:
+            assert_never(type_.scalar)
 
 
 def _array(text: str) -> object:

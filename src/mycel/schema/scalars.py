@@ -1,7 +1,17 @@
 """The scalar types of properties: one entry for each, with its traits.
 
-A new scalar is a name in `Scalar`. The type checker then asks for its entry here, and for the check
-and the canonical spelling of its values in `property_values`.
+A new scalar is a name in `Scalar`. The type checker then asks for its entry here, and for these:
+
+    schema.property_values      the canonical spelling of its values, and reading them from text
+    schema.stored_declaration   its type in JSON
+    transfer.tables             its values in Arrow
+    queries.declaration         if it is a type of parameters; their checks and hints follow
+    queries.column_types        the JSON Schema of its values
+
+No checker names the three places that choose a scalar for a Python value: `from_python` in
+`schema.property_values` and `_SCALARS` in `transfer.columnar`, where a `Decimal` is a number so
+far, and `migration.inference`. A word of another language means one scalar (`decimal` is F64 so
+far); `schema.foreign_words` refuses a second meaning.
 """
 
 from __future__ import annotations

@@ -66,6 +66,7 @@ from mycel.search.weights import (
     SHARED,
     STRONG,
     UNKNOWN_WEIGHT,
+    EvidenceKind,
     Signal,
 )
 from mycel.store.file.rows import Row
@@ -174,7 +175,7 @@ class QuestionEvidence:
         joined = shared.best(len(corpus), self.by_shared)
         self.reach = first + LINKED * np.maximum(linked, SHARED * joined)
         self.openness = self._certain * (1 - coverage / SAID_MAX)
-        self.whole = {
+        self.whole: dict[EvidenceKind, Floats] = {
             "words": words,
             "meaning": self.favour * meaning,
             "open_meaning": self.openness * self.favour * meaning,
@@ -211,7 +212,7 @@ class QuestionEvidence:
         strength: Floats = np.clip(first / most_of_kind, 0, 1).astype(np.float32, copy=False)
         return np.concatenate(seeds), strength
 
-    def on(self, chosen: Positions) -> dict[str, Floats]:
+    def on(self, chosen: Positions) -> dict[EvidenceKind, Floats]:
         """All evidence on some passages."""
         size, seeds, links, shared = len(self.corpus), self.seeds, self.links, self.shared
         inner, likeness = self._likeness(chosen)
@@ -220,8 +221,8 @@ class QuestionEvidence:
         share = self.piece_share[chosen]
         alone = self._strength[chosen] * own
         left_out = (1 - share) * alone
-        evidence = {key: values[chosen] for key, values in self.whole.items()}
-        return evidence | {
+        return {
+            **{key: values[chosen] for key, values in self.whole.items()},
             "pieces": share * own,
             "link": links.best(size, seeds[links.seed] != links.place)[chosen],
             "link_pieces": np.maximum(links.best(size, cover(links))[chosen], alone) - left_out,

@@ -44,6 +44,7 @@ from mycel.search.weights import (
     READ_CROWD_OF_SENTENCES,
     SCORE_MAX,
     SCORE_MIN,
+    EvidenceKind,
     Signal,
 )
 from mycel.store.query import lookup
@@ -72,7 +73,7 @@ class RankedPassage(NamedTuple):
 
     element: int
     score: float
-    evidence: dict[str, float]
+    evidence: dict[EvidenceKind, float]
     """The contribution of each kind of evidence to the sum."""
     via: tuple[int, int] | None
     """The element from which a link leads to the passage, and the predicate; `MENTION` for a
@@ -314,7 +315,7 @@ def _crowd_factors(evidence: QuestionEvidence, places: Positions) -> Floats:
 
 
 def _fits(
-    evidence: QuestionEvidence, places: Positions, values: dict[str, Floats]
+    evidence: QuestionEvidence, places: Positions, values: dict[EvidenceKind, Floats]
 ) -> NDArray[np.bool_]:
     """True for passages that fit a short question; for a longer question, all are True."""
     if "words" in evidence.without or len(evidence.terms) > LOOKUP_TERMS_MAX:

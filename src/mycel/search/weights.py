@@ -61,6 +61,25 @@ Signal = Literal[
 """The sources of evidence of a hybrid search (`evidence`)."""
 
 
+EvidenceKind = Literal[
+    "words",
+    "meaning",
+    "open_meaning",
+    "pieces",
+    "named",
+    "link",
+    "link_pieces",
+    "shared_pieces",
+    "shared_new",
+    "actor",
+    "episode",
+    "time",
+    "date",
+    "answer",
+]
+"""The kinds of evidence, each with a weight; a signal has one or more of them."""
+
+
 class EvidenceWeight(NamedTuple):
     """The weight of one kind of evidence, and the signal that it is from."""
 
@@ -71,7 +90,7 @@ class EvidenceWeight(NamedTuple):
     """The weight for turns of a conversation."""
 
 
-EVIDENCE_WEIGHTS: Final[dict[str, EvidenceWeight]] = {
+EVIDENCE_WEIGHTS: Final[dict[EvidenceKind, EvidenceWeight]] = {
     "words": EvidenceWeight("words", 0.40, 2.09),  # BM25, in the mode "hybrid"
     "meaning": EvidenceWeight("meaning", 0.40, 3.89),
     "open_meaning": EvidenceWeight("meaning", 5.0, 0.0),
@@ -105,7 +124,7 @@ class OwnEvidence(NamedTuple):
     """The evidence that an unrelated passage has by chance."""
 
 
-OWN_EVIDENCE: Final[dict[str, OwnEvidence]] = {
+OWN_EVIDENCE: Final[dict[EvidenceKind, OwnEvidence]] = {
     "words": OwnEvidence("words", 0.0),
     "meaning": OwnEvidence("meaning", 0.35),
     "pieces": OwnEvidence("pieces", 0.2),

@@ -6,15 +6,10 @@ import type { Explorer } from '../explorer'
 import { say } from '../notices'
 import { Failure, Name, Waiting } from '../parts/basics'
 import { useLoad } from '../parts/load'
-import type { Change, MergeOutcome, MergePolicy } from '../source/types'
+import { type Change, MERGE_POLICIES, type MergeOutcome, type MergePolicy } from '../source/types'
 import { count, number } from '../text/format'
 
-const POLICIES: [MergePolicy, string][] = [
-  ['ask', 'ask me'],
-  ['newest', 'take the newest'],
-  ['ours', 'take mine'],
-  ['theirs', 'take theirs'],
-]
+const LABELS: Record<MergePolicy, string> = { ask: 'ask me', newest: 'take the newest', ours: 'take mine', theirs: 'take theirs' }
 
 const CHANGES: readonly Change[] = ['added', 'changed', 'moved', 'removed']
 
@@ -61,9 +56,9 @@ export function MergeForm({ explorer, source, into, done }: Props): JSX.Element 
         <label class="field">
           Where both changed a value
           <select value={policy} onChange={(event) => setPolicy(event.currentTarget.value as MergePolicy)}>
-            {POLICIES.map(([word, label]) => (
+            {MERGE_POLICIES.map((word) => (
               <option key={word} value={word}>
-                {label}
+                {LABELS[word]}
               </option>
             ))}
           </select>

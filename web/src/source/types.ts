@@ -529,7 +529,10 @@ export interface Branch {
   merged: boolean
 }
 
-export type MergePolicy = 'ask' | 'newest' | 'ours' | 'theirs'
+/** What decides where both branches have changed a value. A test compares these words with those of Python. */
+export const MERGE_POLICIES = ['ask', 'newest', 'ours', 'theirs'] as const
+
+export type MergePolicy = (typeof MERGE_POLICIES)[number]
 
 export interface MergeOptions {
   policy: MergePolicy

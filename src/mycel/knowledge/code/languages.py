@@ -2,7 +2,7 @@
 
 A new language needs a name here and a module with a subclass of `Syntax`, which has its grammar,
 its comments and strings, and its rules from imports to files. `file_kinds` knows the names of its
-files.
+files. The wheel with its grammar is one of the extra `code` in `pyproject.toml`.
 """
 
 from __future__ import annotations
