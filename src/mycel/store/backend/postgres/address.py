@@ -22,9 +22,7 @@ PREFIX: Final = "mycel_"
 
 _SECRETS: Final = frozenset({"password", "sslpassword"})
 """libpq's parameters that hold a secret."""
-_UNQUOTED: Final = re.compile(r"[^:]+://[^/?#@]*?:(?!\d*+(?:[/?#,]|$))[^@]*@")
-"""The beginning of a URL with a user and something else than a port: also a password with `/`, `?`
-or `#` in it, which libraries for URLs read as a port and a path."""
+_NO_PORT: Final = re.compile(r":(?!\d*+(?:[/?#,]|$))")
 
 
 class Address(NamedTuple):
@@ -66,6 +64,16 @@ def checked_branch(name: str) -> str:
     return name
 
 
+def _has_bare_password(text: str) -> bool:
+    """True for a user with something else than a port behind a colon.
+
+    Libraries for URLs read a password with `/`, `?` or `#` in it as a port and a path.
+    """
+    rest = text.partition("://")[2]
+    begin = re.match(r"[^/?#@]*+.?", rest, re.DOTALL)
+    return begin is not None and "@" in rest and _NO_PORT.search(begin[0]) is not None
+
+
 def parse_address(text: str) -> Address:
     """The address in a URL.
 
@@ -81,7 +89,7 @@ def parse_address(text: str) -> Address:
             f"The URL of the database cannot be read ({error}).",
             hint="A URL is postgresql://USER@HOST/DATABASE?workspace=NAME.",
         ) from None
-    if password is not None or not _SECRETS.isdisjoint(own) or _UNQUOTED.match(text):
+    if password is not None or not _SECRETS.isdisjoint(own) or _has_bare_password(text):
         raise NotADatabase(
             "The URL of the database has a password in it, which would be shown and logged.",
             hint="Leave it out of the URL, and set PGPASSWORD, or write it to ~/.pgpass.",
