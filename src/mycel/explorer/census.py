@@ -37,8 +37,8 @@ By = Literal["folder", "domain", "type"]
 BYS: Final[tuple[By, ...]] = ("folder", "domain", "type")
 
 MEMBERSHIP: Final = "belongs_to_domain"
-_FURNITURE: Final = CORE_DOMAINS | ACTORS
-_SPECIAL: Final = {MISSING, MISSING_ENTITY, *(type_name for type_name, _ in _FURNITURE)}
+_CORE_CONCEPTS: Final = CORE_DOMAINS | ACTORS
+_SPECIAL: Final = {MISSING, MISSING_ENTITY, *(type_name for type_name, _ in _CORE_CONCEPTS)}
 """Types with concepts that are placeholders, or part of every graph."""
 _NONE: Final = 0
 """The number for no folder and no type: the concept does not exist, or is no node."""
@@ -210,7 +210,7 @@ class Census:
         number, type_number, name, _ = line
         kind = self._kinds.get(type_number) or self._kind(reader, type_number)
         if kind.is_special:
-            if kind.name in META_TYPES or (kind.name, name) in _FURNITURE:
+            if kind.name in META_TYPES or (kind.name, name) in _CORE_CONCEPTS:
                 return
             if keeps_place(kind.name, name):
                 self.missing.add(number)

@@ -21,7 +21,7 @@ from mycel.store.query import commits, history, outline
 from mycel.store.query.reader import Reader
 
 
-class Event(NamedTuple):
+class StreamEvent(NamedTuple):
     """One commit as an event of the stream."""
 
     position: int
@@ -47,7 +47,7 @@ def events_after(
     after: int,
     most: int = limits.FEED_GAP_COMMITS,
     page: int = limits.FEED_PAGE_COMMITS,
-) -> list[Event] | None:
+) -> list[StreamEvent] | None:
     """The next commits after a position, in order; None if too many follow, or they are unknown.
 
     At most `page` commits are returned; fewer if their events are large. They are unknown if the
@@ -63,7 +63,7 @@ def events_after(
         size = 0
         for entry in log_entries[:page]:
             text = _event(reader, entry)
-            events.append(Event(entry.seq, text, commits.has_purged(reader, entry)))
+            events.append(StreamEvent(entry.seq, text, commits.has_purged(reader, entry)))
             size += len(text)
             if size > limits.FEED_PAGE_BYTES:
                 break

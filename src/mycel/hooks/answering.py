@@ -19,7 +19,7 @@ from mycel.hooks.journal import HookJournal
 from mycel.hooks.prompt_notes import Injection, notes_for
 from mycel.knowledge.knowledge import Knowledge
 
-_KINDS: Final[dict[HookEventName, str]] = {
+_KIND_OF_EVENT: Final[dict[HookEventName, str]] = {
     "session-start": "brief",
     "prompt": "prompt",
     "pre-compact": "capture",
@@ -47,10 +47,10 @@ def answer(
     journal = HookJournal(path)
     output, entry = b"", dict[str, Any]()
     event = read_event(name, client, payload)
-    state = journal.switches()[_KINDS[name]]
+    state = journal.switches()[_KIND_OF_EVENT[name]]
     try:
         if state == "off":
-            entry = {"why": f"{_KINDS[name]} is switched off"}
+            entry = {"why": f"{_KIND_OF_EVENT[name]} is switched off"}
         elif name in ("session-start", "prompt"):
             injection = _injection(knowledge, event, journal, person())
             output = answer_text(event, injection.text)

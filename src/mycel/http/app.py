@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 KIP_VERSION = "1.0-RC6"
 _HEALTH_TIMEOUT_S = 5.0
 LOAD_AFTER_S: Final = 10.0
-"""An unused door is loaded after this time, so that its first user need not wait."""
+"""An unused mount is loaded after this time, so that its first user need not wait."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ def build_app(
     db: Graph,
     policy: Policy | None = None,
     *,
-    doors: Sequence[Mount] = (),
+    mounts: Sequence[Mount] = (),
     branches: OpenBranches | None = None,
     workspace: str = "graph",
     root: Path | None = None,
@@ -84,7 +84,7 @@ def build_app(
     """The whole server of one graph as an ASGI application.
 
     `workspace` is that of paths without a scheme in the explorer, which shows files below `root` if
-    files may be read. `workers` run the work of all routes; the doors have to use the same workers.
+    files may be read. `workers` run the work of all routes; the mounts have to use the same ones.
     With `opens_page`, the first data of the explorer is computed at the start. The caller closes
     the graph and its `branches`.
     """
@@ -94,7 +94,7 @@ def build_app(
     app = graph_app(
         db,
         policy,
-        doors=doors,
+        mounts=mounts,
         branches=branches,
         workspace=workspace,
         root=root,
@@ -113,7 +113,7 @@ def build_app(
 
     app_lifespan, app.router.lifespan_context = app.router.lifespan_context, lifespan
     return RequestGate(
-        app, policy, workers, {door.path: door.body_bytes_max for door in doors}, is_public
+        app, policy, workers, {mount.path: mount.body_bytes_max for mount in mounts}, is_public
     )
 
 
@@ -121,7 +121,7 @@ def graph_app(
     db: Graph,
     policy: Policy,
     *,
-    doors: Sequence[Mount],
+    mounts: Sequence[Mount],
     branches: OpenBranches,
     workspace: str,
     root: Path | None,
@@ -132,10 +132,10 @@ def graph_app(
 ) -> Starlette:
     """The routes of one graph, without a gate, for the server of one graph or of many.
 
-    `signer` signs heads. With `load_after_s`, doors are loaded after this time even if nobody has
+    `signer` signs heads. With `load_after_s`, mounts are loaded after this time even if nobody has
     used them.
     """
-    opened = [_OpenDoor(door, load_after_s) for door in doors]
+    opened = [_MountedApp(mount, load_after_s) for mount in mounts]
     pages = _Pages(db, policy, opened, branches, workers)
     explorer = ExplorerRoutes(
         db, policy, branches, workers, workspace, root if policy.files else None
@@ -154,7 +154,7 @@ def graph_app(
             Route("/kip", pages.kip, methods=["POST"]),
             Route(HEALTH, pages.health, methods=["GET"]),
             Route("/openapi.json", pages.description, methods=["GET"]),
-            *(Route(door.door.path, door) for door in opened),
+            *(Route(mounted.mount.path, mounted) for mounted in opened),
             *branch_routes(policy, branches, workers),
             *query_routes(policy, branches, workers),
             *remote_routes(branches, workers, workspace, signer),
@@ -170,15 +170,15 @@ def graph_app(
     return app
 
 
-class _OpenDoor:
-    """The application of a door.
+class _MountedApp:
+    """The application at a mount.
 
     It is loaded when it is first used, or a while after the start. If loading fails, the next
     request tries again.
     """
 
-    def __init__(self, door: Mount, load_after_s: float | None) -> None:
-        self.door: Final = door
+    def __init__(self, mount: Mount, load_after_s: float | None) -> None:
+        self.mount: Final = mount
         self._load_after_s: Final = load_after_s
         self._wanted: Final = asyncio.Event()
         self._closing: Final = asyncio.Event()
@@ -207,8 +207,8 @@ class _OpenDoor:
                 await self._wanted.wait()
         while not self._closing.is_set():
             try:
-                app = await asyncio.to_thread(self.door.load)
-            except Exception as error:  # noqa: BLE001 - It is of those who use the door.
+                app = await asyncio.to_thread(self.mount.load)
+            except Exception as error:  # noqa: BLE001 - It is of those who use the mount.
                 await self._fail(error)
                 continue
             async with app.router.lifespan_context(app):
@@ -240,28 +240,28 @@ class _Pages:
         self,
         db: Graph,
         policy: Policy,
-        doors: Sequence[_OpenDoor],
+        mounts: Sequence[_MountedApp],
         branches: OpenBranches,
         workers: Workers,
     ) -> None:
         self._db = db
         self._branches = branches
         self._policy = policy
-        self._doors = doors
+        self._mounted = mounts
         self._workers = workers
         self._looking: dict[str | None, asyncio.Future[_Look]] = {}
         self._description = openapi.document(
             version=__version__,
             body_bytes_max=policy.body_bytes_max,
             wants_token=policy.wants_token,
-            doors={door.door.path: door.door.name for door in doors},
+            mounts={mounted.mount.path: mounted.mount.name for mounted in mounts},
         )
 
     @asynccontextmanager
     async def lifespan(self, _app: Starlette) -> AsyncIterator[None]:
         async with AsyncExitStack() as stack:
-            for door in self._doors:
-                await stack.enter_async_context(door.lifespan())
+            for mounted in self._mounted:
+                await stack.enter_async_context(mounted.lifespan())
             yield
 
     async def information(self, request: Request) -> Response:
@@ -281,12 +281,12 @@ class _Pages:
         endpoints |= {"branches": "/branches", "merges": "/merges", "explorer": PAGE}
         endpoints |= {"queries": "/queries", "submit": "/submit", "proposals": "/proposals"}
         endpoints |= {endpoint.path[1:]: endpoint.path for endpoint in REMOTE_ENDPOINTS}
-        endpoints |= {door.door.name: door.door.path for door in self._doors}
+        endpoints |= {mounted.mount.name: mounted.mount.path for mounted in self._mounted}
         payload: dict[str, Any] = {
             "name": "mycel",
             "version": __version__,
             "kip": KIP_VERSION,
-            "capabilities": [*self._methods(), *(door.door.name for door in self._doors)],
+            "capabilities": [*self._methods(), *(mounted.mount.name for mounted in self._mounted)],
             "endpoints": {name: base + path for name, path in endpoints.items()},
             "limits": {
                 "body_bytes": self._policy.body_bytes_max,

@@ -19,7 +19,7 @@ from typing import Any, Final
 from mycel.api.graph import Graph
 from mycel.errors import MycelError
 from mycel.explorer import feed, limits
-from mycel.explorer.feed import Event, format_event
+from mycel.explorer.feed import StreamEvent, format_event
 from mycel.store.backend.interface import Listening
 
 INTERVAL_S: Final = 0.25
@@ -45,13 +45,13 @@ class Watcher:
     def __init__(self, run: Run) -> None:
         self._run: Final = run
         self._past: Final = _Past(run)
-        self._kept: Final[deque[Event]] = deque(maxlen=limits.FEED_KEPT)
+        self._kept: Final[deque[StreamEvent]] = deque(maxlen=limits.FEED_KEPT)
         self._position = 0
         """The position up to which commits are known."""
         self._since = 0
         """The position after which all commits are kept."""
         self._changed = asyncio.Event()
-        self._beginning = asyncio.Lock()
+        self._begin_lock = asyncio.Lock()
         self._streams = 0
         self._task: asyncio.Task[None] | None = None
 
@@ -93,7 +93,7 @@ class Watcher:
                 self._past.forget()
 
     async def _begin(self) -> None:
-        async with self._beginning:  # Several streams may begin at once.
+        async with self._begin_lock:  # Several streams may begin at once.
             if self._task is None or self._task.done():
                 self._position = self._since = await self._run(feed.position)
                 self._kept.clear()
@@ -136,13 +136,13 @@ class Watcher:
             changed.set()
             await notices.wait()
 
-    async def _after(self, position: int) -> list[Event]:
+    async def _after(self, position: int) -> list[StreamEvent]:
         """The events after a position that a stream has reached."""
         if position == self._position:
             return []
         if self._since <= position < self._position:
             return [event for event in self._kept if event.position > position]
-        events: list[Event] | None
+        events: list[StreamEvent] | None
         try:
             # A stream may even be ahead of the watcher. It then gets no events, or a gap if its
             # position belongs to another graph.
@@ -197,7 +197,7 @@ class _Past:
     def __init__(self, run: Run) -> None:
         self._run: Final = run
         self._turn: Final = asyncio.Lock()
-        self._pages: Final[dict[int, list[Event] | None]] = {}
+        self._pages: Final[dict[int, list[StreamEvent] | None]] = {}
         """The pages read last, by the position after which they begin."""
         self._readings: Final[dict[int, _Reading]] = {}
 
@@ -205,7 +205,7 @@ class _Past:
         """Drop the pages: a commit may have renamed or removed their elements."""
         self._pages.clear()
 
-    async def page(self, position: int) -> list[Event] | None:
+    async def page(self, position: int) -> list[StreamEvent] | None:
         """The next events after a position; None if there are too many, or they are unknown.
 
         Raises:
@@ -226,15 +226,17 @@ class _Past:
             if not reading.streams and not reading.has_begun:
                 reading.task.cancel()  # No stream waits for the page any more.
 
-    def _end(self, position: int, task: asyncio.Task[list[Event] | None]) -> None:
+    def _end(self, position: int, task: asyncio.Task[list[StreamEvent] | None]) -> None:
         del self._readings[position]
         if not task.cancelled():
             task.exception()  # No stream may be left to see the error.
 
-    async def _read(self, position: int, reading: _Reading) -> list[Event] | None:
+    async def _read(self, position: int, reading: _Reading) -> list[StreamEvent] | None:
         async with self._turn:
             reading.has_begun = True
-            page: list[Event] | None = await self._run(lambda db: feed.events_after(db, position))
+            page: list[StreamEvent] | None = await self._run(
+                lambda db: feed.events_after(db, position)
+            )
             while len(self._pages) >= PAGES_KEPT:
                 del self._pages[next(iter(self._pages))]
             self._pages[position] = page
@@ -245,15 +247,15 @@ class _Reading:
     """A page that is being read, and the number of streams that wait for it."""
 
     def __init__(self) -> None:
-        self.task: asyncio.Task[list[Event] | None]
+        self.task: asyncio.Task[list[StreamEvent] | None]
         self.streams = 0
         self.has_begun = False
 
 
-def _gap(position: int) -> Event:
+def _gap(position: int) -> StreamEvent:
     """The event that tells a client to reload, because it has missed commits."""
-    return Event(position, format_event("gap", {"position": position}, position))
+    return StreamEvent(position, format_event("gap", {"position": position}, position))
 
 
-def _newest(since: int, db: Graph) -> list[Event] | None:
+def _newest(since: int, db: Graph) -> list[StreamEvent] | None:
     return feed.events_after(db, since, limits.FEED_KEPT, limits.FEED_KEPT)

@@ -17,7 +17,7 @@ from mycel.store.write.transaction import Transaction
 
 BOUNDS_S: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
-DOORS: Final = frozenset(
+PATH_KINDS: Final = frozenset(
     (
         *("api", "audit", "branches", "commits", "consistency", "diff", "healthz", "journal"),
         *("kip", "mcp", "merges", "metrics", "openapi.json", "proposals", "purges", "queries"),
@@ -63,43 +63,43 @@ class RequestMetrics:
         self._buckets: Final[Counter[tuple[str, float]]] = Counter()
         self._seconds: Final[Counter[str]] = Counter()
 
-    def count(self, door: str, method: str, status: int, took_s: float) -> None:
+    def count(self, path_kind: str, method: str, status: int, took_s: float) -> None:
         """Count one request that has ended."""
-        door = door if door in DOORS else "other"
+        path_kind = path_kind if path_kind in PATH_KINDS else "other"
         method = method if method in ("GET", "POST", "DELETE", "HEAD") else "other"
         with self._lock:
-            self._requests[door, method, status] += 1
-            self._seconds[door] += took_s  # type: ignore[assignment]  # A counter of seconds.
+            self._requests[path_kind, method, status] += 1
+            self._seconds[path_kind] += took_s  # type: ignore[assignment]  # A counter of seconds.
             for bound in BOUNDS_S:
                 if took_s <= bound:
-                    self._buckets[door, bound] += 1
+                    self._buckets[path_kind, bound] += 1
 
     def summary(self) -> list[JsonObject]:
-        """The requests of each door, the most frequent first, each with a bound on their times."""
+        """The requests of each kind of path, most frequent first, with bounds on their times."""
         with self._lock:
             requests, buckets = dict(self._requests), dict(self._buckets)
         totals: Counter[str] = Counter()
         refused: Counter[str] = Counter()
-        for (door, _, status), number in requests.items():
-            totals[door] += number
-            refused[door] += number if status in _REFUSALS else 0
+        for (path_kind, _, status), number in requests.items():
+            totals[path_kind] += number
+            refused[path_kind] += number if status in _REFUSALS else 0
 
-        def within(door: str, share: float) -> float | None:
+        def within(path_kind: str, share: float) -> float | None:
             """The least time bound that this share of the requests has met."""
-            enough = share * totals[door]
+            enough = share * totals[path_kind]
             return next(
-                (bound for bound in BOUNDS_S if buckets.get((door, bound), 0) >= enough), None
+                (bound for bound in BOUNDS_S if buckets.get((path_kind, bound), 0) >= enough), None
             )
 
         return [
             {
-                "door": door,
+                "door": path_kind,
                 "requests": total,
-                "refused": refused[door],
-                "half_within_s": within(door, 0.5),
-                "most_within_s": within(door, 0.99),
+                "refused": refused[path_kind],
+                "half_within_s": within(path_kind, 0.5),
+                "most_within_s": within(path_kind, 0.99),
             }
-            for door, total in totals.most_common()
+            for path_kind, total in totals.most_common()
         ]
 
     def text(self, gauges: Mapping[str, tuple[str, float]]) -> str:
@@ -113,23 +113,27 @@ class RequestMetrics:
         ]
         totals: Counter[str] = Counter()
         refused: Counter[int] = Counter()
-        for (door, method, status), number in sorted(requests.items()):
-            totals[door] += number
+        for (path_kind, method, status), number in sorted(requests.items()):
+            totals[path_kind] += number
             if status in _REFUSALS:
                 refused[status] += number
-            labels = f'door="{door}",method="{method}",status="{status}"'
+            labels = f'door="{path_kind}",method="{method}",status="{status}"'
             lines.append(f"mycel_requests_total{{{labels}}} {number}")
         lines.append(
             "# HELP mycel_request_seconds The time from the head to the end of the answer."
         )
         lines.append("# TYPE mycel_request_seconds histogram")
-        for door, total in sorted(totals.items()):
+        for path_kind, total in sorted(totals.items()):
             for bound in BOUNDS_S:
-                number = buckets.get((door, bound), 0)
-                lines.append(f'mycel_request_seconds_bucket{{door="{door}",le="{bound}"}} {number}')
-            lines.append(f'mycel_request_seconds_bucket{{door="{door}",le="+Inf"}} {total}')
-            lines.append(f'mycel_request_seconds_sum{{door="{door}"}} {seconds[door]:.6f}')
-            lines.append(f'mycel_request_seconds_count{{door="{door}"}} {total}')
+                number = buckets.get((path_kind, bound), 0)
+                lines.append(
+                    f'mycel_request_seconds_bucket{{door="{path_kind}",le="{bound}"}} {number}'
+                )
+            lines.append(f'mycel_request_seconds_bucket{{door="{path_kind}",le="+Inf"}} {total}')
+            lines.append(
+                f'mycel_request_seconds_sum{{door="{path_kind}"}} {seconds[path_kind]:.6f}'
+            )
+            lines.append(f'mycel_request_seconds_count{{door="{path_kind}"}} {total}')
         lines.append("# HELP mycel_refusals_total Requests refused: rights, conflicts, limits.")
         lines.append("# TYPE mycel_refusals_total counter")
         lines += [

@@ -37,7 +37,7 @@ _ID: Final = {"description": "Any value: what the request had beside its method.
 
 
 def document(
-    *, version: str, body_bytes_max: int, wants_token: bool, doors: Mapping[str, str]
+    *, version: str, body_bytes_max: int, wants_token: bool, mounts: Mapping[str, str]
 ) -> dict[str, Any]:
     """The whole description of one server."""
     payload: dict[str, Any] = {
@@ -55,7 +55,7 @@ def document(
             "/healthz": {"get": _HEALTH},
             "/openapi.json": {"get": _DESCRIPTION},
         }
-        | {path: _door(name) for path, name in doors.items()}
+        | {path: _mount(name) for path, name in mounts.items()}
         | branch_openapi.paths(_refused, _BRANCH)
         | {"/queries": {"get": _QUERIES}, "/queries/{name}": {"post": _QUERY}}
         | explorer_openapi.paths(_refused, _BRANCH),
@@ -70,11 +70,11 @@ def document(
 
 
 def team_document(
-    *, version: str, body_bytes_max: int, wants_token: bool, doors: Mapping[str, str]
+    *, version: str, body_bytes_max: int, wants_token: bool, mounts: Mapping[str, str]
 ) -> dict[str, Any]:
     """The description of a server of many workspaces: the paths of each are below `/ws/NAME`."""
     payload = document(
-        version=version, body_bytes_max=body_bytes_max, wants_token=wants_token, doors=doors
+        version=version, body_bytes_max=body_bytes_max, wants_token=wants_token, mounts=mounts
     )
     inside = {
         f"/ws/{{workspace}}{path}": operations | {"parameters": [_WORKSPACE]}
@@ -376,7 +376,7 @@ _EXAMPLES: Final = {
 }
 
 
-def _door(name: str) -> dict[str, Any]:
+def _mount(name: str) -> dict[str, Any]:
     """The entry of another protocol, which only points to the description of that protocol."""
     payload: dict[str, Any] = {
         "summary": f"{name.upper()}: speak its own protocol here",

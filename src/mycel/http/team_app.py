@@ -66,17 +66,17 @@ def build_team_app(
     make_app: AppMaker,
     audit: AuditLog,
     workers: Workers,
-    doors: dict[str, str],
+    mount_names: dict[str, str],
     body_limits: dict[str, int],
     commits: CommitCount,
 ) -> RequestGate:
     """The whole server of many workspaces as an ASGI application.
 
-    `doors` maps paths inside a workspace to the names of applications of other layers. `commits` is
-    a guard of every graph that `open_graph` opens. The caller closes the audit log.
+    `mount_names` maps paths inside a workspace to names of applications of other layers. `commits`
+    is a guard of every graph that `open_graph` opens. The caller closes the audit log.
     """
     metrics = RequestMetrics(commits)
-    pages = _TeamPages(folder, policy, create_graph, audit, workers, doors, metrics=metrics)
+    pages = _TeamPages(folder, policy, create_graph, audit, workers, mount_names, metrics=metrics)
     public = Starlette(routes=public_routes(policy, workers))
     mounts = WorkspaceMounts(
         folder,
@@ -208,7 +208,7 @@ class _TeamPages:
         create_graph: Callable[[str], object],
         audit: AuditLog,
         workers: Workers,
-        doors: dict[str, str],
+        mount_names: dict[str, str],
         *,
         metrics: RequestMetrics,
     ) -> None:
@@ -217,7 +217,7 @@ class _TeamPages:
         self._create_graph: Final = create_graph
         self._audit: Final = audit
         self._workers: Final = workers
-        self._doors: Final = doors
+        self._mount_names: Final = mount_names
         self._metrics: Final = metrics
         self._started_us: Final = time.time_ns() // 1_000
 
@@ -246,8 +246,8 @@ class _TeamPages:
     ) -> None:
         """Count a request that has ended, and record it in the audit log if it belongs there."""
         path = scope["path"]
-        door = local_path(path).strip("/").partition("/")[0]
-        self._metrics.count(door, scope["method"], status, took_s)
+        path_kind = local_path(path).strip("/").partition("/")[0]
+        self._metrics.count(path_kind, scope["method"], status, took_s)
         is_refused = status in (401, 403, 429)
         if scope["method"] in _READING and not is_refused:
             return
@@ -370,7 +370,7 @@ class _TeamPages:
                 version=__version__,
                 body_bytes_max=self._policy.body_bytes_max,
                 wants_token=self._policy.wants_token,
-                doors=self._doors,
+                mounts=self._mount_names,
             )
         )
 

@@ -246,13 +246,13 @@ def _names_of(tx: Transaction) -> dict[str, int]:
         for name, number in tx.defined_types().items()
         if name not in _CODE_TYPES and not name.startswith("$")
     }
-    furniture = lookup.furniture(reader)
+    core_concepts = lookup.core_concepts(reader)
     after = -1
     while types and len(names) < NAMES_MAX:
         page = members.page(reader, types, after, BATCH_TURNS)
         for member in page:
             after = member.number
-            if member.number in furniture:
+            if member.number in core_concepts:
                 continue
             titles = called(member.name, parse_object(member.attributes)).titles
             for title in titles[:3]:

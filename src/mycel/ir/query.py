@@ -321,7 +321,7 @@ class SortKey:
 
 @node
 class Query:
-    """The branches' solutions, united; then grouped if there is a total, sorted, cut.
+    """The branches' solutions, united; then grouped if there is an aggregate, sorted, cut.
 
     `predicate_variables` are those bound to predicates rather than to elements.
     """

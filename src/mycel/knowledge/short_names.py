@@ -42,8 +42,8 @@ class ShortNames:
         """Take the reader. With `at_home`, a reference only means nodes of its own workspace."""
         self._reader: Final = reader
         self._at_home: Final = at_home
-        self._furniture: Final = lookup.furniture(reader)
-        self._index: Final = Candidates(reader, without=self._furniture, columns=BM25_COLUMNS)
+        self._core_concepts: Final = lookup.core_concepts(reader)
+        self._index: Final = Candidates(reader, without=self._core_concepts, columns=BM25_COLUMNS)
         self._by_key: dict[str, list[Concept]] = {}
         self._by_name: dict[str, list[Concept]] = {}
         self._own: dict[str, list[Concept]] = {}
@@ -68,7 +68,7 @@ class ShortNames:
             self._reader, [uri.path for uri in uris if uri.path]
         ):
             bearer = self._reader.concept(number)
-            if bearer is not None and number not in self._furniture:
+            if bearer is not None and number not in self._core_concepts:
                 self._by_name.setdefault(name, []).append(bearer)
 
     def bearers_of(self, uri: Uri) -> tuple[str, list[Concept]]:

@@ -208,7 +208,7 @@ class _Import:
     def run(self, *, is_local: bool) -> Imported:
         """Import the files on the disk, or a commit of the remote."""
         upkeep = self._upkeep
-        if not is_local and not self._dry_run and self._is_news():
+        if not is_local and not self._dry_run and self._has_news():
             upkeep.catch_up()
         with upkeep.locked():
             intake = self._read_edits(is_local=is_local)
@@ -224,7 +224,7 @@ class _Import:
             return Imported(paths, merges, warnings=warnings)
         return Imported(paths, merges, upkeep.catch_up(imported=pending), warnings)
 
-    def _is_news(self) -> bool:
+    def _has_news(self) -> bool:
         with self._graph.reading() as reader:
             return bool(self._upkeep.look(reader).upstream)
 

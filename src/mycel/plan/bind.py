@@ -555,7 +555,7 @@ class _Binder:
             case ast.TextTest(function, operand, argument):
                 part = self._operand(argument, visible)
                 if function == "REGEX":
-                    part = _pattern(part, argument)
+                    part = _checked_regex(part, argument)
                 return ir.TextCondition(function, self._operand(operand, visible), part)
             case ast.Negation(inner):
                 return ir.Not(self.condition(inner, visible))
@@ -572,8 +572,8 @@ class _Binder:
         return self._value(node)
 
 
-def _pattern(operand: ir.Operand, node: ast.Operand) -> ir.Operand:
-    """Refuse a pattern that cannot be compiled, whether or not a row ever meets it."""
+def _checked_regex(operand: ir.Operand, node: ast.Operand) -> ir.Operand:
+    """Refuse a regular expression that cannot be compiled, whether or not a row ever meets it."""
     if isinstance(operand, ir.Parameter) and operand.kind == "text":
         return replace(operand, conversion="pattern")
     if isinstance(operand, ir.Constant) and operand.kind == "text":

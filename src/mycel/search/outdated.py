@@ -67,16 +67,18 @@ def _with_successors(
         newer |= next_ones
         fresh = []
         for old, number in ((old, other) for old, others in next_ones.items() for other in others):
-            heir = known.get(number)
-            if heir is None and number not in without:
-                heir = _heir(reader, number, known[old], condition)
-            if heir is not None and heir.score <= known[old].score:
-                known[number] = heir._replace(score=known[old].score)
+            successor = known.get(number)
+            if successor is None and number not in without:
+                successor = _successor_hit(reader, number, known[old], condition)
+            if successor is not None and successor.score <= known[old].score:
+                known[number] = successor._replace(score=known[old].score)
                 fresh.append(number)
     return known, newer | successors(reader, fresh)
 
 
-def _heir(reader: Reader, number: int, hit: ElementHit, condition: Condition) -> ElementHit | None:
+def _successor_hit(
+    reader: Reader, number: int, hit: ElementHit, condition: Condition
+) -> ElementHit | None:
     """The hit for the successor of another hit, if it passes the condition."""
     if not condition.among(("id",), (number,)).passing(reader):
         return None

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 SEARCH_LIMIT_DEFAULT: Final = 10
 
-_FURNITURE_FILTERS: Final = frozenset(("path", "near", "as_of", "for_time", "include_archived"))
+_CORE_FILTERS: Final = frozenset(("path", "near", "as_of", "for_time", "include_archived"))
 """If a search has no other filters, it may return definitions when nothing else fits."""
 
 
@@ -94,7 +94,7 @@ def find(
         hits = search.hits(types, kind)
     else:
         hits = in_sections(asked, search.hits(types, NOTES), search.hits(types, CODE), limit)
-    if types is None and not filters.keys() - _FURNITURE_FILTERS:
+    if types is None and not filters.keys() - _CORE_FILTERS:
         hits = search.with_definitions(hits)
     return search.with_reasons(hits)
 
@@ -144,14 +144,14 @@ class _Search:
         self._link_searches: dict[frozenset[int], LinkSearch] = {}
 
     @cached_property
-    def _furniture(self) -> frozenset[int]:
-        return lookup.furniture(self._reader)
+    def _core_concepts(self) -> frozenset[int]:
+        return lookup.core_concepts(self._reader)
 
     def hits(self, types: Collection[int] | None, kind: AnswerKind | None) -> list[ElementHit]:
         """Elements of some types and of a kind that fit, best first."""
         passing = Passing.of(self._reader, {**self._filters, "kind": kind}, types)
-        furniture = frozenset[int]() if types is not None else self._furniture
-        return self._near_first(passing, furniture)
+        core_concepts = frozenset[int]() if types is not None else self._core_concepts
+        return self._near_first(passing, core_concepts)
 
     def with_definitions(self, hits: list[ElementHit]) -> list[ElementHit]:
         """The hits, with definitions if nothing else fits, or fits only by meaning."""
@@ -160,13 +160,13 @@ class _Search:
         passing = Passing.of(self._reader, self._filters)
         if not hits:
             return self._near_first(passing, frozenset())
-        furniture = self._furniture
+        core_concepts = self._core_concepts
         search = ConceptSearch(self._reader, self._words, frozenset(), passing, KEYWORD, None)
         least = MATCH_SCORES["parts"].least
         definitions = [
             hit
             for hit in search.hits(self._limit)
-            if hit.element.number in furniture and hit.score >= max(least, self._threshold)
+            if hit.element.number in core_concepts and hit.score >= max(least, self._threshold)
         ]
         return [*definitions, *hits][: self._limit]
 

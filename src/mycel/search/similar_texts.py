@@ -55,7 +55,7 @@ class SimilarTexts:
         """Exclude the elements `without`, and concepts for which `is_compared` is False."""
         # An archived element does not pass.
         passing = condition(reader, {"kind": NOTES}, "concept")
-        hidden = {*without, *lookup.furniture(reader)}
+        hidden = {*without, *lookup.core_concepts(reader)}
         self._index: Final = Candidates(reader, passing, hidden, columns=BM25_COLUMNS)
         self._reader: Final = reader
         self._total: Final = max(lookup.concepts_at_most(reader), 1)

@@ -20,7 +20,9 @@ def group_key(dialect: Dialect, access: Access) -> str:
     return access.value
 
 
-def total(dialect: Dialect, node: ir.Aggregate, access: Access, *, exact: bool = False) -> str:
+def compile_aggregate(
+    dialect: Dialect, node: ir.Aggregate, access: Access, *, exact: bool = False
+) -> str:
     """An aggregate over the rows of a group.
 
     With `exact`, sums may go beyond 64 bits, where SQLite's own would fail, and MIN and MAX tell
@@ -39,7 +41,11 @@ def total(dialect: Dialect, node: ir.Aggregate, access: Access, *, exact: bool =
 
 
 def _function(dialect: Dialect, function: AggregateName, *, exact: bool) -> str:
-    return dialect.exact_total_function(function) if exact else dialect.total_function(function)
+    return (
+        dialect.exact_aggregate_function(function)
+        if exact
+        else dialect.aggregate_function(function)
+    )
 
 
 def _certain(dialect: Dialect, extreme: str) -> str:
@@ -58,9 +64,9 @@ def _argument_text(dialect: Dialect, node: ir.Aggregate, access: Access) -> str:
     return f"CASE WHEN {argument} IS NOT NULL THEN {dialect.quoted(argument)} END"
 
 
-def _finite(dialect: Dialect, node: ir.Aggregate, total: str) -> str:
+def _finite(dialect: Dialect, node: ir.Aggregate, text: str) -> str:
     """JSON has no infinity: a sum beyond what a float holds is null."""
-    return dialect.finite(total) if is_sum(node.function) else total
+    return dialect.finite(text) if is_sum(node.function) else text
 
 
 def _argument(dialect: Dialect, node: ir.Aggregate, access: Access) -> str:
@@ -114,7 +120,7 @@ def in_two_steps(
             formula = f"{_function(dialect, node.function, exact=exact)}({table}.{column})"
         case _:
             assert_never(node.function)
-    return [f"{total(dialect, node, access, exact=exact)} AS {column}"], formula
+    return [f"{compile_aggregate(dialect, node, access, exact=exact)} AS {column}"], formula
 
 
 _TWINS: Final = (

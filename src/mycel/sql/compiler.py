@@ -243,10 +243,10 @@ class _Compiler:
         if self.query.gathers_early:
             select, merged = self._gathered(select)
             return self._groups(select, merged.__getitem__)
-        return self._groups(select, lambda node: self._total(select, node))
+        return self._groups(select, lambda node: self._aggregate(select, node))
 
-    def _total(self, select: Select, node: ir.Aggregate) -> str:
-        return aggregates.total(
+    def _aggregate(self, select: Select, node: ir.Aggregate) -> str:
+        return aggregates.compile_aggregate(
             self.dialect, node, self._access(select, node.argument), exact=self.exact
         )
 
@@ -254,10 +254,10 @@ class _Compiler:
         """True if an aggregate is a JSON text."""
         return self.exact and is_extreme(node.function)
 
-    def _total_terms(self, total: str, key: ir.SortKey) -> list[str]:
+    def _aggregate_terms(self, text: str, key: ir.SortKey) -> list[str]:
         if isinstance(key.output, ir.Aggregate) and self._is_json(key.output):
-            return sort_terms(self.dialect, self._text_access(total), key.descending)
-        return [f"{total}{' DESC' if key.descending else ''} NULLS LAST"]
+            return sort_terms(self.dialect, self._text_access(text), key.descending)
+        return [f"{text}{' DESC' if key.descending else ''} NULLS LAST"]
 
     def _text_access(self, text: str) -> Access:
         """A JSON text as a value to sort by."""
@@ -292,13 +292,13 @@ class _Compiler:
         return replace(column, expression=self.dialect.bare(column.expression))
 
     def _groups(
-        self, select: Select, total: Callable[[ir.Aggregate], str]
+        self, select: Select, aggregate: Callable[[ir.Aggregate], str]
     ) -> tuple[str, list[OutputColumn]]:
-        """The columns of the groups in order; `total` makes an aggregate."""
+        """The columns of the groups in order; `aggregate` makes the SQL of one."""
         output_columns = [
             self._bare(self._output(select, output))
             if isinstance(output, ir.Field)
-            else OutputColumn(total(output), is_json=self._is_json(output))
+            else OutputColumn(aggregate(output), is_json=self._is_json(output))
             for output in self.query.outputs
         ]
         order = [
@@ -311,7 +311,7 @@ class _Compiler:
                     key.descending,
                 )
                 if isinstance(key.output, ir.Field)
-                else self._total_terms(total(key.output), key)
+                else self._aggregate_terms(aggregate(key.output), key)
             )
         ]
         groups = [
@@ -332,12 +332,12 @@ class _Compiler:
         columns = [f"{number} AS k{at}" for at, number in enumerate(numbers)]
         asked = [*self.query.outputs, *(key.output for key in self.query.sort)]
         merged: dict[ir.Aggregate, str] = {}
-        places = dict.fromkeys(column for column in asked if isinstance(column, ir.Aggregate))
-        for at, total in enumerate(places):
-            parts, merged[total] = aggregates.in_two_steps(
+        gathered = dict.fromkeys(output for output in asked if isinstance(output, ir.Aggregate))
+        for at, aggregate in enumerate(gathered):
+            parts, merged[aggregate] = aggregates.in_two_steps(
                 self.dialect,
-                total,
-                self._access(select, total.argument),
+                aggregate,
+                self._access(select, aggregate.argument),
                 f"t{at}",
                 "s",
                 exact=self.exact,
@@ -350,7 +350,7 @@ class _Compiler:
             inner = aggregates.first_groups(
                 self.dialect,
                 inner,
-                f"t{[*places].index(first)}",
+                f"t{[*gathered].index(first)}",
                 f"{self.bindings.add(LIMIT)} + {self.bindings.add(OFFSET)}",
                 descending=key.descending,
                 share_names=self.query.cut == "names",

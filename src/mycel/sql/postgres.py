@@ -198,7 +198,7 @@ def digits(number: str) -> str:
     return f"({number})::numeric"
 
 
-def total_function(function: AggregateName) -> str:
+def aggregate_function(function: AggregateName) -> str:
     """The function of an aggregate of KIP."""
     match function:
         case "COUNT":
@@ -215,7 +215,7 @@ def total_function(function: AggregateName) -> str:
             assert_never(function)
 
 
-def exact_total_function(function: AggregateName) -> str:
+def exact_aggregate_function(function: AggregateName) -> str:
     """The function of an aggregate that knows integers beyond 64 bits."""
     match function:
         case "SUM":
@@ -225,7 +225,7 @@ def exact_total_function(function: AggregateName) -> str:
         case "MAX":
             return "mycel_max"
         case "COUNT" | "AVG":
-            return total_function(function)
+            return aggregate_function(function)
         case _:
             assert_never(function)
 
@@ -233,9 +233,9 @@ def exact_total_function(function: AggregateName) -> str:
 INEXACT: Final = "NULL"
 
 
-def finite(total: str) -> str:
+def finite(number: str) -> str:
     """A sum or average; null if it is beyond what a float holds."""
-    return f"mycel_finite({total})"
+    return f"mycel_finite({number})"
 
 
 def group_parts(type_: str, value: str, number: str, string: str) -> tuple[str, str, str, str]:

@@ -186,7 +186,7 @@ def digits(number: str) -> str:
     return f"mycel_digits({number})"
 
 
-def total_function(function: AggregateName) -> str:
+def aggregate_function(function: AggregateName) -> str:
     """The function of an aggregate of KIP."""
     match function:
         case "COUNT":
@@ -203,7 +203,7 @@ def total_function(function: AggregateName) -> str:
             assert_never(function)
 
 
-def exact_total_function(function: AggregateName) -> str:
+def exact_aggregate_function(function: AggregateName) -> str:
     """The function of an aggregate that knows integers beyond 64 bits."""
     match function:
         case "SUM":
@@ -213,7 +213,7 @@ def exact_total_function(function: AggregateName) -> str:
         case "MAX":
             return "mycel_max"
         case "COUNT" | "AVG":
-            return total_function(function)
+            return aggregate_function(function)
         case _:
             assert_never(function)
 
@@ -222,9 +222,9 @@ INEXACT: Final = "mycel_inexact()"
 """An error of this text ends the statement: it has to be compiled with exact aggregates."""
 
 
-def finite(total: str) -> str:
+def finite(number: str) -> str:
     """A sum or average; null if it is beyond what a float holds."""
-    return f"nullif(nullif({total}, 9e999), -9e999)"
+    return f"nullif(nullif({number}, 9e999), -9e999)"
 
 
 def group_parts(type_: str, value: str, number: str, string: str) -> tuple[str, str, str, str]:

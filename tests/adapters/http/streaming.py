@@ -53,7 +53,7 @@ def main(path: str) -> None:
     with mycel.open(path, create=False) as db:
         sockets = bind(resolve("127.0.0.1", 0))
         run(
-            build_app(db, policy, doors=[Mount("/stream", "stream", lambda: app, 8 << 20)]),
+            build_app(db, policy, mounts=[Mount("/stream", "stream", lambda: app, 8 << 20)]),
             sockets,
             policy,
             on_ready=lambda: say(event="ready", url=url_of(sockets[0], "127.0.0.1")),

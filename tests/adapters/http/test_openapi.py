@@ -65,8 +65,8 @@ def test_its_paths_are_the_routes(document: dict[str, Any]) -> None:
 
 
 def test_requests_of_every_path_are_counted_under_its_name(document: dict[str, Any]) -> None:
-    doors = {path.split("/")[1] for path in document["paths"]} - {""}
-    assert doors <= metrics.DOORS
+    path_kinds = {path.split("/")[1] for path in document["paths"]} - {""}
+    assert path_kinds <= metrics.PATH_KINDS
 
 
 @pytest.mark.parametrize("path", ["/", "/healthz", "/openapi.json"])
@@ -114,7 +114,7 @@ def test_a_server_with_a_token_says_so() -> None:
 
     with mycel.open() as db:
         build_app(db, Policy(token=Token("0123456789abcdef")))
-    told = openapi.document(version="1", body_bytes_max=1, wants_token=True, doors={"/mcp": "mcp"})
+    told = openapi.document(version="1", body_bytes_max=1, wants_token=True, mounts={"/mcp": "mcp"})
     assert told["security"] == [{"token": []}]
     assert told["components"]["securitySchemes"]["token"]["scheme"] == "bearer"
     assert told["paths"]["/healthz"]["get"]["security"] == []

@@ -15,7 +15,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from mycel.errors import ExecutionTimeout, ResourceExhausted
-from mycel.http.app import Mount, _OpenDoor
+from mycel.http.app import Mount, _MountedApp
 from mycel.http.jobs import Job, ResponseBudget, Scheduler, attach
 from mycel.http.policy import ANSWER_BYTES_MAX
 from mycel.http.worker_pool import Workers
@@ -242,7 +242,7 @@ def test_a_door_that_could_not_be_loaded_is_loaded_for_the_next_request() -> Non
     load = Mock(side_effect=[MemoryError(), app])
 
     async def story() -> None:
-        door = _OpenDoor(Mount("/door", "door", load, 100), None)
+        door = _MountedApp(Mount("/door", "door", load, 100), None)
         transport = httpx.ASGITransport(app=door)
         async with door.lifespan(), httpx.AsyncClient(transport=transport) as client:
             with pytest.raises(MemoryError):
@@ -251,7 +251,7 @@ def test_a_door_that_could_not_be_loaded_is_loaded_for_the_next_request() -> Non
                 assert (await client.get("http://localhost/door")).text == "in"
         assert load.call_count == 2
         # One that is closed while it fails does not wait for a request.
-        closing = _OpenDoor(Mount("/door", "door", Mock(side_effect=MemoryError), 100), None)
+        closing = _MountedApp(Mount("/door", "door", Mock(side_effect=MemoryError), 100), None)
         async with asyncio.timeout(60), closing.lifespan():
             closing._wanted.set()
             await asyncio.sleep(0)

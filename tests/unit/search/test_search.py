@@ -579,12 +579,12 @@ def test_links_among_core_concepts_are_found_only_when_nothing_else_fits() -> No
         assert links(db, 'SEARCH PROPOSITION "belongs to domain"') == [own]
 
 
-def test_a_new_graph_has_nothing_but_furniture() -> None:
+def test_a_new_graph_has_nothing_but_core_concepts() -> None:
     with NEW.opened() as db, db.reading() as reader:
         every_concept = {
             number for (number,) in reader.connection.execute("SELECT id FROM concept")
         }
-        assert lookup.furniture(reader) == every_concept
+        assert lookup.core_concepts(reader) == every_concept
 
 
 # Frequent words.

@@ -21,8 +21,8 @@ def two_steps(function: Any) -> tuple[list[str], str]:
 def test_every_aggregate_of_the_list_can_be_written_and_computed() -> None:
     for function in AGGREGATES:
         for dialect in (sqlite, postgres):
-            assert dialect.total_function(function)
-            assert dialect.exact_total_function(function)
+            assert dialect.aggregate_function(function)
+            assert dialect.exact_aggregate_function(function)
         parse(f'FIND({function}(?d.attributes.x)) WHERE {{ ?d {{type: "Drug"}} }}')
         parts, whole = two_steps(function)
         assert parts

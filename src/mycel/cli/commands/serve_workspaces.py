@@ -13,7 +13,7 @@ from mycel.cli.commands.serving import (
     MCP_BODY_BYTES_MAX,
     MCP_PATH,
     contexts_for,
-    mcp_door,
+    mcp_mount,
     say_stopped,
     say_stopping,
     tell,
@@ -188,7 +188,7 @@ class TeamServer:
 
         def make_app(name: str, opened: OpenGraph, mode: Policy) -> Starlette:
             db, branches, _ = opened
-            door = mcp_door(
+            mount = mcp_mount(
                 db,
                 branches,
                 mode,
@@ -202,7 +202,7 @@ class TeamServer:
             return graph_app(
                 db,
                 mode,
-                doors=[door],
+                mounts=[mount],
                 branches=branches,
                 workspace=name,
                 root=None,
@@ -218,7 +218,7 @@ class TeamServer:
             make_app=make_app,
             audit=audit,
             workers=workers,
-            doors={MCP_PATH: "mcp"},
+            mount_names={MCP_PATH: "mcp"},
             body_limits={MCP_PATH: MCP_BODY_BYTES_MAX},
             commits=commits,
         )

@@ -31,7 +31,7 @@ MCP_BODY_BYTES_MAX = 4 * TOOL_ARGUMENT_BYTES_MAX
 about them."""
 
 
-def mcp_door(
+def mcp_mount(
     db: Graph,
     branches: OpenBranches,
     policy: Policy,
@@ -99,7 +99,7 @@ def graph_application(
         from mycel.remote.signing import signer_of
 
         workers = Workers()
-        door = mcp_door(
+        mount = mcp_mount(
             db,
             branches,
             policy,
@@ -113,7 +113,7 @@ def graph_application(
         app = build_app(
             db,
             policy,
-            doors=[door],
+            mounts=[mount],
             branches=branches,
             workspace=workspace,
             root=root,

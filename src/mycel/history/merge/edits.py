@@ -82,7 +82,7 @@ class EditSides(MergeTarget):
         for edit in edits:
             if "link" in edit:
                 self._edit_link(edit)
-        self.is_news: Final = bool(edits) or schema is not None
+        self.has_news: Final = bool(edits) or schema is not None
         self.touched: Final = frozenset(self._edited)
         self.bases: Final = (commit_at(ours, seq),) if seq else ()
         self.commits: Final = commit_at(ours, ours.position), ""

@@ -71,7 +71,7 @@ class MergeDraft(NamedTuple):
     """The creations of elements that the source has purged and the target never had."""
     origins: Mapping[int, OriginsByPlace]
     """The origins of values that the merge takes from the source, by numbers in the plan."""
-    is_news: bool
+    has_news: bool
     """False if the target has already seen everything in the source."""
     warnings: tuple[str, ...]
 
@@ -88,7 +88,7 @@ class MergeDraft(NamedTuple):
     def has_nothing(self) -> bool:
         """True if there is nothing to merge."""
         plan = self.plan
-        return not (self.is_news or plan.goals or plan.purges or self.conflicts)
+        return not (self.has_news or plan.goals or plan.purges or self.conflicts)
 
     @property
     def is_decided(self) -> bool:

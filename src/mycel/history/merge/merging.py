@@ -239,7 +239,7 @@ class Merging:
                 sides.matches(new, plan.joined),
                 *sides.creations(new, plan.joined),
                 merged_origins(sides, plan) if all_decided(plan.conflicts) else {},
-                sides.is_news,
+                sides.has_news,
                 (*plan.warnings, *_moved(request, sides.commits[0], plan)),
             )
 

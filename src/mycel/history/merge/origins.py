@@ -63,8 +63,8 @@ def _places(
         is_theirs = equal_values(new[place], there)
         if not is_theirs and (number, place) in plan.given:
             continue
-        is_news = not equal_values(there, before.get(place, ABSENT))
-        origin = once if once and is_news else sides.origin("theirs", source, place)
+        is_changed = not equal_values(there, before.get(place, ABSENT))
+        origin = once if once and is_changed else sides.origin("theirs", source, place)
         if not is_theirs:
             origin = max(origin, sides.origin("ours", number, place))
         origins[".".join(place)] = origin

@@ -197,7 +197,7 @@ class BranchSides(MergeTarget):
         return read, {number for number in mine.numbers(changed) if number < NEW}
 
     @property
-    def is_news(self) -> bool:
+    def has_news(self) -> bool:
         """True if the source has entries, other than marks, that the target has not seen."""
         return has_content(self._theirs, self.lineage.seen)
 

@@ -23,12 +23,12 @@ def count_once(query: ir.Query, _: Statistics) -> ir.Query:
     """Let a query that counts the circles of a predicate find each once."""
     if len(query.branches) != 1 or len(query.outputs) != 1 or query.sort:
         return query
-    (block,), (total,) = query.branches, query.outputs
+    (block,), (aggregate,) = query.branches, query.outputs
     if (
-        not isinstance(total, ir.Aggregate)
-        or total.function != "COUNT"
-        or total.distinct
-        or total.argument.path
+        not isinstance(aggregate, ir.Aggregate)
+        or aggregate.function != "COUNT"
+        or aggregate.distinct
+        or aggregate.argument.path
         or block.attempts
         or any(
             not isinstance(condition, ir.Earlier) for condition in block.conditions
@@ -44,7 +44,7 @@ def count_once(query: ir.Query, _: Statistics) -> ir.Query:
     return replace(
         query,
         branches=(replace(block, atoms=circle, conditions=conditions),),
-        outputs=(replace(total, times=len(circle)),),
+        outputs=(replace(aggregate, times=len(circle)),),
     )
 
 

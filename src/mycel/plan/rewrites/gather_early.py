@@ -17,11 +17,13 @@ def gather_early(query: ir.Query, _: Statistics) -> ir.Query:
     """Mark a query whose groups gather many solutions of one element."""
     keys = [output for output in query.outputs if isinstance(output, ir.Field)]
     columns = [*query.outputs, *(key.output for key in query.sort)]
-    totals = [column for column in columns if isinstance(column, ir.Aggregate)]
+    aggregates = [column for column in columns if isinstance(column, ir.Aggregate)]
     grouped = {key.variable for key in keys}
     pays = (
         any(key.path for key in keys)
-        and all(is_mergeable(total.function) and not total.distinct for total in totals)
-        and any(total.argument.variable not in grouped for total in totals)
+        and all(
+            is_mergeable(aggregate.function) and not aggregate.distinct for aggregate in aggregates
+        )
+        and any(aggregate.argument.variable not in grouped for aggregate in aggregates)
     )
     return replace(query, gathers_early=pays)

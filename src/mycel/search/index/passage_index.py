@@ -540,11 +540,11 @@ class PassageIndex:
 
     def _passages(self, reader: Reader, numbers: Collection[int]) -> list[Derived]:
         """The passages of live concepts with these numbers."""
-        furniture = lookup.furniture(reader)
+        core_concepts = lookup.core_concepts(reader)
         return [
             self._row(reader, source)
             for source in passages.sources(reader, numbers)
-            if source.element not in furniture
+            if source.element not in core_concepts
         ]
 
     def _row(self, reader: Reader, source: SourceRow) -> Derived:

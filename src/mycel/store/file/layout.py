@@ -278,7 +278,7 @@ def _either(pairs: Iterable[tuple[str, str]]) -> str:
 NEWEST_HEAD: Final = "FROM head ORDER BY seq DESC LIMIT 1"
 """The part of a query that reads the newest row of the head."""
 
-FURNITURE: Final = f"""SELECT id FROM concept WHERE type IN (1, 2)
+CORE_CONCEPTS: Final = f"""SELECT id FROM concept WHERE type IN (1, 2)
       UNION ALL
       SELECT c.id FROM concept c JOIN type t ON t.id = c.type
       WHERE c.name IN ({", ".join(f"'{name}'" for _, name in sorted(CORE_DOMAINS | ACTORS))})
@@ -300,7 +300,7 @@ SELECT {_uri(_IS_URI_OR_URN)},
        {_TIME.format(c="c", column="updated_at")}
 FROM concept c JOIN type t ON t.id = c.type
 WHERE NOT {_PLACEHOLDER}
-  AND c.id NOT IN ({FURNITURE});
+  AND c.id NOT IN ({CORE_CONCEPTS});
 
 CREATE VIEW relations
     (id, source_uri, target_uri, relation_type, weight, metadata, created_at) AS
@@ -308,8 +308,8 @@ SELECT p.id, {_endpoint("subject", _IS_URI_OR_URN)}, {_endpoint("object", _IS_UR
        r.name, p.weight, json_patch(p.metadata, p.attributes),
        {_TIME.format(c="p", column="created_at")}
 FROM proposition p JOIN predicate r ON r.id = p.predicate
-WHERE NOT (p.subject IN ({FURNITURE})
-  AND p.object IN ({FURNITURE}));
+WHERE NOT (p.subject IN ({CORE_CONCEPTS})
+  AND p.object IN ({CORE_CONCEPTS}));
 """
 """The views. They show knowledge only: no core capsules, no links among their concepts, no stamp of
 a bootstrap. A property hides metadata of the same name, not the other way round. A placeholder of a

@@ -12,7 +12,7 @@ from mycel.model.state import ORDINARY
 from mycel.model.values import JsonObject, parse_object
 from mycel.store.file.layout import (
     CONCEPT_TYPE_NUMBER,
-    FURNITURE,
+    CORE_CONCEPTS,
     OPEN_END,
     PROPOSITION_TYPE_NUMBER,
 )
@@ -217,12 +217,15 @@ def hidden_among(reader: Reader, numbers: Collection[int]) -> frozenset[int]:
     return frozenset(reader.column(query, (json_array(numbers),)))
 
 
-def furniture(reader: Reader) -> frozenset[int]:
+def core_concepts(reader: Reader) -> frozenset[int]:
     """The numbers of definitions and of all other concepts that the core capsules bring."""
     position = -1 if reader.is_writer else reader.position
-    if reader.furniture is None or reader.furniture[0] != position or reader.is_writer:
-        reader.furniture = position, frozenset(reader.column(reader.tables_text + FURNITURE))
-    return reader.furniture[1]
+    if reader.core_concepts is None or reader.core_concepts[0] != position or reader.is_writer:
+        reader.core_concepts = (
+            position,
+            frozenset(reader.column(reader.tables_text + CORE_CONCEPTS)),
+        )
+    return reader.core_concepts[1]
 
 
 def links_towards(reader: Reader, numbers: Collection[int], limit: int) -> dict[int, int]:

@@ -6,7 +6,7 @@ from array import array
 from collections.abc import Collection, Iterator
 from typing import Final, NamedTuple
 
-from mycel.store.file.layout import FURNITURE, OPEN_END
+from mycel.store.file.layout import CORE_CONCEPTS, OPEN_END
 from mycel.store.file.rows import json_array
 from mycel.store.index import passages
 from mycel.store.index.passages import PassageRow
@@ -16,7 +16,7 @@ _SHOWN: Final = (
     f"NOT EXISTS (SELECT 1 FROM hidden h WHERE h.element = concept.id AND h.to_seq = {OPEN_END})"
 )
 """An SQL condition: the concept is not archived. Search does not index archived concepts."""
-_SOUGHT: Final = f"type NOT IN (1, 2) AND id NOT IN ({FURNITURE}) AND {_SHOWN}"
+_SOUGHT: Final = f"type NOT IN (1, 2) AND id NOT IN ({CORE_CONCEPTS}) AND {_SHOWN}"
 
 
 class SourceRow(NamedTuple):

@@ -127,8 +127,8 @@ class Reader:
         """
         self.newest = 0
         """The position of the journal when `definitions` was read."""
-        self.furniture: tuple[int, frozenset[int]] | None = None
-        """The position of the journal and the result of `lookup.furniture` there."""
+        self.core_concepts: tuple[int, frozenset[int]] | None = None
+        """The position of the journal and the result of `lookup.core_concepts` there."""
 
     def fetch_all(self, query: str, bindings: Bindings = ()) -> list[Row]:
         return fetch_all(self.connection, query, bindings)

@@ -10,7 +10,7 @@ from mycel.model.names import CONCEPT_TYPE, SLEEP_TASK
 from mycel.model.retention import RETENTION
 from mycel.store.file.layout import (
     CONCEPT_TYPE_NUMBER,
-    FURNITURE,
+    CORE_CONCEPTS,
     OPEN_END,
     PROPOSITION_TYPE_NUMBER,
 )
@@ -114,7 +114,7 @@ def growth(reader: Reader, since_us: int, limit: int) -> list[tuple[str, int, in
         "SELECT t.name, count(*), sum(CASE WHEN c.created_at >= ?1 THEN 1 ELSE 0 END) AS fresh,"
         f" sum(CASE WHEN {_IS_HIDDEN.format(row='c')} THEN 1 ELSE 0 END)"
         " FROM concept c CROSS JOIN type t WHERE t.id = c.type AND c.type NOT IN (1, 2)"
-        f" AND c.id NOT IN ({FURNITURE}) GROUP BY t.name"
+        f" AND c.id NOT IN ({CORE_CONCEPTS}) GROUP BY t.name"
         " HAVING sum(CASE WHEN c.created_at >= ?1 THEN 1 ELSE 0 END) > 0"
         " ORDER BY fresh DESC, t.name LIMIT ?2",
         (since_us, limit),
@@ -156,7 +156,7 @@ def named_concepts(reader: Reader) -> list[tuple[int, int, str, str]]:
     """Number, type, name and attributes of the unarchived concepts that are knowledge."""
     return reader.fetch_all(
         "SELECT c.id, c.type, c.name, c.attributes FROM concept c"
-        f" WHERE c.id NOT IN ({FURNITURE}) AND NOT {_IS_HIDDEN.format(row='c')} ORDER BY c.id"
+        f" WHERE c.id NOT IN ({CORE_CONCEPTS}) AND NOT {_IS_HIDDEN.format(row='c')} ORDER BY c.id"
     )
 
 
@@ -232,7 +232,7 @@ def empty_instances(reader: Reader, type_name: str, predicate: str) -> list[int]
     """The concepts of a type that no live link of a predicate leads to."""
     return reader.column(
         "SELECT c.id FROM concept c WHERE c.type = ?1"
-        f" AND c.id NOT IN ({FURNITURE}) AND NOT {_IS_HIDDEN.format(row='c')}"
+        f" AND c.id NOT IN ({CORE_CONCEPTS}) AND NOT {_IS_HIDDEN.format(row='c')}"
         " AND NOT EXISTS (SELECT 1 FROM proposition p WHERE p.object = c.id AND p.predicate = ?2"
         f" AND NOT {_IS_HIDDEN.format(row='p')}) ORDER BY c.id",
         (reader.find_type(type_name) or 0, reader.find_predicate(predicate) or 0),
@@ -243,7 +243,7 @@ def unlinked(reader: Reader, limit: int) -> list[int]:
     """Concepts without a link, the oldest first."""
     return reader.column(
         "SELECT c.id FROM concept c WHERE c.type NOT IN (1, 2)"
-        f" AND c.id NOT IN ({FURNITURE}) AND NOT {_IS_HIDDEN.format(row='c')}"
+        f" AND c.id NOT IN ({CORE_CONCEPTS}) AND NOT {_IS_HIDDEN.format(row='c')}"
         " AND NOT EXISTS (SELECT 1 FROM proposition p WHERE p.subject = c.id)"
         " AND NOT EXISTS (SELECT 1 FROM proposition p WHERE p.object = c.id)"
         " ORDER BY c.id LIMIT ?1",

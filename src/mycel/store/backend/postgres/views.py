@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from mycel.store.file.layout import FURNITURE
+from mycel.store.file.layout import CORE_CONCEPTS
 
 _IS_URI: Final = """(strpos(c.name, '://') > 0
     OR (t.name = 'Resource' AND strpos(c.name, ':') > 0 AND strpos(c.name, ' ') = 0))"""
@@ -43,13 +43,13 @@ SELECT {_URI} AS uri,
        {_time("c.created_at")} AS created_at, {_time("c.updated_at")} AS updated_at
 FROM concept c JOIN type t ON t.id = c.type
 WHERE NOT (t.name = 'Missing' AND starts_with(c.name, 'concept://'))
-  AND c.id NOT IN ({FURNITURE});
+  AND c.id NOT IN ({CORE_CONCEPTS});
 CREATE VIEW relations AS
 SELECT p.id, {_endpoint("subject")} AS source_uri, {_endpoint("object")} AS target_uri,
        r.name AS relation_type, p.weight,
        mycel_patched(p.metadata::jsonb, p.attributes::jsonb) AS metadata,
        {_time("p.created_at")} AS created_at
 FROM proposition p JOIN predicate r ON r.id = p.predicate
-WHERE NOT (p.subject IN ({FURNITURE}) AND p.object IN ({FURNITURE}));
+WHERE NOT (p.subject IN ({CORE_CONCEPTS}) AND p.object IN ({CORE_CONCEPTS}));
 """
 """The statements that make the views."""
