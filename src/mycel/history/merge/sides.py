@@ -75,10 +75,10 @@ class MergeTarget:
             return ()
         is_type = definition.type == CONCEPT_TYPE
         find = self.reader.find_type if is_type else self.reader.find_predicate
-        known = find(definition.name)
-        if known is None:
+        defined = find(definition.name)
+        if defined is None:
             return ()
-        return instances.numbers(self.reader, "concept" if is_type else "proposition", known)
+        return instances.numbers(self.reader, "concept" if is_type else "proposition", defined)
 
 
 class BranchSides(MergeTarget):
@@ -95,10 +95,10 @@ class BranchSides(MergeTarget):
         since = touched(theirs, shared, theirs.position)
         seen = self.lineage.visible, self.lineage.seen
         into_ours, into_theirs = self.lineage.into_ours, self.lineage.into_theirs
-        self._here: Final = _unseen((ours, theirs), seen, shared, into_ours)
-        self._there: Final = _unseen((theirs, ours), seen[::-1], shared, into_theirs)
+        self._our_purges: Final = _unseen((ours, theirs), seen, shared, into_ours)
+        self._their_purges: Final = _unseen((theirs, ours), seen[::-1], shared, into_theirs)
         self._made_from: Final = since.made_from
-        purged = PurgedKeys(self._there.keys, self._here.keys)
+        purged = PurgedKeys(self._their_purges.keys, self._our_purges.keys)
         self._alignment: Final = Alignment(
             ours, theirs, self.lineage, since, purged, _renamed(*self._schemas[1:])
         )
@@ -110,24 +110,24 @@ class BranchSides(MergeTarget):
             for copy, seq in self.lineage.bases
             if copy not in (ours, theirs)
         }
-        self._mine: Final = touched(ours, shared, ours.position)
-        self._creations: Final = _creations(ours, theirs, self._mine, since, shared)
+        self._touched_here: Final = touched(ours, shared, ours.position)
+        self._creations: Final = _creations(ours, theirs, self._touched_here, since, shared)
         parted = self._part_purged()
         for there, here in shared_creations(*reversed(self._creations)):
             self._alignment.learn(there, here)
-        self._alignment.match_purged(self._mine)
-        self._alignment.match_again(self._mine)
+        self._alignment.match_purged(self._touched_here)
+        self._alignment.match_again(self._touched_here)
         # This matches all of them before a single number is looked up.
         self._alignment.numbers(since.numbers | parted)
-        known = {*self._alignment.numbers(changed), *self._alignment.renewed}
+        maybe_changed = {*self._alignment.numbers(changed), *self._alignment.renewed}
         self._bases: Final[list[ReadElements]] = []
         for copy, seq in self.lineage.bases:
             # `own` has the elements that the ancestor had changed: the source may not have the
             # changes.
             reading, own = self._ancestor(copy, seq)
             self._bases.append(reading)
-            known |= own
-        self.touched: Final = frozenset(known)
+            maybe_changed |= own
+        self.touched: Final = frozenset(maybe_changed)
         """The elements that may differ between the base and the source."""
         self.commits: Final = (
             commit_at(ours, ours.position),
@@ -142,26 +142,27 @@ class BranchSides(MergeTarget):
         about it, and the other half comes again from the source. Returns the known numbers of the
         other halves.
         """
-        mine, others = self._creations
-        purged_there = mine.numbers(others.unknown_purges(mine))
+        our_creations, their_creations = self._creations
+        purged_there = our_creations.numbers(their_creations.unknown_purges(our_creations))
         doomed = {
             number
             for number in purged_there
             if self._theirs.elements(
-                self._alignment.candidates_there({number}) | others.numbers(mine.by_number[number])
+                self._alignment.candidates_there({number})
+                | their_creations.numbers(our_creations.by_number[number])
             )
         }
         about = {*doomed, *all_about(doomed, self.ever_on)}
         # If it has the key of a purged element of the other copy, it was added after the purge.
-        purged_here = others.numbers(mine.unknown_purges(others))
+        purged_here = their_creations.numbers(our_creations.unknown_purges(their_creations))
         self._alignment.ignore_keys(
             purged_there - about - _definitions(self.reader, purged_there),
             purged_here - _definitions(self._theirs, purged_here),
         )
         if not about:
             return set()
-        creations = {one for number in about for one in mine.by_number.get(number, ())}
-        there = self._alignment.part(about) | others.numbers(creations)
+        creations = {one for number in about for one in our_creations.by_number.get(number, ())}
+        there = self._alignment.part(about) | their_creations.numbers(creations)
         return {*self._theirs.elements(there)}
 
     def _ancestor(self, copy: Reader, seq: int) -> tuple[ReadElements, set[int]]:
@@ -177,24 +178,24 @@ class BranchSides(MergeTarget):
             }
         if copy is self._theirs:
             return lambda numbers: self._alignment.elements(before, numbers), set()
-        (mine, changed), (others, _) = self._through[id(copy)]
-        purged = purges_since(ours, mine.shared).numbers
+        (with_ours, changed), (with_theirs, _) = self._through[id(copy)]
+        purged = purges_since(ours, with_ours.shared).numbers
 
         def read(numbers: Iterable[int]) -> Mapping[int, Element]:
             number_list = list(numbers)
-            elements = mine.elements(before, (n for n in number_list if n < NEW))
+            elements = with_ours.elements(before, (n for n in number_list if n < NEW))
             # An element that the target lacks has a number that follows from its number in the
             # source.
-            there = others.stored(before, (n - NEW for n in number_list if n >= NEW))
+            there = with_theirs.stored(before, (n - NEW for n in number_list if n >= NEW))
             for number, other in there.items():
-                if mine.number(other.number) not in purged:
+                if with_ours.number(other.number) not in purged:
                     element = self._alignment.translate(
-                        others.translate(other)._replace(number=number)
+                        with_theirs.translate(other)._replace(number=number)
                     )
                     elements[number + NEW] = element._replace(number=number + NEW)
             return elements
 
-        return read, {number for number in mine.numbers(changed) if number < NEW}
+        return read, {number for number in with_ours.numbers(changed) if number < NEW}
 
     @property
     def has_news(self) -> bool:
@@ -208,8 +209,8 @@ class BranchSides(MergeTarget):
         are joined with another link.
         """
         aligned = self._alignment
-        known = aligned.matches().items()
-        matches = {there: here for there, here in known if aligned.number_here(there) != here}
+        pairs = aligned.matches().items()
+        matches = {there: here for there, here in pairs if aligned.number_here(there) != here}
         new = aligned.stored(self._theirs, created)
         one = aligned.stored(self._theirs, joined)
         matches |= {element.number: here for here, element in new.items()}
@@ -223,10 +224,10 @@ class BranchSides(MergeTarget):
         The second result has the creations of purged elements that the target never had. `created`
         and `joined` are as in `matches`.
         """
-        mine, others = self._creations
+        our_creations, their_creations = self._creations
         reached = {*created}
         gains: dict[int, set[bytes]] = {}
-        by_number = dict(others.by_number)
+        by_number = dict(their_creations.by_number)
         matches = self._alignment.matches().items()
         # An old element that comes back under another key may get another number too.
         moved = {there for there, here in matches if there != here}
@@ -239,24 +240,26 @@ class BranchSides(MergeTarget):
             number = self._alignment.number(there)
             here = joined.get(number, number)
             # A restored element, which was purged here, gets another number.
-            new = creations - (set() if here in reached else mine.by_number.get(here, set()))
+            new = creations - (
+                set() if here in reached else our_creations.by_number.get(here, set())
+            )
             if new and (here < NEW or here in reached):
                 gains.setdefault(here, set()).update(new)
-        passed_on = others.purged - mine.purged
+        passed_on = their_creations.purged - our_creations.purged
         return gains, passed_on.difference(*gains.values())
 
     def marks(self, source: str) -> Sequence[Mark]:
         """The marks of the commit's parents in other copies: the source, and its own parents."""
-        known = {mark.commit for _, mark in parents(self.reader)}
+        merged = {mark.commit for _, mark in parents(self.reader)}
         marks = [Mark(MERGE, source, self.commits[1]), *(mark for _, mark in parents(self._theirs))]
-        return tuple(mark for mark in marks if mark.commit not in known)
+        return tuple(mark for mark in marks if mark.commit not in merged)
 
     @property
     def purged_keys(self) -> frozenset[bytes]:
         """The keys that the source has purged, also by its marks, and the target has not."""
         keys_view = purges_since(self._theirs, self.lineage.seen, self.lineage.shared).keys.keys()
-        known = purges_since(self.reader, self.lineage.shared, self.lineage.shared).keys
-        return frozenset(keys_view - known.keys())
+        our_keys = purges_since(self.reader, self.lineage.shared, self.lineage.shared).keys
+        return frozenset(keys_view - our_keys.keys())
 
     @property
     def bases(self) -> tuple[str, ...]:
@@ -300,9 +303,9 @@ class BranchSides(MergeTarget):
 
         These are the values that were equal on both sides right after each had merged that copy.
         """
-        mine, others = self.lineage.third or (State(0), State(0))
-        here = self.reader.at(mine).elements(n for n in bases if n < NEW)
-        there = self._alignment.elements(self._theirs.at(others), bases)
+        our_state, their_state = self.lineage.third or (State(0), State(0))
+        here = self.reader.at(our_state).elements(n for n in bases if n < NEW)
+        there = self._alignment.elements(self._theirs.at(their_state), bases)
         for number in here.keys() & there.keys():
             one, other = values_of(here[number]), values_of(there[number])
             base = bases[number]
@@ -358,12 +361,12 @@ class BranchSides(MergeTarget):
             return self._alignment.keys_ever(number - NEW) if number >= NEW else set()
 
         elements = self.theirs(numbers)
-        purged_numbers = purged_among(self._here, elements, keys)
-        mine, others = self._creations
-        doomed = others.numbers(mine.unknown_purges(others))
+        purged_numbers = purged_among(self._our_purges, elements, keys)
+        our_creations, their_creations = self._creations
+        doomed = their_creations.numbers(our_creations.unknown_purges(their_creations))
         purged_numbers |= {self._alignment.number(n) for n in doomed}
         # A purge also removes links that referred to the element before a relink.
-        about = all_about(purged_numbers | self._here.numbers, self._ever_on_theirs)
+        about = all_about(purged_numbers | self._our_purges.numbers, self._ever_on_theirs)
         return frozenset((*purged_numbers, *about)) & elements.keys()
 
     def _ever_on_theirs(self, number: int) -> Iterable[int]:
@@ -375,18 +378,20 @@ class BranchSides(MergeTarget):
     @property
     def purged_there(self) -> Iterable[int]:
         """The elements of the target that the source has purged."""
-        mine, others = self._creations
-        doomed = mine.numbers(others.unknown_purges(mine))
-        if not self._there.numbers and not self._there.keys and not doomed:
+        our_creations, their_creations = self._creations
+        doomed = our_creations.numbers(their_creations.unknown_purges(our_creations))
+        if not self._their_purges.numbers and not self._their_purges.keys and not doomed:
             return ()
         aligned = self._alignment
-        known = {aligned.number(number) for number in self._there.numbers} | doomed
+        purged = {aligned.number(number) for number in self._their_purges.numbers} | doomed
         # Without elements that another merge has restored in the source.
-        known -= aligned.stored(self._theirs, known).keys()
-        numbers = known | {*self._purged_by_key()}
+        purged -= aligned.stored(self._theirs, purged_here).keys()
+        numbers = purged | {*self._purged_by_key()}
         # If an element was removed before the fork, or here, past versions exist under both
         # numbers.
-        old = (number for number in self._there.numbers if number < self._made_from[number & 1])
+        old = (
+            number for number in self._their_purges.numbers if number < self._made_from[number & 1]
+        )
         numbers |= {number for number in old if self.reader.element(number) is None}
         return [
             number for number in sorted(numbers) if number < NEW and self.reader.was_ever(number)
@@ -394,15 +399,15 @@ class BranchSides(MergeTarget):
 
     def _purged_by_key(self) -> Iterable[int]:
         """The elements that only the target has, and that have keys which the source has purged."""
-        if not self._there.keys:
+        if not self._their_purges.keys:
             return
-        reader, mine = self.reader, self._mine
-        old = [number for number in mine.numbers if number < mine.made_from[number & 1]]
+        reader, changed = self.reader, self._touched_here
+        old = [number for number in changed.numbers if number < changed.made_from[number & 1]]
         shared = reader.at(State(self.lineage.shared)).elements(old)
-        known = {*shared, *self._alignment.matches().values()}
-        for number in mine.numbers - known:
+        shared_by_both = {*shared, *self._alignment.matches().values()}
+        for number in changed.numbers - shared_by_both:
             keys = keys_ever(reader, number, reader.position)
-            if not keys.isdisjoint(self._there.keys):
+            if not keys.isdisjoint(self._their_purges.keys):
                 yield number
 
 
@@ -428,11 +433,11 @@ def _matched(reader: Reader, copy: Reader, seq: int) -> tuple[Alignment, frozens
     there = _unseen((copy, reader), seen[::-1], shared, related.into_theirs)
     state = copy.at(State(seq))
     aligned = Alignment(reader, state, related, since, PurgedKeys(there.keys, here.keys))
-    mine = touched(reader, shared, reader.position)
-    for number, other in shared_creations(*_creations(state, reader, since, mine, shared)):
+    since_here = touched(reader, shared, reader.position)
+    for number, other in shared_creations(*_creations(state, reader, since, since_here, shared)):
         aligned.learn(number, other)
-    aligned.match_purged(mine)
-    aligned.match_again(mine)
+    aligned.match_purged(since_here)
+    aligned.match_again(since_here)
     aligned.numbers(since.numbers)
     return aligned, since.numbers
 
@@ -446,17 +451,17 @@ def _creations(
     under another number. To match it, the other copy needs its creation from before the parting.
     """
     creations = Creations(one, shared), Creations(other, shared)
-    for mine, others, since in zip(creations, reversed(creations), (of_one, of_other), strict=True):
-        if mine.came_by_merges:
-            others.add_old(since.ended)
+    for these, those, since in zip(creations, reversed(creations), (of_one, of_other), strict=True):
+        if these.came_by_merges:
+            those.add_old(since.ended)
     return creations
 
 
 def _renamed(ours: Catalog, theirs: Catalog) -> Mapping[str, str]:
     """Names of types and edges in their schema that have another name in ours; with that name."""
     names = {type_name.identity: type_name.kip_name for type_name in ours.types}
-    known = {type_name.kip_name: names.get(type_name.identity) for type_name in theirs.types}
-    return {there: here for there, here in known.items() if here is not None and here != there}
+    our_names = {type_name.kip_name: names.get(type_name.identity) for type_name in theirs.types}
+    return {there: here for there, here in our_names.items() if here is not None and here != there}
 
 
 def _unseen(
