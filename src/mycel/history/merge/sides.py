@@ -385,7 +385,7 @@ class BranchSides(MergeTarget):
         aligned = self._alignment
         purged = {aligned.number(number) for number in self._their_purges.numbers} | doomed
         # Without elements that another merge has restored in the source.
-        purged -= aligned.stored(self._theirs, purged_here).keys()
+        purged -= aligned.stored(self._theirs, purged).keys()
         numbers = purged | {*self._purged_by_key()}
         # If an element was removed before the fork, or here, past versions exist under both
         # numbers.
