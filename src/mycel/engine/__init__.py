@@ -19,6 +19,8 @@ Modules, in the order in which a command passes through them:
 - `delete`               DELETE
 - `update`               UPDATE
 - `merge`                MERGE
+- `folded_links`         two links that become one in a merge
+- `united_values`        a merge that keeps what both concepts say
 - `archive`              ARCHIVE and RESTORE
 - `supersede`            SUPERSEDE
 - `stance`               SUPPORT and CHALLENGE

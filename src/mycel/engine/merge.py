@@ -1,8 +1,10 @@
 """MERGE: two concepts become one (KIP notes, RC9).
 
 Links on the source get the target as their end and keep their ids. If the target has the same link
-already, its link stays. It takes over the keys that it lacks, and the links about the other one.
-The same rule applies to links about links. A link between source and target is removed.
+already, its link stays. It takes over the keys that it lacks, and the links about the other one;
+for when it holds, see `folded_links`. The same rule applies to links about links. A link between
+source and target is removed. Attributes of the source whose values differ from those of the target
+are named in warnings.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ from collections.abc import Sequence
 from itertools import chain
 from typing import Any, Final, NamedTuple
 
+from mycel.engine.folded_links import fold
 from mycel.engine.outcome import Outcome, all_or_nothing
 from mycel.engine.protection_guard import check_merge
 from mycel.engine.references import missing_target
@@ -21,8 +24,7 @@ from mycel.errors import ConstraintViolation, ImmutableTarget, MycelError, NotFo
 from mycel.kip import ast
 from mycel.model import ids
 from mycel.model.elements import Concept, Proposition
-from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE, shorten
-from mycel.model.values import JsonObject
+from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE, first_few, shorten
 from mycel.store.query import lookup
 from mycel.store.query.lookup import MERGED_FROM
 from mycel.store.write.transaction import Transaction
@@ -30,25 +32,39 @@ from mycel.syntax.diagnostics import located
 
 _ALIASES: Final = "aliases"
 
-SHOWN: Final = 3
+SHOWN: Final = 12
+REST_OF_VALUES: Final = "the other values are only in past states (AS OF)."
 
 
 def merge(tx: Transaction, node: ast.MergeConcept, values: Values) -> Outcome:
     """Merge the concept that `?source` is bound to into the concept of `?target`."""
     source, target = (_only(tx, node, values, variable) for variable in (node.source, node.target))
     counts = MergeCounts(0, 0, 0)
+    warnings: tuple[str, ...] = ()
     if source.number != target.number:
         _check_types(source, target)
         with all_or_nothing(tx):
             counts = merge_concepts(tx, source, target)
+            warnings = (*_left_behind(source, target), *counts.folded)
     return Outcome(
         {
             "merged": True,
             "links_repointed": counts.repointed,
             "links_deduplicated": counts.deduplicated,
             "attributes_filled": counts.filled,
-        }
+        },
+        warnings=warnings,
     )
+
+
+def _left_behind(source: Concept, target: Concept) -> list[str]:
+    """A sentence about the attributes of the source that the target has with other values."""
+    own, other = target.attributes, source.attributes
+    names = sorted(key for key in own.keys() & other.keys() - {_ALIASES} if own[key] != other[key])
+    if not names:
+        return []
+    values = ", ".join(first_few(names, SHOWN))
+    return [f"{shorten(target.name)!r} keeps its {values}; {REST_OF_VALUES}"]
 
 
 class MergeCounts(NamedTuple):
@@ -61,6 +77,8 @@ class MergeCounts(NamedTuple):
     concepts."""
     filled: int
     """The number of attributes that the target took over."""
+    folded: tuple[str, ...] = ()
+    """Sentences about what links said that gave way to links of the target."""
 
 
 def merge_concepts(tx: Transaction, source: Concept, target: Concept) -> MergeCounts:
@@ -74,7 +92,7 @@ def merge_concepts(tx: Transaction, source: Concept, target: Concept) -> MergeCo
     mover.move(source.id, target.id)
     tx.retire(source, reason=f"Merged into {target.type} {shorten(target.name)!r}.")
     filled = _fill(tx, source, target)
-    return MergeCounts(mover.repointed, mover.deduplicated, filled)
+    return MergeCounts(mover.repointed, mover.deduplicated, filled, tuple(mover.folded))
 
 
 # The two concepts to merge.
@@ -188,6 +206,7 @@ class _LinkMover:
         self._moved: Final[set[str]] = set()
         self.repointed = 0
         self.deduplicated = 0
+        self.folded: Final[list[str]] = []
 
     def move(self, source: str, target: str) -> None:
         """Move the links on `source` to `target`, and the links on each loser to its heir."""
@@ -220,6 +239,7 @@ class _LinkMover:
         subject = new if link.subject == old else link.subject
         object_ = new if link.object == old else link.object
         if subject == object_:
+            self.folded.append(f"The link {link.id} was between the two, and is removed.")
             self.deduplicated += self._tx.retire(link).propositions
             return
         there = self._tx.get_edge(subject, link.predicate, object_)
@@ -228,19 +248,9 @@ class _LinkMover:
             self._moved.add(link.id)
             return
         heir = self._tx.get(self._heir(there.id))
-        self._tx.update(
-            heir,
-            attributes=_missing(heir.attributes, link.attributes),
-            metadata=_missing(heir.metadata, link.metadata),
-        )
+        if isinstance(heir, Proposition):
+            self.folded.extend(fold(self._tx, heir, link))
         self._replace(link.id, heir.id)
-
-
-def _missing(own: JsonObject, other: JsonObject) -> JsonObject:
-    """The keys that `own` lacks, without keys of the engine."""
-    return {
-        key: value for key, value in other.items() if key not in own and not key.startswith("_")
-    }
 
 
 # Attributes and names that the target takes over.

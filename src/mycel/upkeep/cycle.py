@@ -15,8 +15,8 @@ from time import monotonic, sleep
 from typing import Final
 
 from mycel.engine.archive import archive_element
-from mycel.engine.merge import merge_concepts
 from mycel.engine.missing_concepts import MISSING
+from mycel.engine.united_values import merge_and_unite
 from mycel.errors import DatabaseBusy, MycelError
 from mycel.model import times
 from mycel.model.elements import Element
@@ -238,7 +238,7 @@ class Cycle:
             if keep is None or duplicate is None:
                 return
             if pair.is_certain:
-                merge_concepts(tx, duplicate, keep)
+                merge_and_unite(tx, duplicate, keep)
                 report.done += 1
             else:
                 report.asked += tasks.make_task(

@@ -23,6 +23,8 @@ from mycel.text.kinds import STAMP
 EXTERNAL_IDS: Final = ("external_id", "doi", "isbn", "orcid", "email", "url", "homepage")
 """Attributes whose values identify a thing in the world."""
 ACRONYM_LETTERS_MIN: Final = 3
+APART: Final = ("supersedes", "contradicts")
+"""Predicates of a link that says of two elements that they are not one."""
 _NAMES: Final = frozenset(("name", "aliases"))
 """The attributes that a merge unites."""
 _NAMED_BY_PATH: Final = frozenset(("Concept", "Event", "Missing"))
@@ -41,12 +43,21 @@ class DuplicatePair(NamedTuple):
 
 
 def judge_pair(reader: Reader, pair: DuplicatePair) -> DuplicatePair | None:
-    """A pair that is certain only if nothing speaks against its merge; None if one is gone."""
+    """A pair that is certain only if nothing speaks against its merge.
+
+    None if one is gone, or a link says that they are not one.
+    """
     keep, merge = reader.concept(pair.keep), reader.concept(pair.merge)
-    if keep is None or merge is None:
+    if keep is None or merge is None or are_apart(reader, keep.number, merge.number):
         return None
     doubt = _merge_doubt(keep, merge) if pair.is_certain else ""
     return pair._replace(is_certain=False, why=f"{pair.why}, but {doubt}") if doubt else pair
+
+
+def are_apart(reader: Reader, one: int, other: int) -> bool:
+    """True if a link says that one of two elements supersedes or contradicts the other."""
+    predicates = [number for name in APART if (number := reader.find_predicate(name)) is not None]
+    return bool(predicates) and other in reader.neighbours((one,), ("out", "in"), predicates)
 
 
 def _merge_doubt(keep: Concept, merge: Concept) -> str:

@@ -23,6 +23,7 @@ from mycel.store.query.reader import Reader
 from mycel.text.kinds import STAMP
 from mycel.upkeep.contradictions import contested_links, contradictions
 from mycel.upkeep.due import label, link_text
+from mycel.upkeep.duplicates import are_apart
 from mycel.upkeep.tasks import CONSOLIDATED_TO, DERIVED_FROM, is_open_task, task_elements
 
 OPPOSITE: Final = "opposite"
@@ -243,6 +244,8 @@ class Repetitions:
                 continue
             closest = texts.closest(concept)
             if closest is None or closest.other.type != concept.type:
+                continue
+            if are_apart(self._reader, number, closest.other.number):
                 continue
             keep, other = sorted((concept, closest.other), key=lambda concept: concept.number)
             yield UpkeepQuestion(

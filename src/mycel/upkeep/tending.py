@@ -3,7 +3,7 @@
 The elements of a task have letters. A decision is one transaction of the actor who decides, with a
 reason. All guards check it, and `revert` undoes it.
 
-    merge      the elements become one, the one in `keep`
+    merge      the elements become one, the one in `keep`; what it does not take over is named
     supersede  the one in `keep` takes the place of the others
     keep both  all stay as they are
     drop       the elements but the one in `keep` are archived; without `keep`, all
@@ -22,8 +22,8 @@ from typing import Any, Final, NamedTuple, assert_never
 import orjson
 
 from mycel.engine.archive import archive_element
-from mycel.engine.merge import merge_concepts
 from mycel.engine.supersede import supersede_element
+from mycel.engine.united_values import merge_and_unite
 from mycel.errors import ConstraintViolation, InvalidSyntax, MycelError, NotFound
 from mycel.graph.costs import TOKEN_CHARACTERS
 from mycel.model import times
@@ -39,6 +39,7 @@ from mycel.store.query import retention
 from mycel.store.query.reader import Reader
 from mycel.store.write.transaction import Transaction
 from mycel.upkeep.due import label, link_text
+from mycel.upkeep.duplicates import APART
 from mycel.upkeep.tasks import (
     CONSOLIDATED_TO,
     DERIVED_FROM,
@@ -56,6 +57,8 @@ PAUSE_US: Final = 86_400_000_000
 TOKENS_DEFAULT: Final = 2_000
 LINKS_SHOWN: Final = 6
 CONCEPTS_MAX: Final = 50
+LOST_CHARACTERS: Final = 4_000
+"""The maximum number of characters in which a result tells what a merge did not keep."""
 _LETTERS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _LEFT_OUT: Final = frozenset(("memory_tier", "memory_strength"))
 _FITTING: Final[dict[str, tuple[Decision, ...]]] = {
@@ -278,7 +281,8 @@ def _several(elements: Sequence[Element], keeper: Element | None, act: str) -> I
 
 
 def _merge(tx: Transaction, elements: Sequence[Element], keeper: Element | None) -> str:
-    names = []
+    names: list[str] = []
+    lost: list[str] = []
     for element in _several(elements, keeper, "merge"):
         target = tx.get(keeper.id) if keeper is not None else None
         if not isinstance(element, Concept) or not isinstance(target, Concept):
@@ -291,9 +295,23 @@ def _merge(tx: Transaction, elements: Sequence[Element], keeper: Element | None)
                 hint="Decide supersede, keep both or drop.",
             )
         _check_not_kept(element)
-        merge_concepts(tx, element, target)
+        _check_not_linked(tx, element, target)
+        lost += merge_and_unite(tx, element, target).lost
         names.append(element.name)
-    return f"merged {', '.join(map(repr, names))} into {'' if keeper is None else label(keeper)}"
+    into = "" if keeper is None else label(keeper)
+    losses = shorten(" ".join(lost), LOST_CHARACTERS)
+    return f"merged {', '.join(map(repr, names))} into {into}{losses and f' (lost: {losses})'}"
+
+
+def _check_not_linked(tx: Transaction, element: Concept, target: Concept) -> None:
+    """Raise ConstraintViolation if one of the two supersedes or contradicts the other."""
+    for predicate in APART:
+        for one, other in ((element, target), (target, element)):
+            if tx.get_edge(one.id, predicate, other.id) is not None:
+                raise ConstraintViolation(
+                    f"{label(one)} {predicate} {label(other)}, so they are not one.",
+                    hint=f"Decide keep both. If they are one, remove the link {predicate} first.",
+                )
 
 
 def _supersede(

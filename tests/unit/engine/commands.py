@@ -37,6 +37,11 @@ class Graph:
         with self.store.transaction(actor="tester", message="") as tx:
             return manipulate(tx, node, Values(parameters)).result
 
+    def warnings(self, text: str) -> tuple[str, ...]:
+        """Run a command, and return its warnings."""
+        with self.store.transaction(actor="tester", message="") as tx:
+            return manipulate(tx, kip.parse(text), Values({})).warnings
+
     def refuses(self, error: type[Error], text: str, **parameters: object) -> Error:
         """The error of a command that has to fail and to leave nothing."""
         before = self.everything(), self.entries

@@ -260,3 +260,60 @@ def test_whatever_was_said_is_said_of_the_target(seed: int) -> None:
         after = {renamed(term) for term in before} - {None}
         assert said(graph) == after, texts
         assert result["links_deduplicated"] == len(before) - len(after), texts
+
+
+def test_values_that_the_target_keeps_against_the_source_are_named(graph: Graph) -> None:
+    assert graph.warnings(MERGE) == (
+        "'Bern' keeps its mayor, people; the other values are only in past states (AS OF).",
+    )
+
+
+@pytest.mark.parametrize(
+    ("kept", "moved", "period", "said"),
+    [
+        # What holds now wins over what has ended, on either side; periods never mix.
+        ({"until": "2001"}, {"from": "2002"}, {"from": "2002"}, "one of them held until 2001"),
+        ({"from": "2002"}, {"until": "2001"}, {"from": "2002"}, "one of them held until 2001"),
+        ({"from": "2000", "until": "2001"}, {"from": "2003", "until": "2004"},
+         {"from": "2003", "until": "2004"}, "one of them held from 2000-01-01 until 2001"),
+        # Periods that overlap or follow each other become one.
+        ({"from": "2000", "until": "2002"}, {"from": "2001"}, {"from": "2000"}, "they held"),
+        ({"until": "2001"}, {"from": "2001"}, {}, "they held"),
+        # A link without dates does not say when it began, but it holds.
+        ({"until": "2001"}, {}, {}, "that one of them held until 2001"),
+        ({}, {"until": "2001"}, {}, "that one of them held until 2001"),
+        ({"from": "2001"}, {}, {"from": "2001"}, ""),
+        ({}, {"from": "2001"}, {"from": "2001"}, "they held without dates, and from 2001"),
+    ],
+)  # fmt: skip
+def test_of_two_links_that_become_one_a_link_that_holds_now_stays(
+    graph: Graph, kept: dict[str, str], moved: dict[str, str], period: dict[str, str], said: str
+) -> None:
+    made = links(graph, "Bern near Thun", "Berne near Thun")
+    for id_, times in zip(made, (kept, moved), strict=True):
+        for key, year in times.items():
+            graph.run(
+                f'UPDATE ?l SET METADATA {{ valid_{key}: "{year}-01-01" }}'
+                f' WHERE {{ ?l (id: "{id_}") }}'
+            )
+    every = graph.warnings(MERGE)
+    metadata = graph.link(made[0]).metadata
+    assert {key[6:]: value[:4] for key, value in metadata.items() if "valid_" in key} == period
+    warnings = [text for text in every if "Two links became" in text and "held" in text]
+    assert len(warnings) == bool(said)
+    assert said in " ".join(warnings)
+
+
+@pytest.mark.parametrize("is_kept", [True, False])
+def test_a_superseded_or_archived_link_does_not_end_a_link_that_holds(
+    graph: Graph, is_kept: bool
+) -> None:
+    made = links(graph, "Bern near Thun", "Berne near Thun")
+    ended = made[0 if is_kept else 1]
+    graph.run(
+        'UPDATE ?l SET METADATA { status: "superseded", valid_until: "2001-01-01" }'
+        f' WHERE {{ ?l (id: "{ended}") }}'
+    )
+    graph.run(MERGE)
+    metadata = graph.link(made[0]).metadata
+    assert not metadata.keys() & {"status", "valid_until"}

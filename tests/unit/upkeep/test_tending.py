@@ -376,3 +376,46 @@ def test_no_decision_lets_go_of_what_is_pinned_or_held(
     insight = {"type": "Note", "name": "disks fill up"}
     db.tasks.decide(the_task(db), "summarise", concepts=[insight])
     assert db.execute('FIND(?e.name) WHERE { ?e {type: "Event"} }').value == ["e0"]
+
+
+def test_a_merge_keeps_both_texts_and_says_which_values_are_lost(db: mycel.Graph) -> None:
+    one = {"content": "Sells anvils.", "tags": ["tools"], "size": 3, "place": "Oslo"}
+    other = {"content": "Was founded in 1949.", "tags": ["shop"], "size": 7, "boss": "Ada"}
+    with db.transaction() as tx:
+        tx.put_concept("Org", "Acme", one, {"memory_strength": 1, "owner": "ana"})
+        tx.put_concept("Org", "ACME!", other, {"memory_strength": 0.1, "origin": "a call"})
+    db.sleep()
+    (start,) = db.history.log(limit=1)
+    result = db.tasks.decide(the_task(db), "merge", keep="A", reason="one company").result
+    acme = db.get_concept("Org", "Acme")
+    assert acme.attributes["content"] == "Sells anvils.\n\n## ACME!\n\nWas founded in 1949."
+    assert acme.attributes["tags"] == ["tools", "shop"]
+    assert (acme.attributes["size"], acme.attributes["boss"]) == (3, "Ada")
+    assert (acme.metadata["origin"], acme.metadata["memory_strength"]) == ("a call", 1)
+    assert result == (
+        "merged 'ACME!' into Org 'Acme' (lost: Both have size; that of the merged node was: 7):"
+        " one company"
+    )
+    (commit,) = db.history.log(limit=1)
+    assert commit.commit != start.commit
+    db.history.revert(commit.commit)
+    assert db.get_concept("Org", "ACME!").attributes == other
+
+
+@pytest.mark.parametrize("predicate", ["supersedes", "contradicts"])
+def test_elements_that_a_link_says_are_two_are_not_merged_or_asked_about(
+    db: mycel.Graph, predicate: str
+) -> None:
+    put_pair(db)
+    with db.transaction() as tx:
+        tx.define_predicate(predicate)
+        tx.put_proposition(("Org", "ACME!"), predicate, ("Org", "Acme"))
+    task = the_task(db)
+    with pytest.raises(ConstraintViolation, match=f"{predicate} Org 'Acme', so they are not one"):
+        db.tasks.decide(task, "merge", keep="A")
+    assert orgs(db) == {"Acme", "ACME!"}
+    with db.transaction() as tx:
+        tx.put_concept("Org", "Initech")
+        tx.put_concept("Org", "INITECH")
+        tx.put_proposition(("Org", "Initech"), predicate, ("Org", "INITECH"))
+    assert step(db.sleep(), "duplicates").asked == 0

@@ -1,0 +1,143 @@
+"""Two concepts become one, and nothing that either of them says is lost without a word.
+
+A merge by KIP keeps the values of the target, and fills in those that it lacks. A merge by a
+decision, a tool or a cycle also unites what both have: the text of the source comes below a heading
+with its name, unless one text contains the other; lists of texts are united; metadata that the
+target lacks is taken over. Metadata about the validity of the source, its tier and its rule of
+retention hold only for the source. Every other value of the source that differs is named.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, NamedTuple
+
+import orjson
+
+from mycel.engine.merge import MergeCounts, merge_concepts
+from mycel.engine.schema_guard import admits
+from mycel.model.elements import Concept
+from mycel.model.names import shorten
+from mycel.model.values import JsonObject
+from mycel.search.validity import STRENGTH, VALIDITY_KEYS
+from mycel.store.write.transaction import Transaction
+from mycel.text.kinds import STAMP
+
+VALUE_CHARACTERS: Final = 200
+CONTENT_CHARACTERS: Final = 2_000
+"""The maximum number of characters of a value that a warning shows."""
+CONTENT: Final = "content"
+NAME: Final = "name"
+_TEXTS: Final = (CONTENT, "description", "content_summary")
+"""The attributes whose texts are joined."""
+_ALIASES: Final = "aliases"
+_OF_UPKEEP: Final = frozenset((STRENGTH, "memory_tier"))
+"""Metadata that cycles write; it is neither taken over nor named."""
+_OF_SOURCE: Final = VALIDITY_KEYS | {"retention"}
+"""Metadata that holds only for the element that has it."""
+
+
+class UnitedConcepts(NamedTuple):
+    """The effects of a merge that keeps what both concepts say."""
+
+    counts: MergeCounts
+    lost: tuple[str, ...]
+    """Sentences about values of the source that the target does not have."""
+
+
+def merge_and_unite(tx: Transaction, source: Concept, target: Concept) -> UnitedConcepts:
+    """Merge a concept into another one, of any type, and unite their values.
+
+    Raises:
+        ImmutableTarget: one is a definition, or protected.
+    """
+    counts = merge_concepts(tx, source, target)
+    attributes = _united(tx, source, target)
+    metadata = _missing_metadata(source, target)
+    tx.update(target.id, attributes=attributes, metadata=metadata)
+    lost = [*_lost_values(source, target, attributes), *_lost_metadata(source, target, metadata)]
+    return UnitedConcepts(counts, (*sorted(lost), *counts.folded))
+
+
+def _united(tx: Transaction, source: Concept, target: Concept) -> JsonObject:
+    """The attributes of the target after the merge: joined texts, united lists, a new alias."""
+    own, other = target.attributes, source.attributes
+    united: JsonObject = {}
+    for key in own.keys() & other.keys() - {_ALIASES, NAME, STAMP}:
+        if own[key] is None:
+            united[key] = other[key]
+        elif key in _TEXTS and isinstance(own[key], str) and isinstance(other[key], str):
+            united[key] = _joined(own[key], other[key], _title(source, target))
+        elif _are_texts(own[key]) and _are_texts(other[key]):
+            united[key] = list(dict.fromkeys((*own[key], *other[key])))
+    after: Any = tx.get(target.id).attributes  # Aliases of both concepts.
+    aliases, name = after.get(_ALIASES), other.get(NAME)
+    if isinstance(aliases, list) and isinstance(name, str) and name != after.get(NAME):
+        united[_ALIASES] = list(dict.fromkeys((*aliases, name)))
+    return {key: value for key, value in united.items() if admits(tx, target.type, key, value)}
+
+
+def _joined(own: str, other: str, title: str | None) -> str:
+    """Two texts as one. If one contains the other, it is the longer one."""
+    ours, theirs = own.strip(), other.strip()
+    if theirs in ours:
+        return own
+    if ours in theirs:
+        return other
+    heading = f"## {title}\n\n" if title and not theirs.startswith("#") else ""
+    return f"{own.rstrip()}\n\n{heading}{other.lstrip()}"
+
+
+def _title(source: Concept, target: Concept) -> str | None:
+    """The name of the source; None if it has several lines, or is also the target's name."""
+    names = [
+        concept.attributes.get(NAME, None if "://" in concept.name else concept.name)
+        for concept in (source, target)
+    ]
+    name = names[0]
+    if not isinstance(name, str) or name == names[1]:
+        return None
+    return name if len(name.splitlines()) == 1 else None
+
+
+def _are_texts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(text, str) for text in value)
+
+
+def _missing_metadata(source: Concept, target: Concept) -> JsonObject:
+    """The metadata that the target takes over: missing keys, and united lists of texts."""
+    own, other = target.metadata, source.metadata
+    return {
+        key: list(dict.fromkeys((*own[key], *value))) if key in own else value
+        for key, value in other.items()
+        if not key.startswith("_") and key not in _OF_SOURCE | _OF_UPKEEP
+        if key not in own or (_are_texts(own[key]) and _are_texts(value))
+    }
+
+
+def _lost_values(source: Concept, target: Concept, united: JsonObject) -> list[str]:
+    """Sentences about the type and attributes of the source that were not taken over."""
+    lost = []
+    if source.type != target.type:
+        lost.append(f"It was of the type {source.type}; {target.type} stays.")
+    own, other = target.attributes, source.attributes
+    for key in other.keys() & own.keys() - united.keys() - {_ALIASES, NAME, STAMP}:
+        if own[key] != other[key]:
+            most = CONTENT_CHARACTERS if key in _TEXTS else VALUE_CHARACTERS
+            value = shorten(_text_of(other[key]), most)
+            lost.append(f"Both have {key}; that of the merged node was: {value}")
+    return lost
+
+
+def _lost_metadata(source: Concept, target: Concept, metadata: JsonObject) -> list[str]:
+    """Sentences about the metadata of the source that was not taken over."""
+    return [
+        f"Its {key} in the metadata was {shorten(_text_of(value), VALUE_CHARACTERS)};"
+        " it is not taken over."
+        for key, value in source.metadata.items()
+        if not key.startswith("_") and key not in _OF_UPKEEP
+        if metadata.get(key) is None and target.metadata.get(key) != value
+    ]
+
+
+def _text_of(value: Any) -> str:
+    return value if isinstance(value, str) else orjson.dumps(value).decode()
