@@ -251,7 +251,7 @@ PROMPTS: Final = (
         "sleep_cycle",
         "Sleep cycle",
         "Work through what the upkeep of the memory asks about.",
-        {"tasks": ("The most tasks to decide; default: all", False)},
+        {"tasks": ("The maximum number of tasks to decide; default: all", False)},
         _sleep_cycle,
     ),
 )
