@@ -38,7 +38,7 @@ class Query(NamedTuple):
     kip: str
     sql: str
     share: int = 1
-    """One in so many rounds is run."""
+    """One in this many rounds is run."""
 
 
 _ITEM = "(SELECT id FROM type WHERE name = 'Item')"

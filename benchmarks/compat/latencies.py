@@ -28,7 +28,7 @@ SMALL, LARGE = 100, 50_000
 CALLS: Final = 400
 
 Arguments = Callable[[int, int], dict[str, Any]]
-"""What the n-th call passes, in a graph of so many entities."""
+"""What the n-th call passes, in a graph of this many entities."""
 
 
 class Question(NamedTuple):

@@ -34,10 +34,10 @@ HUB_FROM_S: Final = 1e-3
 HUB_CANDIDATES: Final = 150
 BLOCKS: Final = 20
 SAMPLES: Final = 2000
-"""About so many are taken of each, as far as `BUDGET_S` goes."""
+"""About this many are taken of each, as far as `BUDGET_S` goes."""
 BUDGET_S: Final = 4.0
 PASSES_MIN: Final = 15
-"""At least so many, however long that takes: the median of three says little."""
+"""At least this many, however long that takes: the median of three says little."""
 
 SHORT, LONG = Bar(2), Bar(1.2)
 """For commands below a millisecond, and above."""

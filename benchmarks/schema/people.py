@@ -98,7 +98,7 @@ def person(at: int, rng: random.Random, words: list[str]) -> dict[str, Any]:
 
 
 def write_rows(path: Path, count: int, *, ids: bool) -> None:
-    """A file of so many lines, not counting cities: two fifths are people, the others links."""
+    """A file of this many lines, not counting cities: two fifths are people, the others links."""
     with path.open("wb") as file:
         for row in rows(count * 2 // 5, ids=ids):
             file.write(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE))

@@ -64,7 +64,7 @@ def limited(server: Server) -> Server:
 
 
 def free(server: Server, size: int) -> None:
-    """Let a server have so many bytes of data more than it has now."""
+    """Let a server have this many bytes of data more than it has now."""
     told = Path(f"/proc/{server.ready['pid']}/status").read_text(encoding="ascii")
     found = re.search(r"VmData:\s+(\d+)", told)
     assert found is not None

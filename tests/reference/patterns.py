@@ -182,7 +182,7 @@ class Patterns:
         The link is the last one of a shortest such walk; of several, that with the least number.
         """
         steps = sorted(self.single_steps(predicate), key=lambda step: step.link or 0)
-        # Whatever can be reached at all after `minimum` steps is reached within so many more.
+        # Whatever can be reached at all after `minimum` steps is reached within this many more.
         longest = minimum + len(self.graph.elements) if maximum is None else maximum
         for start in self.graph.elements:
             here = {start}

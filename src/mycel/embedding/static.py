@@ -53,7 +53,7 @@ TEXT_CHARACTERS_MAX: Final = 20_000
 _WORDS_REMEMBERED_MAX: Final = 50_000
 
 _LETTERS_MAX: Final = 3
-"""A text of at most so many single letters says nothing."""
+"""A text of at most this many single letters says nothing."""
 _KNOWN_SHARE: Final = 2 / 3
 """The share of known words from which the vector of a text is certain."""
 _STEM_LETTERS_MIN: Final = 5

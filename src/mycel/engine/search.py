@@ -33,7 +33,7 @@ WORDS_COMPARED: Final = 3
 """If a question has no results, this many of its words are compared with names."""
 
 PREDICATES_READ: Final = 5_000
-"""If a question has no results, its words are compared with the names of at most so many
+"""If a question has no results, its words are compared with the names of at most this many
 predicates."""
 
 

@@ -45,12 +45,12 @@ _NONE: Final = 0
 _SHELF_BITS: Final = 16
 """The bits for the number of a shelf; there are far fewer shelves."""
 GROWTH_NODES: Final = 100
-"""A graph may grow by at least so many nodes before the shelves are chosen again."""
+"""A graph may grow by at least this many nodes before the shelves are chosen again."""
 ENTRIES_READ: Final = 50_000
-"""Up to so many journal entries beyond the size of the graph are followed. After more, the
+"""Up to this many journal entries beyond the size of the graph are followed. After more, the
 census is made again."""
 CHANGES_SHARE_MAX: Final = 5
-"""When more than one in so many elements has changed, the census is made again."""
+"""When more than one in this many elements has changed, the census is made again."""
 
 
 class _Kind(NamedTuple):

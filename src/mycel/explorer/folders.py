@@ -18,7 +18,7 @@ from mycel.text.names import is_test_path
 DEPTH_MAX: Final = 32
 """The greatest depth of a folder; a deeper node is in the folder of its first segments."""
 REST_NODES_MIN: Final = 3
-"""A group of an overview has at least so many nodes, if another group can take them."""
+"""A group of an overview has at least this many nodes, if another group can take them."""
 
 
 def folder_of(uri: str) -> str:

@@ -12,7 +12,7 @@ GROUPS_MAX: Final = 60
 GROUPS_WANTED: Final = 24
 """The number of groups at which an overview by folder stops dividing large folders."""
 SMALL_GRAPH_NODES: Final = 150
-"""An overview of at most so many nodes shows the nodes too."""
+"""An overview of at most this many nodes shows the nodes too."""
 GROUP_NODES: Final = 300
 GROUP_NODES_MAX: Final = 2_000
 NEIGHBOURS: Final = 25

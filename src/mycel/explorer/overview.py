@@ -27,7 +27,7 @@ REST: Final = "…"
 
 
 FEW: Final = 8
-"""If a group has less than one in so many nodes, their links are looked up. Otherwise all links
+"""If a group has less than one in this many nodes, their links are looked up. Otherwise all links
 are read."""
 
 

@@ -23,7 +23,7 @@ from typing import Final
 from mycel.errors import ConstraintViolation, InternalError
 
 RESTARTS_MAX: Final = 5
-"""If so many processes end by themselves within `RESTARTS_S`, all are stopped."""
+"""If this many processes end by themselves within `RESTARTS_S`, all are stopped."""
 RESTARTS_S: Final = 30.0
 _LOOK_S: Final = 0.1
 _READY: Final = b"r"

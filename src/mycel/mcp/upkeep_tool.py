@@ -18,7 +18,7 @@ CONTEXT_TOKENS: Final = 2_000
 CYCLE_MINUTES: Final = 0.5
 """A cycle stops after this time, because clients wait a minute for an answer."""
 COMMITS_SEEN: Final = 20
-"""The commit of a decision is looked for among so many newest commits."""
+"""The commit of a decision is looked for among this many newest commits."""
 NOTHING: Final = "No task waits."
 
 

@@ -156,7 +156,7 @@ def purges_page(db: Graph, after: int) -> bytes:
 
 
 def consistency(db: Graph, entries: int, to: int | None = None) -> ConsistencyProof:
-    """The proof that a journal of so many entries is the beginning of the journal of a commit.
+    """The proof that a journal of this many entries is the beginning of the journal of a commit.
 
     `to` is the position at which the commit ends; by default it is the head.
 

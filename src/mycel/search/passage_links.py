@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from mycel.search.index.corpus import Corpus, Floats, Positions
 
 RARE_MAX: Final = 10
-"""A phrase joins passages only if at most so many mention it, or have it as their name."""
+"""A phrase joins passages only if at most this many mention it, or have it as their name."""
 
 MENTION: Final = 0
 """The predicate of a way along a mention, which is no link."""

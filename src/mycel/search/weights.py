@@ -183,9 +183,9 @@ of evidence; and the lowest one: below it, a passage has no more evidence than c
 LOOKUP_TERMS_MAX: Final = 2
 LOOKUP_MEANING_MIN: Final = 0.75
 LOOKUP_NOTE_MIN: Final = 0.55
-"""A question with so few words is a look-up: a passage has to fit by itself, and links do not
-help. Without a common word or name, the evidence of meaning must reach the second value; for the
-sentence model the third, before its weight."""
+"""A question with up to this many words is a look-up: a passage has to fit by itself, and links do
+not help. Without a common word or name, the evidence of meaning must reach the second value; for
+the sentence model the third, before its weight."""
 
 # Factors of scores.
 

@@ -58,7 +58,7 @@ class Tokens:
         """Split a text; the parser looks at most `ahead` tokens beyond the next one.
 
         The pattern has two groups, what is skipped and the token, and matches the end as an empty
-        token. With a `window`, so many characters are split at a time: the parser has to `refill`
+        token. With a `window`, this many characters are split at a time: the parser has to `refill`
         the tokens between two parts of the text. The text is read from `start` on.
         """
         self.text = text

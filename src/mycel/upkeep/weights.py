@@ -20,7 +20,7 @@ OPTION: Final = "weights_from_use"
 MARK: Final = "weight_from_use"
 LEAST: Final = 0.5
 FOLLOWED_MIN: Final = 3
-"""A link has to be followed so many times between two cycles to become cheaper."""
+"""A link has to be followed this many times between two cycles to become cheaper."""
 CHEAPER: Final = 0.1
 DEARER: Final = 0.05
 _DECIMALS: Final = 2

@@ -44,7 +44,7 @@ class Server(ThreadingHTTPServer):
         return f"http://127.0.0.1:{self.server_port}/v1#tiny"
 
     def wait_for_requests(self, count: int) -> None:
-        """Returns once it has read so many requests, or after ten seconds."""
+        """Returns once it has read this many requests, or after ten seconds."""
         with self.arrival:
             self.arrival.wait_for(lambda: len(self.requests) >= count, timeout=10)
 

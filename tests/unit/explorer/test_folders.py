@@ -58,7 +58,7 @@ def test_groups_have_different_names_however_much_of_their_paths_is_alike() -> N
 
 
 def divide(folders: dict[str, int]) -> dict[str, int]:
-    """The groups of folders with so many nodes directly in each, with the nodes of each group."""
+    """The groups of folders with this many nodes directly in each, with the nodes of each group."""
     tree = FolderTree(
         {f"concept://app/{name}".rstrip("/"): count for name, count in folders.items()}
     )

@@ -31,7 +31,7 @@ class Cell:
 def cells(
     connection: apsw.Connection, table: str, rows_max: int | None, random: Random
 ) -> list[Cell]:
-    """Every value of all rows, or of so many rows drawn at random."""
+    """Every value of all rows, or of this many rows drawn at random."""
     columns = columns_of(connection, table)
     rows = connection.execute(f'SELECT * FROM "{table}" ORDER BY 1, 2').fetchall()
     chosen = range(len(rows))

@@ -33,7 +33,7 @@ NODES_MAX = 2_000
     default=NODES,
     type=click.IntRange(1, NODES_MAX),
     metavar="N",
-    help="Export at most so many nodes, the most linked ones",
+    help="Export at most this many nodes, the most linked ones",
 )
 @click.option(
     "--shared", is_flag=True, help="Let other users of this machine read the exported file"

@@ -67,7 +67,7 @@ def prove_consistency(reader: Reader, old_entries: int) -> ConsistencyProof:
     """Prove that an earlier journal is the beginning of the journal in the reader's state.
 
     Raises:
-        NotFound: the journal never had so many entries.
+        NotFound: the journal never had this many entries.
     """
     snapshot = snapshot_of(reader)
     if not 0 <= old_entries <= snapshot.entries:

@@ -18,7 +18,7 @@ MERGED_PAGES: Final = 64
 ADDITION_PAGES: Final = 16
 """The pages that an addition merges in any case, beside some for each page that it fills."""
 LEVELS: Final = 3
-"""The pages that are merged for one page of new text: it goes up so many levels, about."""
+"""The pages that are merged for one page of new text: it goes up this many levels, about."""
 PAGE_BYTES: Final = 4_000
 _DELETE: Final = "DELETE FROM text WHERE rowid = ?"
 _INSERT: Final = "INSERT INTO text (rowid, keys, title, body) VALUES (?, ?, ?, ?)"
