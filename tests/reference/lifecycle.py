@@ -108,6 +108,7 @@ def supersede(draft: Draft, node: ast.Supersede, parameters: Parameters) -> Json
         "superseded": graph.id_of(old.number),
         "by": graph.id_of(new.number),
         "link": graph.id_of(link),
+        "valid_until": changes.get("valid_until", ends),
     }
 
 

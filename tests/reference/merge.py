@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from mycel.errors import ConstraintViolation, DuplicateExists, ImmutableTarget, NotFound
 from mycel.kip import ast
+from mycel.model import times
 from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE
+from mycel.search.validity import OUTDATED
 from tests.reference.draft import Draft
 from tests.reference.graph import Concept, Element, JsonObject, Link
 from tests.reference.json_values import distinct
 from tests.reference.parameters import Parameters
 from tests.reference.protection import ACTORS, DOMAINS, FOUNDATION
 from tests.reference.targets import targets
+
+OF_TIME = ("valid_from", "valid_until", "status", "expires_at", "archived_at")
 
 
 def merge(draft: Draft, merge_: ast.MergeConcept, parameters: Parameters) -> JsonObject:
@@ -123,8 +128,52 @@ def _repoint(draft: Draft, old: int, new: int, moved: set[int]) -> int:
 
 
 def _fill_link(draft: Draft, loser: Link, winner: Element) -> None:
+    metadata = loser.metadata | winner.metadata
+    for key in OF_TIME:
+        metadata.pop(key, None)
     draft.replace(
         winner.number,
         attributes=loser.attributes | winner.attributes,
-        metadata=loser.metadata | winner.metadata,
+        metadata=metadata | _time_of(draft, winner.metadata, loser.metadata),
     )
+
+
+def _time_of(draft: Draft, own: JsonObject, other: JsonObject) -> JsonObject:
+    """For how long the one link holds that two became: now, if one of them did."""
+    spans = {
+        id(one): [
+            times.from_text(one[key]) if times.is_time(one.get(key)) else None
+            for key in ("valid_from", "valid_until")
+        ]
+        for one in (own, other)
+    }
+
+    def is_dated(one: JsonObject) -> bool:
+        return spans[id(one)] != [None, None]
+
+    def begin(one: JsonObject) -> float:
+        return -math.inf if spans[id(one)][0] is None else spans[id(one)][0] or 0
+
+    def end(one: JsonObject) -> float:
+        return math.inf if spans[id(one)][1] is None else spans[id(one)][1] or 0
+
+    def holds(one: JsonObject) -> bool:
+        is_over = str(one.get("status")).lower() in OUTDATED or one.get("archived_at") is not None
+        expires = one.get("expires_at")
+        if is_over or (times.is_time(expires) and times.from_text(expires) <= draft.time_us):
+            return False
+        return begin(one) <= draft.time_us < end(one)
+
+    state = other if holds(other) and not holds(own) else own
+    first = last = own if is_dated(own) else other
+    if is_dated(own) and is_dated(other):
+        first, last = (own, other) if begin(own) <= begin(other) else (other, own)
+        if begin(last) > end(first):
+            first = last = max(own, other, key=lambda one: (holds(one), end(one)))
+        elif end(first) >= end(last):
+            last = first
+    elif any(holds(one) and not is_dated(one) for one in (own, other)) and not holds(first):
+        first = last = {}
+    kept = {key: state.get(key) for key in OF_TIME[2:]}
+    kept |= {"valid_from": first.get("valid_from"), "valid_until": last.get("valid_until")}
+    return {key: value for key, value in kept.items() if value is not None}

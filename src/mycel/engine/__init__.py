@@ -22,7 +22,7 @@ Modules, in the order in which a command passes through them:
 - `folded_links`         two links that become one in a merge
 - `united_values`        a merge that keeps what both concepts say
 - `archive`              ARCHIVE and RESTORE
-- `supersede`            SUPERSEDE
+- `supersede`            SUPERSEDE, and the guard that refuses circles
 - `stance`               SUPPORT and CHALLENGE
 - `retention`            SET RETENTION
 - `metadata_warnings`    warnings about metadata that a command writes

@@ -27,6 +27,7 @@ class GraphGuards(Sequence[Guard]):
         from mycel.engine.missing_concepts import HealingGuard  # noqa: PLC0415
         from mycel.engine.protection_guard import ProtectionGuard  # noqa: PLC0415
         from mycel.engine.schema_guard import SchemaGuard  # noqa: PLC0415
+        from mycel.engine.supersede import SupersessionGuard  # noqa: PLC0415
 
         return (
             FunctionalGuard(),
@@ -36,6 +37,7 @@ class GraphGuards(Sequence[Guard]):
             SchemaGuard(),
             DefinitionGuard(strict=self._strict),
             ArchivedGuard(),
+            SupersessionGuard(),
             *self._own,
         )
 

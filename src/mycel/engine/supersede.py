@@ -1,13 +1,17 @@
 """SUPERSEDE: one element takes the place of another.
 
 A link `supersedes` leads from the new element to the old one. The old element gets the status
-`superseded`, and its validity ends where that of the new one begins; a query can ask for either
-(`FOR TIME`). Answers show the old element after the new one, with the name of its successor.
+`superseded`, and its validity ends: at a given time, or else where that of the new one begins, or
+else now. An end that it has before that stays. A query can ask for either (`FOR TIME`). Answers
+show the old element after the new one, with the name of its successor.
+
+Links `supersedes` and `superseded_by` never make a circle, in which nothing would be current. A
+guard refuses it at every door.
 """
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, NamedTuple
 
 from mycel.engine.outcome import Outcome, all_or_nothing
 from mycel.engine.values import Values
@@ -15,14 +19,18 @@ from mycel.engine.where_targets import only_target
 from mycel.errors import ConstraintViolation, SelfEdgeError
 from mycel.kip import ast
 from mycel.model import times
-from mycel.model.elements import Element
+from mycel.model.directions import Way
+from mycel.model.elements import Element, Proposition
 from mycel.model.limits import REASON_BYTES_MAX
-from mycel.model.names import check_text
+from mycel.model.names import check_text, shorten
 from mycel.model.values import JsonObject
 from mycel.store.index.lifetimes import VALID_FROM, VALID_UNTIL
+from mycel.store.query.reader import Reader
+from mycel.store.write.guards import Change, identity_of
 from mycel.store.write.transaction import Transaction
 
 SUPERSEDES: Final = "supersedes"
+SUPERSEDED_BY: Final = "superseded_by"
 SUPERSEDED: Final = "superseded"
 
 
@@ -33,46 +41,99 @@ def supersede(tx: Transaction, node: ast.Supersede, values: Values) -> Outcome:
         only_target(tx, node.where, values, variable) for variable in (node.target, node.successor)
     )
     with all_or_nothing(tx):
-        link = supersede_element(tx, old, new, reason)
-    return Outcome({"superseded": old.id, "by": new.id, "link": link})
+        supersession = supersede_element(tx, old, new, reason)
+    return Outcome(
+        {
+            "superseded": old.id,
+            "by": new.id,
+            "link": supersession.link,
+            "valid_until": supersession.valid_until,
+        }
+    )
 
 
-def supersede_element(tx: Transaction, old: Element, new: Element, reason: str = "") -> str:
-    """Let an element take the place of another. Returns the id of the link that says so.
+class Supersession(NamedTuple):
+    """The effects of one element taking the place of another."""
+
+    link: str
+    """The id of the link `supersedes`."""
+    valid_until: str
+    """The time at which the validity of the old element ends."""
+
+
+def supersede_element(
+    tx: Transaction, old: Element, new: Element, reason: str = "", valid_until: str = ""
+) -> Supersession:
+    """Let an element take the place of another, from a time on.
 
     Raises:
+        InvalidSyntax: `valid_until` is no time.
         SelfEdgeError: the two are one.
         ConstraintViolation: the old one supersedes the new one.
     """
     check_text(reason, "reason", REASON_BYTES_MAX)
+    if valid_until:
+        times.from_text(valid_until)
     if old.number == new.number:
         raise SelfEdgeError(f"{old.id} cannot supersede itself.")
-    _check_order(tx, old, new)
+    _check_order(tx.reader, new, old)
     metadata: JsonObject = {"reason": reason} if reason else {}
     link = tx.put_proposition(new.id, SUPERSEDES, old.id, metadata=metadata)
-    begins = new.metadata.get(VALID_FROM)
-    until = begins if times.is_time(begins) else times.to_text(tx.time_us)
-    changes: JsonObject = {"status": SUPERSEDED}
-    if not times.is_time(old.metadata.get(VALID_UNTIL)) or not times.is_past(
-        old.metadata[VALID_UNTIL], times.from_text(until)
-    ):
-        changes[VALID_UNTIL] = until
-    tx.update_found(tx.get(old.id), metadata=changes)
-    return link
+    begins, ends = new.metadata.get(VALID_FROM), old.metadata.get(VALID_UNTIL)
+    until = valid_until or str(begins if times.is_time(begins) else times.to_text(tx.time_us))
+    if not valid_until and times.is_past(ends, times.from_text(until)):
+        until = str(ends)
+    tx.update_found(tx.get(old.id), metadata={"status": SUPERSEDED, VALID_UNTIL: until})
+    return Supersession(link, until)
 
 
-def _check_order(tx: Transaction, old: Element, new: Element) -> None:
+class SupersessionGuard:
+    """Refuses links `supersedes` and `superseded_by` that make a circle."""
+
+    in_bulk = True
+
+    def concerns(self, _tx: Transaction, type_or_predicate: str, *, link: bool) -> bool:
+        """True for the predicates of supersession."""
+        return link and type_or_predicate in (SUPERSEDES, SUPERSEDED_BY)
+
+    def check(self, tx: Transaction, change: Change) -> None:
+        """Note a link that is new or has new ends."""
+        place = change.name_or_ends
+        if change.kind == "retire" or isinstance(place, str):
+            return
+        if change.before is None or identity_of(change.before)[1] != place:
+            tx.memo.setdefault(SupersessionGuard, {})[change.type_or_predicate, *place] = None
+
+    def check_commit(self, tx: Transaction) -> None:
+        """Refuse a circle through a link that was noted."""
+        for predicate, subject, object_ in tx.memo.pop(SupersessionGuard, ()):
+            if tx.get_edge(subject, predicate, object_) is not None:
+                ends = (subject, object_) if predicate == SUPERSEDES else (object_, subject)
+                new, old = map(tx.get, ends)
+                _check_order(tx.reader, new, old)
+
+
+def _check_order(reader: Reader, new: Element, old: Element) -> None:
     """Refuse a circle: an element cannot supersede its own successor."""
-    reader = tx.reader
-    predicate = reader.find_predicate(SUPERSEDES)
+    ways: tuple[tuple[str, Way], ...] = ((SUPERSEDES, "out"), (SUPERSEDED_BY, "in"))
+    predicates = [
+        (number, way) for name, way in ways if (number := reader.find_predicate(name)) is not None
+    ]
     replaced, waiting = {old.number}, [old.number]
-    while predicate is not None and waiting:
-        for number in reader.neighbours((waiting.pop(),), ("out",), (predicate,)):
-            if number == new.number:
-                raise ConstraintViolation(
-                    f"{old.id} supersedes {new.id} already.",
-                    hint="Remove the link `supersedes` between them first, if it was wrong.",
-                )
-            if number not in replaced:
-                replaced.add(number)
-                waiting.append(number)
+    while waiting:
+        place = waiting.pop()
+        for predicate, way in predicates:
+            for number in reader.neighbours((place,), (way,), (predicate,)):
+                if number == new.number:
+                    raise ConstraintViolation(
+                        f"{_label(old)} supersedes {_label(new)} already, directly or through"
+                        " others, so the two would replace each other.",
+                        hint="Remove the link `supersedes` between them first, if it was wrong.",
+                    )
+                if number not in replaced:
+                    replaced.add(number)
+                    waiting.append(number)
+
+
+def _label(element: Element) -> str:
+    return element.id if isinstance(element, Proposition) else shorten(repr(element.name), 200)

@@ -295,11 +295,15 @@ class Knowledge(KnowledgeView):
         return outcomes
 
     def supersede(
-        self, uri: str, by: str, *, reason: str = "", message: str = ""
+        self, uri: str, by: str, *, valid_until: str = "", reason: str = "", message: str = ""
     ) -> tuple[str, str]:
         """Mark a node as superseded by another one. Returns the URIs of the old and the new one.
 
+        The old one holds until `valid_until`, or else until the `valid_from` of the new one, or
+        else until now.
+
         Raises:
+            InvalidSyntax: `valid_until` is no time.
             NotFound: there is no such node.
             SelfEdgeError: both are the same node.
             ConstraintViolation: the old one supersedes the new one already.
@@ -308,7 +312,7 @@ class Knowledge(KnowledgeView):
 
         def work(tx: Transaction) -> tuple[str, str]:
             nodes = node_at(tx.reader, old), node_at(tx.reader, new)
-            supersede_element(tx, *nodes, reason)
+            supersede_element(tx, *nodes, reason, valid_until)
             return element_uri(nodes[0]), element_uri(nodes[1])
 
         uris, _ = self._write(work, message)

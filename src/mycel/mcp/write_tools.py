@@ -33,6 +33,7 @@ CHANGES: Final = (
     "metadata",
     "expect_version",
 )
+VALID_UNTIL: Final = "valid_until"
 STAGES: Final = ("reading", "relating", "writing", "indexing")
 SHOWN: Final = 50
 """The maximum number of nodes and relations of one call that are listed."""
@@ -81,11 +82,13 @@ def update(call: ToolCall) -> Answer:
             )
         return _merge(call, arguments["merge_into"])
     if "superseded_by" in arguments:
-        if changes or new_uri is not None:
+        until = changes.pop("metadata", {})
+        if changes or new_uri is not None or until.keys() - {VALID_UNTIL}:
             raise InvalidSyntax(
-                "superseded_by goes alone.", hint="Change the node in a second call."
+                "superseded_by goes alone, or with metadata that has only valid_until.",
+                hint="Change the node in a second call.",
             )
-        return _supersede(call, arguments["superseded_by"])
+        return _supersede(call, arguments["superseded_by"], until.get(VALID_UNTIL, ""))
     if not changes and new_uri is None:
         raise InvalidSyntax(
             "There is nothing to change.",
@@ -120,11 +123,15 @@ def update(call: ToolCall) -> Answer:
     return Answer(str(page), _with_warnings(data, warnings))
 
 
-def _supersede(call: ToolCall, by: str) -> Answer:
-    old, new = call.state.knowledge.supersede(call.arguments["uri"], by, message=call.message)
+def _supersede(call: ToolCall, by: str, until: str) -> Answer:
+    knowledge = call.state.knowledge
+    old, new = knowledge.supersede(
+        call.arguments["uri"], by, valid_until=until, message=call.message
+    )
+    ends = knowledge.get(old).metadata[VALID_UNTIL]
     page = TextPage()
-    page.add(f"{new} takes the place of {old}, which is shown behind it from now on.")
-    return Answer(str(page), {"superseded": old, "by": new})
+    page.add(f"{new} takes the place of {old}, which holds until {ends} and is shown behind it.")
+    return Answer(str(page), {"superseded": old, "by": new, "valid_until": ends})
 
 
 def _merge(call: ToolCall, into: str) -> Answer:

@@ -320,9 +320,9 @@ def _supersede(
     old = []
     for element in _several(elements, keeper, "supersede"):
         if keeper is not None:
-            supersede_element(tx, tx.get(element.id), tx.get(keeper.id), why)
-            old.append(element.id)
-    return f"{'' if keeper is None else keeper.id} supersedes {', '.join(old)}"
+            supersession = supersede_element(tx, tx.get(element.id), tx.get(keeper.id), why)
+            old.append(f"{element.id}, which holds until {supersession.valid_until}")
+    return f"{'' if keeper is None else keeper.id} supersedes {'; '.join(old)}"
 
 
 def _summarise(

@@ -56,16 +56,28 @@ class UpkeepApi:
         """
         return self._run(lambda tx: restore_element(tx, tx.get(ref)), by, "Restore")
 
-    def supersede(self, old: Ref, new: Ref, reason: str = "", *, by: str | None = None) -> str:
+    def supersede(
+        self,
+        old: Ref,
+        new: Ref,
+        reason: str = "",
+        *,
+        valid_until: str = "",
+        by: str | None = None,
+    ) -> str:
         """Let an element take the place of another; returns the id of the link `supersedes`.
 
+        The old one holds until `valid_until`, or else until the `valid_from` of the new one, or
+        else until now.
+
         Raises:
+            InvalidSyntax: `valid_until` is no time.
             NotFound: one of them does not exist.
             SelfEdgeError: both are the same element.
             ConstraintViolation: the old one supersedes the new one already.
         """
         return self._run(
-            lambda tx: supersede_element(tx, tx.get(old), tx.get(new), reason),
+            lambda tx: supersede_element(tx, tx.get(old), tx.get(new), reason, valid_until).link,
             by,
             f"Supersede: {reason}",
         )

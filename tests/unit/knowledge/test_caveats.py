@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 import mycel
+from mycel.errors import ConstraintViolation, MycelError
 from mycel.knowledge.node_values import NewNode
 from mycel.mcp import node_text
 from mycel.model.permission import permitted
@@ -133,3 +134,57 @@ def test_what_another_actor_wrote_is_marked_as_theirs_where_people_share_a_serve
             assert any("by ben" in text for text in near["concept://shop/deploy"].caveats)
             assert "[by ben: their words" in node_text.caveat_mark(know.get("deploy"))
         assert know.get("deploy").caveats == ()  # The graph of one user.
+
+
+def test_no_door_makes_a_circle_of_supersession(shop: mycel.Knowledge) -> None:
+    upsert = """UPSERT {
+        CONCEPT ?old { {type: "Concept", name: :old} }
+        CONCEPT ?new { {type: "Concept", name: :new} }
+        PROPOSITION { (?old, "supersedes", ?new) } }"""
+    for old, new in ((OLD, NEW), (OLD, NEWEST)):
+        names = {"old": old, "new": new}
+        doors = (
+            lambda old=old, new=new: shop.link(old, "supersedes", new),
+            lambda old=old, new=new: shop.remember(
+                relations=[{"source": old, "relation": "supersedes", "target": new}]
+            ),
+            lambda old=old, new=new: shop.supersede(new, old),
+            lambda names=names: shop.db.execute(upsert, **names),  # type: ignore[attr-defined]
+            lambda old=old, new=new: shop.link(new, "superseded_by", old),
+            # The rows of one transaction make a circle together, too.
+            lambda old=old, new=new: shop.remember(
+                relations=[
+                    {"source": old, "relation": "supersedes", "target": "concept://shop/x"},
+                    {"source": "concept://shop/x", "relation": "supersedes", "target": new},
+                ]
+            ),
+        )
+        for door in doors:
+            with pytest.raises(ConstraintViolation, match=r"supersedes .* already"):
+                door()
+    assert {hit.uri for hit in shop.search("logged in")} >= {NEW}
+    assert shop.get(NEWEST).caveats == ()
+    assert shop.get(OLD).caveats == (f"superseded by {NEW}",)
+    # A merge may not make one either.
+    shop.add("more", content="All of it.")
+    shop.link(OLD, "supersedes", "more")
+    with pytest.raises(ConstraintViolation, match="already"):
+        shop.merge_nodes("more", NEWEST)
+
+
+def test_what_is_superseded_holds_until_a_given_time_or_the_begin_of_its_successor(
+    shop: mycel.Knowledge,
+) -> None:
+    shop.add("a", content="One.")
+    shop.add("b", content="Two.", metadata={"valid_from": "2025-03-01"})
+    shop.supersede("a", "b")
+    assert shop.get("a").metadata["valid_until"] == "2025-03-01"
+    shop.supersede("a", "b", valid_until="2025-02-01")
+    assert shop.get("a").metadata["valid_until"] == "2025-02-01"
+    shop.supersede("a", "b")
+    assert shop.get("a").metadata["valid_until"] == "2025-02-01", "an earlier end stays"
+    with pytest.raises(MycelError, match="is not a time"):
+        shop.supersede("a", "b", valid_until="soon")
+    shop.add("c", content="Three.")
+    shop.supersede("b", "c")
+    assert str(shop.get("b").metadata["valid_until"]).startswith("2026-01-01T00:00:")

@@ -236,16 +236,27 @@ def restore(session: Invocation, words: tuple[str, ...]) -> None:
 @click.argument("element", metavar=ELEMENT, help="The concept that is outdated")
 @click.argument("successor", metavar=ELEMENT, help="The concept that takes its place")
 @click.option("--reason", default="", show_default=False, metavar="TEXT", help="Why")
+@click.option(
+    "--until",
+    "valid_until",
+    default="",
+    show_default=False,
+    metavar="TIME",
+    help="Until when it holds; by default until the valid_from of the successor, or now",
+)
 @pass_session
-def supersede(session: Invocation, element: str, successor: str, reason: str) -> None:
+def supersede(
+    session: Invocation, element: str, successor: str, reason: str, valid_until: str
+) -> None:
     """Say that a concept takes the place of another one, which is shown behind it from now on."""
     from mycel.engine.supersede import supersede_element
 
     with session.open() as db, db.transaction() as tx:
         old, new = (_find_target(tx, (word,), "supersede") for word in (element, successor))
-        link = supersede_element(tx, old, new, reason)
+        supersession = supersede_element(tx, old, new, reason, valid_until)
     session.out.say(
-        f"{new.id} supersedes {old.id}.", {"superseded": old.id, "by": new.id, "link": link}
+        f"{new.id} supersedes {old.id}, which holds until {supersession.valid_until}.",
+        {"superseded": old.id, "by": new.id, **supersession._asdict()},
     )
 
 
