@@ -90,7 +90,8 @@ _PANELS: Final = {
         "sleep": "Run one cycle of upkeep: what is due, duplicates, contradictions.",
         "retention": "Say how long elements are kept, and what becomes of them then; or show the"
         " rules.",
-        "tend": "Show the next task of upkeep; or decide a task, and show the next one.",
+        "tend": "Show the next task of upkeep, or one by its id; or decide a task, and show the"
+        " next one.",
         "demo": "Show the main commands on a small example graph.",
     },
     "Language": {

@@ -25,6 +25,7 @@ Modules, in the order in which a command passes through them:
 - `supersede`            SUPERSEDE, and the guard that refuses circles
 - `stance`               SUPPORT and CHALLENGE
 - `retention`            SET RETENTION
+- `due`                  elements whose retention ends, and the action for each
 - `metadata_warnings`    warnings about metadata that a command writes
 - `guards`               the guards of every graph, in order
 - `definition_cache`     definitions as guards use them

@@ -19,6 +19,8 @@ from mycel.engine.values import Values
 from mycel.errors import MycelError
 from mycel.kip import ast
 from mycel.kip.parser import parse
+from mycel.model.elements import Concept
+from mycel.model.retention import RETENTION, stored_retention
 from mycel.store.database import Store
 from mycel.store.write.transaction import Transaction
 from mycel.syntax.diagnostics import locate_error
@@ -73,11 +75,32 @@ class DryRun:
         introspect(reader, command, values)
         return valid()
 
+    def _count_due(self, command: ast.SetTypeRetention | ast.SetRetention, values: Values) -> int:
+        """The number of elements that the next cycle would end by the rule of a SET RETENTION."""
+        from mycel.engine.due import due_elements  # noqa: PLC0415 - see `statements`
+
+        reader, uses = self._tx.reader, self._store.use_counts.uses()
+        due = reader.elements(
+            [item.number for item in due_elements(reader, self._tx.time_us, uses)]
+        )
+        if isinstance(command, ast.SetTypeRetention):
+            kind, is_type = values.text(command.name, "name of the type"), command.kind == "CONCEPT"
+            return sum(
+                RETENTION not in element.metadata
+                and kind == (element.type if isinstance(element, Concept) else element.predicate)
+                and is_type == isinstance(element, Concept)
+                for element in due.values()
+            )
+        rule = stored_retention(values.value(command.rule))
+        return sum(element.metadata.get(RETENTION) == rule for element in due.values())
+
     def rehearse(self, command: ast.Manipulation, values: Values) -> Outcome:
         """The outcome of a write, after all checks of a commit."""
         known = len(self._tx.warnings)
         outcome = manipulate(self._tx, command, values)
         self._tx.check()
+        if isinstance(command, ast.SetTypeRetention | ast.SetRetention):
+            outcome.result["due"] = self._count_due(command, values)
         return Outcome(
             {"valid": True, "would": outcome.result},
             warnings=(*outcome.warnings, *self._tx.warnings[known:]),

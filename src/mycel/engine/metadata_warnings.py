@@ -52,9 +52,15 @@ def metadata_doubts(metadata: Mapping[str, Any]) -> Iterator[str]:
             )
     if metadata.get(RETENTION) is not None:
         try:
-            parse_retention(metadata[RETENTION])
+            rule = parse_retention(metadata[RETENTION])
         except ConstraintViolation as error:
             yield f"The retention has no effect: {error.message} {error.hint}"
+        else:
+            if rule is not None and rule.end == "purge":
+                yield (
+                    "A cycle asks before it purges by the rule of an element; only rules of types"
+                    " and predicates purge by themselves."
+                )
 
 
 def _is_share(value: object) -> bool:

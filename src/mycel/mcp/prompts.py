@@ -43,7 +43,8 @@ other graphs of this user, for what other projects have learned.
 _WRITING: Final = """
 Search before you write, and update an existing node instead of adding a second one. Give a \
 `message` that says why, for the log. A node with an open conflict of a merge says so: decide it \
-with resolve_conflicts.
+with resolve_conflicts. How long things are kept and hold (expires_at, valid_until, pinned, \
+retention): describe_graph, topic upkeep.
 When you have learned something that took effort - how parts work together, the reason for a \
 design, a decision, a pitfall, who knows what - record it with remember_knowledge: short content, \
 source and confidence in metadata, relations to the concepts and files it is about. If earlier \

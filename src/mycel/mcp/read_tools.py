@@ -16,7 +16,15 @@ from mycel.errors import (
 from mycel.knowledge.knowledge import Knowledge
 from mycel.knowledge.node_values import Node
 from mycel.knowledge.vocabulary import STAMP
-from mycel.mcp import hints, mention_tools, node_text, query_tools, source_lines, type_text
+from mycel.mcp import (
+    hints,
+    mention_tools,
+    node_text,
+    query_tools,
+    source_lines,
+    type_text,
+    upkeep_tool,
+)
 from mycel.mcp.kip_tools import CHEAT_SHEET
 from mycel.mcp.results import Answer, TextPage, answer_about, data_within, estimate, size_of
 from mycel.mcp.search_tool import close_conflicts
@@ -406,6 +414,8 @@ def describe(call: ToolCall) -> Answer:
             return Answer(CHEAT_SHEET)
         case "queries":
             return query_tools.query_list(call)
+        case "upkeep":
+            return upkeep_tool.topic(call)
         case "broken_links":
             return _broken_links(call)
         case "mentions":

@@ -327,7 +327,7 @@ FORGET: Final = Tool(
 CONTEXT: Final = Tool(
     "manage_context",
     "Active context",
-    "Show the loaded and evicted nodes; add, remove or clear nodes.",
+    "Show, add, remove or clear loaded nodes.",
     {
         "action": _one_of("show", "add", "remove", "clear"),
         "uris": _texts(),
@@ -340,9 +340,9 @@ CONTEXT: Final = Tool(
 BOOTSTRAP: Final = Tool(
     "bootstrap_workspace",
     "Bootstrap",
-    "Read the workspace into the graph: files, symbols, imports, calls, tests. Incremental. For a"
-    " new project and after larger changes.",
-    {"path": _text("A folder; default: all"), "detail": DETAIL},
+    "Read the workspace into the graph: files, symbols, imports, calls, tests. For a new"
+    " project and after larger changes.",
+    {"path": _text("A folder"), "detail": DETAIL},
     write_tools.bootstrap,
     writes=True,
     destroys=True,
@@ -352,11 +352,11 @@ BOOTSTRAP: Final = Tool(
 DESCRIBE: Final = Tool(
     "describe_graph",
     "Describe",
-    "Overview, types, broken links, mentions, queries, KIP.",
+    "Overview, types, KIP, …",
     {
         "topic": _one_of(
             *("overview", "types", "type", "relation_types", "relation_type"),
-            *("broken_links", "mentions", "kip", "queries"),
+            *("broken_links", "mentions", "kip", "queries", "upkeep"),
         ),
         "name": _text("Of the type"),
         "detail": DETAIL,
@@ -368,8 +368,8 @@ DESCRIBE: Final = Tool(
 EXECUTE: Final = Tool(
     "execute_kip",
     "Execute KIP",
-    "Run KIP, the graph's language, for what other tools cannot do: FIND, SEARCH, DESCRIBE, EXPORT,"
-    " UPSERT, UPDATE, MERGE, DELETE. Syntax: describe_graph topic kip.",
+    "Run KIP, the graph's language, for what other tools cannot do. Syntax: describe_graph topic"
+    " kip.",
     _WRITING,
     kip_tools.execute,
     writes=True,
@@ -448,16 +448,18 @@ RESOLVE: Final = Tool(
 TEND: Final = Tool(
     "tend_memory",
     "Tend memory",
-    "Decide what upkeep asks about: duplicates, contradictions, events. Shows the next.",
+    "Decide what upkeep asks about: duplicates, contradictions, events. Shows the next, or `task`."
+    " Rules: describe_graph topic upkeep.",
     {
         "cycle": _flag("Run one first"),
+        "dry_run": _flag("Only show it"),
         "task": _text(),
         "decision": _typed("string", enum=list(DECISIONS)),
         "keep": _text("Letter to keep"),
         "concepts": {
             "type": "array",
             "items": {"type": "object"},
-            "description": "Of summarise: type, name, attributes",
+            "description": "summarise: type, name, attributes",
         },
         "reason": _text(),
         "context_tokens": _integer_schema("", 200, 16_000, usual=upkeep_tool.CONTEXT_TOKENS),

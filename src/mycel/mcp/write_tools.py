@@ -75,7 +75,7 @@ def update(call: ToolCall) -> Answer:
     changes = {key: arguments[key] for key in CHANGES if key in arguments}
     new_uri = arguments.get("new_uri")
     if "merge_into" in arguments:
-        if changes or new_uri is not None:
+        if changes or new_uri is not None or "superseded_by" in arguments:
             raise InvalidSyntax(
                 "merge_into goes alone: the node is gone afterwards.",
                 hint="Merge first, then change the other node in a second call.",

@@ -6,7 +6,7 @@ one element, which goes first, hold a rule:
     {after: "180d", from: "created", then: "archive", keep_if: ["linked"]}     or "never"
 
 Time alone decides when an element is due. An element with `pinned` or `hold` in its metadata is
-kept, whatever else says.
+kept, whatever else says; so is one whose own rule is "never".
 """
 
 from __future__ import annotations
@@ -159,6 +159,11 @@ def duration_us(value: object) -> int:
 def is_kept(metadata: Mapping[str, Any]) -> bool:
     """True if an element is pinned or held."""
     return metadata.get(PINNED) is True or metadata.get(HOLD) not in (None, False, "")
+
+
+def is_never(rule: object) -> bool:
+    """True for the rule that keeps an element for good."""
+    return isinstance(rule, str) and rule.strip() == NEVER
 
 
 def _choice(value: object, key: str, known: tuple[Any, ...]) -> Any:

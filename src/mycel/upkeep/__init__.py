@@ -1,7 +1,6 @@
 """Upkeep: where a rule is certain, it acts; what needs judgement becomes a task.
 
 - `cycle`           one sleep cycle: its steps in small transactions, its lock, its report
-- `due`             elements whose retention ends, and the action for each
 - `tiers`           short-term and long-term memory, and strength that fades
 - `weights`         weights of links that follow from use
 - `duplicates`      concepts that may be one

@@ -8,6 +8,7 @@ done twice. Over all processes, only one cycle runs at a time.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
@@ -15,6 +16,7 @@ from time import monotonic, sleep
 from typing import Final
 
 from mycel.engine.archive import archive_element
+from mycel.engine.due import Due, RetentionRules, due_elements, is_open_task, label, link_text
 from mycel.engine.missing_concepts import MISSING
 from mycel.engine.united_values import merge_and_unite
 from mycel.errors import DatabaseBusy, MycelError
@@ -22,6 +24,7 @@ from mycel.model import times
 from mycel.model.elements import Element
 from mycel.model.limits import INTEGER_MAX
 from mycel.model.names import SLEEP_TASK, SYSTEM_ACTOR
+from mycel.model.retention import RetentionEnd
 from mycel.model.values import JsonObject
 from mycel.store.database import Store
 from mycel.store.query import retention
@@ -29,8 +32,7 @@ from mycel.store.query.reader import Reader
 from mycel.store.write.purge import purge
 from mycel.store.write.transaction import Transaction
 from mycel.upkeep import tasks
-from mycel.upkeep.cycle_report import CycleReport, StepReport
-from mycel.upkeep.due import Due, RetentionRules, due_elements, label, link_text
+from mycel.upkeep.cycle_report import EXAMPLES_MAX, CycleReport, StepReport
 from mycel.upkeep.duplicates import DuplicatePair, duplicate_pairs, judge_pair
 from mycel.upkeep.questions import (
     FINDERS,
@@ -57,6 +59,13 @@ SAME_NAME_PRIORITY: Final = 1.0
 ASKED_MAX: Final = 1_000
 """The maximum number of new questions of one finder in a cycle."""
 REPORTS_KEPT: Final = 30
+PURGED_LOGGED: Final = 100
+"""The maximum number of purged elements that the log of a cycle lists."""
+ENDED: Final[dict[RetentionEnd, str]] = {
+    "archive": "archived",
+    "delete": "deleted",
+    "purge": "purged",
+}
 UNLINKED_MAX: Final = 1_000
 LOG: Final = "maintenance_log"
 LAST: Final = "last_sleep_cycle"
@@ -92,6 +101,8 @@ class Cycle:
         self._dry_run: Final = dry_run
         self._noted: Final[JsonObject] = {}
         """Values that the next cycle needs, stored as attributes of `$system`."""
+        self._purged: Final[dict[int, JsonObject]] = {}
+        """The purged elements with their rules; their names are purged, too."""
         self._ends: Final = None if seconds is None else monotonic() + seconds
 
     def run(self) -> CycleReport:
@@ -171,13 +182,18 @@ class Cycle:
         with self._store.reading() as reader:
             uses = self._store.use_counts.uses()
             due = {item.number: item for item in due_elements(reader, reader.now_us(), uses)}
+            numbers_by_end = Counter[str]()
             for item in due.values():
+                numbers_by_end[item.end] += 1
                 element = reader.element(item.number)
-                if element is not None:
-                    report.note(f"{item.end} {label(element)}: {item.reason}")
+                if element is not None and numbers_by_end[item.end] <= EXAMPLES_MAX:
+                    report.examples.append(f"{item.end} {label(element)}: {item.reason}")
         if self._dry_run:
-            report.done += sum(item.end != "ask" for item in due.values())
-            report.asked += sum(item.end == "ask" for item in due.values())
+            for item in due.values():
+                if item.end == "ask":
+                    report.asked += 1
+                else:
+                    report.count_end(ENDED[item.end])
             return
 
         def change(tx: Transaction, number: int) -> None:
@@ -188,6 +204,8 @@ class Cycle:
             judged = None if element is None else known.judge(tx.reader, element, tx.time_us)
             if element is not None and judged is not None:
                 _end(tx, element, judged, report)
+                if judged.end == "purge" and tx.reader.element(number) is None:
+                    self._purged[number] = {"id": element.id, "rule": judged.reason}
 
         self._change_all(sorted(due), change, report, "Sleep cycle: what is due")
 
@@ -283,7 +301,7 @@ class Cycle:
                 number
                 for number in retention.instances(reader, SLEEP_TASK)
                 if (task := reader.concept(number)) is not None
-                and tasks.is_open_task(task)
+                and is_open_task(task)
                 and tasks.is_moot(reader, task)
             ]
         if self._dry_run:
@@ -292,7 +310,7 @@ class Cycle:
 
         def change(tx: Transaction, number: int) -> None:
             task = tx.reader.concept(number)
-            if task is not None and tasks.is_open_task(task):
+            if task is not None and is_open_task(task):
                 values = {"status": "completed", "result": "moot: what it is about is gone"}
                 report.done += tx.update_found(task, attributes=values)
 
@@ -400,10 +418,10 @@ class Cycle:
             if system is None:
                 return  # A bare graph has no `$system`, so it keeps no report.
             log = system.attributes.get(LOG)
-            entries = [
-                *(log if isinstance(log, list) else ()),
-                {"time": report.began, "done": report.summary},
-            ]
+            entry: JsonObject = {"time": report.began, "done": report.summary}
+            if self._purged:
+                entry["purged"] = list(self._purged.values())[:PURGED_LOGGED]
+            entries = [*(log if isinstance(log, list) else ()), entry]
             values = {LAST: report.began, LOG: entries[-REPORTS_KEPT:], **self._noted}
             tx.update(system.id, attributes=values)
 
@@ -444,16 +462,17 @@ def _end(tx: Transaction, element: Element, due: Due, report: StepReport) -> Non
     try:
         match due.end:
             case "archive":
-                report.done += archive_element(tx, element, due.reason)
+                if not archive_element(tx, element, due.reason):
+                    return
             case "delete":
                 tx.retire(element, reason=due.reason)
-                report.done += 1
             case "purge":
                 purge(tx, element.id, due.reason)
-                report.done += 1
             case "ask":
                 reason = f"{label(element)} is due: {due.reason}."
                 report.asked += tasks.make_task(tx, element, "review", reason)
+                return
+        report.count_end(ENDED[due.end])
     except MycelError as error:
         if tx.spoiled:
             raise

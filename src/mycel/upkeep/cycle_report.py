@@ -22,11 +22,24 @@ class StepReport:
     left: int = 0
     """The number of elements for which there was no time."""
     examples: list[str] = field(default_factory=list)
+    ended: dict[str, int] = field(default_factory=dict)
+    """The numbers of elements that the step archived, deleted and purged."""
+
+    def count_end(self, word: str) -> None:
+        """Count an element that was archived, deleted or purged."""
+        self.done += 1
+        self.ended[word] = self.ended.get(word, 0) + 1
 
     def note(self, sentence: str) -> None:
         """Keep a sentence about an element, as an example, unless there are enough."""
         if len(self.examples) < EXAMPLES_MAX:
             self.examples.append(sentence)
+
+    @property
+    def ends(self) -> str:
+        """The counts of archived, deleted and purged elements in brackets; empty if none was."""
+        counts = ", ".join(f"{count} {word}" for word, count in self.ended.items())
+        return f" ({counts})" if counts else ""
 
 
 @dataclass(slots=True)
@@ -48,7 +61,7 @@ class CycleReport:
             for step in self.steps
             if (
                 counts := [
-                    f"{count} {word}"
+                    f"{count} {word}{step.ends if word == 'done' else ''}"
                     for word, count in (
                         ("done", step.done),
                         ("asked", step.asked),

@@ -10,14 +10,14 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any, Final, Literal, NamedTuple, get_args
 
+from mycel.engine.due import due_elements, is_open_task, label
 from mycel.engine.missing_concepts import MISSING
 from mycel.model.elements import Concept
 from mycel.model.names import SLEEP_TASK, SYSTEM_ACTOR
 from mycel.store.file.use_counts import Use
 from mycel.store.query import retention
 from mycel.store.query.reader import Reader
-from mycel.upkeep.due import due_elements, label
-from mycel.upkeep.tasks import is_open_task, priority_of, task_elements
+from mycel.upkeep.tasks import priority_of, task_elements
 
 Section = Literal["stale", "contested", "duplicate", "orphaned", "events"]
 SECTIONS: Final[tuple[Section, ...]] = get_args(Section)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from itertools import groupby, islice
 from typing import Final, NamedTuple
 
+from mycel.engine.due import is_open_task, label, link_text
 from mycel.engine.missing_concepts import MISSING
 from mycel.model import times
 from mycel.model.directions import Way
@@ -22,9 +23,8 @@ from mycel.store.query import retention
 from mycel.store.query.reader import Reader
 from mycel.text.kinds import STAMP
 from mycel.upkeep.contradictions import contested_links, contradictions
-from mycel.upkeep.due import label, link_text
 from mycel.upkeep.duplicates import are_apart
-from mycel.upkeep.tasks import CONSOLIDATED_TO, DERIVED_FROM, is_open_task, task_elements
+from mycel.upkeep.tasks import CONSOLIDATED_TO, DERIVED_FROM, task_elements
 
 OPPOSITE: Final = "opposite"
 """The attribute of a predicate that names its opposite predicate."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Final
 
+from mycel.engine.due import PENDING
 from mycel.errors import InvalidId
 from mycel.model import ids
 from mycel.model.elements import Concept, Element
@@ -18,17 +19,11 @@ ASSIGNED_TO: Final = "assigned_to"
 CONTRADICTION: Final = "resolve_contradiction"
 CONSOLIDATED_TO: Final = "consolidated_to"
 DERIVED_FROM: Final = "derived_from"
-PENDING: Final = "pending"
 NOT_BEFORE: Final = "not_before"
 """The attribute of a postponed task: the time after which it is shown again."""
+POSTPONED_BECAUSE: Final = "postponed_because"
+"""The attribute of a postponed task with the reason, if whoever put it off gave one."""
 NAME_CHARACTERS: Final = 200
-
-
-def is_open_task(element: Element) -> bool:
-    """True for a task that nobody has decided; retention never removes it."""
-    if not isinstance(element, Concept) or element.type != SLEEP_TASK:
-        return False
-    return element.attributes.get("status", PENDING) not in ("completed", "failed")
 
 
 def priority_of(task: Concept) -> float:

@@ -6,7 +6,16 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from mycel.store.database import Store
-from mycel.upkeep.tending import TOKENS_DEFAULT, Decided, OpenTask, decide_task, next_task
+from mycel.upkeep.tending import (
+    TOKENS_DEFAULT,
+    Decided,
+    OpenTask,
+    Postponed,
+    decide_task,
+    next_task,
+    postponed_tasks,
+    show_task,
+)
 
 
 class Tasks:
@@ -24,6 +33,20 @@ class Tasks:
         with self._store.reading() as reader:
             return next_task(reader, tokens)
 
+    def show(self, task: str, *, tokens: int = TOKENS_DEFAULT) -> OpenTask:
+        """A task by its id, with its context; one that was decided says how.
+
+        Raises:
+            NotFound: there is no such task.
+        """
+        with self._store.reading() as reader:
+            return show_task(reader, task, tokens)
+
+    def postponed(self) -> Postponed:
+        """The number of tasks that were put off, and until when the first of them waits."""
+        with self._store.reading() as reader:
+            return postponed_tasks(reader)
+
     def decide(
         self,
         task: str,
@@ -38,7 +61,8 @@ class Tasks:
 
         A decision is "merge", "supersede", "keep both", "drop", "summarise" or "later". `keep` is
         the letter of the element that stays. `concepts` are the concepts that a summary writes;
-        each has type, name, attributes and metadata.
+        each has type, name, attributes and metadata, and `update: true` if it may change one that
+        is there already.
 
         Raises:
             NotFound: there is no such task.

@@ -8,10 +8,12 @@ reason. All guards check it, and `revert` undoes it.
     keep both  all stay as they are
     drop       the elements but the one in `keep` are archived; without `keep`, all
     summarise  what the elements teach is written as concepts that are `derived_from` them; the
-               elements are archived
+               elements are archived; a concept that is there already changes only with
+               `update: true`
     later      the task waits for a day
 
-No decision merges away or archives what is pinned or held.
+A task takes only the decisions that it offers. No decision merges away or archives what is pinned
+or held.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ from typing import Any, Final, NamedTuple, assert_never
 import orjson
 
 from mycel.engine.archive import archive_element
+from mycel.engine.due import is_open_task, label, link_text
 from mycel.engine.supersede import supersede_element
 from mycel.engine.united_values import merge_and_unite
 from mycel.errors import ConstraintViolation, InvalidSyntax, MycelError, NotFound
@@ -38,15 +41,14 @@ from mycel.store.file.rows import table_of
 from mycel.store.query import retention
 from mycel.store.query.reader import Reader
 from mycel.store.write.transaction import Transaction
-from mycel.upkeep.due import label, link_text
 from mycel.upkeep.duplicates import APART
 from mycel.upkeep.tasks import (
     CONSOLIDATED_TO,
     DERIVED_FROM,
     NOT_BEFORE,
+    POSTPONED_BECAUSE,
     count_named,
     is_moot,
-    is_open_task,
     priority_of,
     task_elements,
 )
@@ -99,6 +101,20 @@ class OpenTask(NamedTuple):
         }
 
 
+class Postponed(NamedTuple):
+    """Open tasks that wait for a later time."""
+
+    tasks: int
+    until: str
+    """The time at which the first of them is shown again; empty if there are none."""
+
+    @property
+    def text(self) -> str:
+        """A sentence; empty if no task was put off."""
+        verb = "waits" if self.tasks == 1 else "wait"
+        return f"{count(self.tasks, 'task')} {verb} until {self.until} or later." * bool(self.tasks)
+
+
 class Decided(NamedTuple):
     """The outcome of a decision."""
 
@@ -111,37 +127,78 @@ class Decided(NamedTuple):
 def next_task(reader: Reader, tokens: int = TOKENS_DEFAULT) -> OpenTask | None:
     """The most urgent open task, with its context within a budget of tokens."""
     now_us = reader.now_us()
-    waiting: list[tuple[float, int, Concept]] = []
-    for number in retention.instances(reader, SLEEP_TASK):
-        task = reader.concept(number)
-        if task is not None and is_open_task(task) and not _is_postponed(task, now_us):
-            waiting.append((-priority_of(task), number, task))
-    waiting.sort(key=lambda item: item[:2])
-    for at, (_, _, task) in enumerate(waiting):
+    waiting = [task for task in _open_tasks(reader) if not _postponed_until(task, now_us)]
+    waiting.sort(key=lambda task: (-priority_of(task), task.number))
+    for at, task in enumerate(waiting):
         elements = task_elements(reader, task)
         if elements and not is_moot(reader, task):
             return _open_task(reader, task, elements, len(waiting) - at, tokens)
     return None
 
 
-def _is_postponed(task: Concept, now_us: int) -> bool:
+def show_task(reader: Reader, task_ref: str, tokens: int = TOKENS_DEFAULT) -> OpenTask:
+    """A task by its id, with its context; a decided one offers no decision.
+
+    Raises:
+        NotFound: there is no such task.
+    """
+    task = _find_task(reader.element(reader.number(task_ref)), task_ref)
+    now_us = reader.now_us()
+    waiting = sum(not _postponed_until(other, now_us) for other in _open_tasks(reader))
+    return _open_task(reader, task, task_elements(reader, task), waiting, tokens)
+
+
+def postponed_tasks(reader: Reader) -> Postponed:
+    """The number of open tasks that were put off, and until when the first of them waits."""
+    now_us = reader.now_us()
+    times_ = [until for task in _open_tasks(reader) if (until := _postponed_until(task, now_us))]
+    return Postponed(len(times_), min(times_, key=times.from_text, default=""))
+
+
+def _open_tasks(reader: Reader) -> Iterator[Concept]:
+    for number in retention.instances(reader, SLEEP_TASK):
+        task = reader.concept(number)
+        if task is not None and is_open_task(task):
+            yield task
+
+
+def _find_task(element: Element | None, ref: str) -> Concept:
+    if not isinstance(element, Concept) or element.type != SLEEP_TASK:
+        raise NotFound(f"{shorten(ref)} is no SleepTask.", hint="Pass the id of a task.")
+    return element
+
+
+def _postponed_until(task: Concept, now_us: int) -> str:
+    """The time before which a task is not shown; empty if it may be shown now."""
     moment = task.attributes.get(NOT_BEFORE)
-    return times.is_time(moment) and times.from_text(moment) > now_us
+    is_later = times.is_time(moment) and times.from_text(moment) > now_us
+    return str(moment) if is_later else ""
+
+
+def _fitting(task: Concept, elements: Sequence[Element]) -> tuple[Decision, ...]:
+    """The decisions that a task offers."""
+    action = _text_of(task, "requested_action")
+    decisions = _FITTING.get(action, tuple(name for name in DECISIONS if name != "merge"))
+    if len(elements) < 2:
+        return tuple(name for name in decisions if name not in _OF_SEVERAL)
+    return decisions
 
 
 def _open_task(
     reader: Reader, task: Concept, elements: Sequence[Element], waiting: int, tokens: int
 ) -> OpenTask:
-    action = _text_of(task, "requested_action")
-    decisions = _FITTING.get(action, tuple(name for name in DECISIONS if name != "merge"))
-    if len(elements) == 1:
-        decisions = tuple(name for name in decisions if name not in _OF_SEVERAL)
-    reason = _text_of(task, "reason")
+    action, reason = (_text_of(task, key) for key in ("requested_action", "reason"))
+    decisions = _fitting(task, elements) if is_open_task(task) else ()
     head = f"{task.id}: {action}. {reason}"
     if (missing := count_named(task) - len(elements)) > 0:
         head += f" {missing} of them {'is' if missing == 1 else 'are'} gone or archived."
+    if not decisions:
+        head += f" Decided: {_text_of(task, 'result') or 'no result'}."
+    elif NOT_BEFORE in task.attributes:
+        why = _text_of(task, POSTPONED_BECAUSE)
+        head += f" Put off until {task.attributes[NOT_BEFORE]}{why and ': ' + why}."
     budget = max(tokens * TOKEN_CHARACTERS - len(head), 200)
-    share = budget // len(elements)
+    share = budget // max(len(elements), 1)
     lines = [head[: tokens * TOKEN_CHARACTERS]]
     for letter, element in zip(_LETTERS, elements, strict=False):
         lines.append(f"{letter} {_context(reader, element, share)}")
@@ -210,15 +267,20 @@ def decide_task(
             f"{quote_value(decision)} is no decision.", hint=f"Pass one of {', '.join(DECISIONS)}."
         )
     check_text(reason, "reason", REASON_BYTES_MAX)
-    task = tx.get(task_ref)
-    if not isinstance(task, Concept) or task.type != SLEEP_TASK:
-        raise NotFound(f"{shorten(task_ref)} is no SleepTask.", hint="Pass the id of a task.")
+    task = _find_task(tx.get(task_ref), task_ref)
     if not is_open_task(task):
         raise ConstraintViolation(
             f"The task {task.id} was decided: {_text_of(task, 'result') or 'no result'}.",
             hint="Ask for the next task.",
         )
     elements = task_elements(tx.reader, task)
+    if decision not in (fitting := _fitting(task, elements)):
+        about = "" if len(elements) > 1 else f" about {count(len(elements), 'element')}"
+        raise ConstraintViolation(
+            f"The task {task.id} ({_text_of(task, 'requested_action')}){about} does not offer"
+            f" {decision}.",
+            hint=f"Decide one of {', '.join(fitting)}.",
+        )
     keeper = _keeper(elements, keep)
     why = reason or _text_of(task, "reason")
     created: tuple[str, ...] = ()
@@ -234,16 +296,28 @@ def decide_task(
             result = "kept as they are"
         case "drop":
             others = [element for element in elements if element is not keeper]
+            if not others:
+                raise ConstraintViolation(
+                    "There is nothing to archive: keep names the only element of the task.",
+                    hint="Leave keep out to archive it, or decide keep both.",
+                )
             for element in others:
                 _check_not_kept(element)
             dropped = sum(archive_element(tx, element, why) for element in others)
             result = f"{count(dropped, 'element')} archived"
         case "summarise":
-            created = _summarise(tx, elements, concepts, why)
+            created, changed = _summarise(tx, elements, concepts, why)
             result = f"{count(len(elements), 'element')} summarised in {', '.join(created)}"
+            if changed:
+                result += f" ({', '.join(changed)} existed before)"
         case "later":
             until = times.to_text(tx.time_us + PAUSE_US)
-            tx.update(task.id, attributes={NOT_BEFORE: until})
+            because = {POSTPONED_BECAUSE: reason} if reason else {}
+            tx.update(
+                task.id,
+                attributes={NOT_BEFORE: until, **because},
+                drop_attributes=() if reason else (POSTPONED_BECAUSE,),
+            )
             return Decided(task.id, f"later, not before {until}")
         case _:
             assert_never(decision)
@@ -267,12 +341,7 @@ def _keeper(elements: Sequence[Element], keep: str) -> Element | None:
 
 
 def _several(elements: Sequence[Element], keeper: Element | None, act: str) -> Iterator[Element]:
-    """The elements without the one to keep; an error if there are none."""
-    if len(elements) < 2:
-        raise ConstraintViolation(
-            f"The task is about one element, so there is nothing to {act}.",
-            hint="Decide keep both, drop or later.",
-        )
+    """The elements without the one to keep."""
     if keeper is None:
         raise InvalidSyntax(
             f"To {act} needs keep, the letter of the element that stays.", hint='Pass keep: "A".'
@@ -330,21 +399,22 @@ def _summarise(
     elements: Sequence[Element],
     concepts: Sequence[Mapping[str, Any]],
     why: str,
-) -> tuple[str, ...]:
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The ids of the concepts of a summary, and of those among them that were there before."""
     if not concepts or len(concepts) > CONCEPTS_MAX:
         raise InvalidSyntax(
             f"A summary has 1 to {CONCEPTS_MAX} concepts, not {len(concepts)}.",
             hint='Pass concepts: [{"type": "Insight", "name": "…", "attributes": {…}}].',
         )
-    created = [_put_summary(tx, concept, elements) for concept in concepts]
+    written = dict(_put_summary(tx, concept, elements) for concept in concepts)
     for element in elements:
         if isinstance(element, Concept) and element.type == EVENT:
-            for id_ in created:
+            for id_ in written:
                 tx.put_proposition(element.id, CONSOLIDATED_TO, id_)
             tx.update(element.id, attributes={"consolidation_status": "completed"})
         if not is_kept(element.metadata):
             archive_element(tx, tx.get(element.id), why)
-    return tuple(created)
+    return tuple(written), tuple(id_ for id_, was_there in written.items() if was_there)
 
 
 def _check_not_kept(element: Element) -> None:
@@ -357,7 +427,10 @@ def _check_not_kept(element: Element) -> None:
         )
 
 
-def _put_summary(tx: Transaction, concept: Mapping[str, Any], elements: Iterable[Element]) -> str:
+def _put_summary(
+    tx: Transaction, concept: Mapping[str, Any], elements: Iterable[Element]
+) -> tuple[str, bool]:
+    """Write a concept of a summary: its id, and True if it was there before."""
     type_name, name = concept.get("type"), concept.get("name")
     values = [concept.get(key, {}) for key in ("attributes", "metadata")]
     is_formed = isinstance(type_name, str) and isinstance(name, str)
@@ -366,13 +439,20 @@ def _put_summary(tx: Transaction, concept: Mapping[str, Any], elements: Iterable
             "A concept of a summary has a type, a name, and objects as attributes and metadata.",
             hint='{"type": "Insight", "name": "…", "attributes": {"description": "…"}}',
         )
-    unknown = concept.keys() - {"type", "name", "attributes", "metadata"}
+    unknown = concept.keys() - {"type", "name", "attributes", "metadata", "update"}
     if unknown:
         raise InvalidSyntax(
             f"A concept of a summary has no key {quote_value(min(unknown))}.",
-            hint="It has type, name, attributes and metadata.",
+            hint="It has type, name, attributes, metadata and update.",
         )
     try:
+        old = tx.get_concept(str(type_name), str(name))
+        if old is not None and any(values) and concept.get("update") is not True:
+            raise ConstraintViolation(
+                f"it is there already, as {old.id}, and would be changed.",
+                hint="Take another name; or pass update: true to change it, or no attributes and"
+                " metadata to only derive it from the elements.",
+            )
         id_ = tx.put_concept(str(type_name), str(name), *values)
     except MycelError as error:
         error.message = f"{type_name} {shorten(str(name))!r}: {error.message}"
@@ -380,4 +460,4 @@ def _put_summary(tx: Transaction, concept: Mapping[str, Any], elements: Iterable
     for element in elements:
         if element.id != id_:
             tx.put_proposition(id_, DERIVED_FROM, element.id)
-    return id_
+    return id_, old is not None

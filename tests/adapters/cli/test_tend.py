@@ -33,11 +33,14 @@ def test_tasks_are_shown_and_decided(
     assert "1 waiting." in shown
     task = run("tend", "--json").object["next"]["task"]
     assert "keep" in run("tend", task, "merge").stderr
-    refused = run("tend", task)
-    assert refused.status == 2
-    assert "keep both" in refused.stderr
+    assert "A Drug 'Acme'" in run("tend", task).stdout
+    run("tend", task, "later", "--reason", "ask Ana")
+    assert "No task waits now. 1 task waits until 20" in run("tend").stdout
+    assert "Put off until 20" in run("tend", task).stdout
+    assert run("tend", task, "summarise").status != 0
     done = run("tend", task, "merge", "--keep", "A", "--reason", "one firm").stdout
     assert "merged 'ACME!' into Drug 'Acme': one firm." in done
     assert done.endswith("No task waits.\n")
+    assert "Decided: merged 'ACME!'" in run("tend", task).stdout
     assert run("log", "--json").objects[0]["message"] == "merge: one firm"
     assert run("tend", task, "later").status != 0

@@ -1,5 +1,7 @@
 """A model works through the tasks of upkeep with one tool, through the SDK's own client."""
 
+import json
+import re
 from pathlib import Path
 
 import mycel
@@ -14,6 +16,10 @@ def test_tasks_are_shown_and_decided_one_after_the_other(tmp_path: Path) -> None
             tx.put_concept("Org", name)
     with connected(tmp_path / "graph.db") as session:
         assert session.ok("tend_memory").text == "No task waits."
+        tried = session.ok("tend_memory", cycle=True, dry_run=True)
+        assert "Cycle, only shown: duplicates: 2 asked" in tried.text
+        assert "- ask about Org 'ACME!' and Org 'Acme'" in tried.text
+        assert "next" not in tried.data
         first = session.ok("tend_memory", cycle=True)
         assert "Cycle: duplicates: 2 asked" in first.text
         assert first.data["cycle"]["steps"][2]["asked"] == 2
@@ -22,7 +28,9 @@ def test_tasks_are_shown_and_decided_one_after_the_other(tmp_path: Path) -> None
         task = first.data["next"]["task"]
         wrong = session.call("tend_memory", task=task, decision="merge")
         assert "keep" in wrong.text
-        assert session.call("tend_memory", task=task).failed
+        assert session.call("tend_memory", decision="merge").failed
+        assert session.call("tend_memory", task=task, decision="drop", dry_run=True).failed
+        assert session.ok("tend_memory", task=task).data["next"]["task"] == task
         second = session.ok(
             "tend_memory", task=task, decision="merge", keep="A", reason="one address"
         )
@@ -32,11 +40,36 @@ def test_tasks_are_shown_and_decided_one_after_the_other(tmp_path: Path) -> None
         undone = session.ok("manage_history", action="revert", to=commit, dry_run=True)
         assert "ACME!" in undone.text
         assert second.data["next"]["task"] != task
-        last = session.ok("tend_memory", task=second.data["next"]["task"], decision="keep both")
+        other = second.data["next"]["task"]
+        later = session.ok("tend_memory", task=other, decision="later", reason="ask Ana")
+        assert "No task waits now. 1 task waits until 20" in later.text
+        assert later.data["postponed"]["tasks"] == 1
+        assert "ask Ana" in session.ok("tend_memory", task=other).text
+        last = session.ok("tend_memory", task=other, decision="keep both")
         assert last.text.endswith("No task waits.")
         assert "next" not in last.data
     with mycel.open(tmp_path / "graph.db") as db:
         assert db.execute('FIND(COUNT(?o)) WHERE { ?o {type: "Org"} }').value == 3
+
+
+def test_the_examples_of_the_topic_work_and_the_health_is_below_them(tmp_path: Path) -> None:
+    with connected(tmp_path / "graph.db") as session:
+        text = session.ok("describe_graph", topic="upkeep").text
+        lines = text.splitlines()
+        metadata = [json.loads(found) for found in re.findall(r'\{"\w+": (?:"[^"]*"|true)\}', text)]
+        assert [key for (key,) in metadata] == [
+            *("expires_at", "valid_until", "pinned", "hold", "retention", "retention")
+        ]
+        for at, values in enumerate(metadata):
+            concept = {"uri": f"n{at}", "content": "A fact.", "metadata": values}
+            assert "Warning" not in session.ok("remember_knowledge", concepts=[concept]).text
+        for line in lines:
+            if line.strip().startswith(("SET RETENTION", "UPSERT")):
+                session.ok("execute_kip", command=line.strip(), dry_run=True)
+        session.ok("tend_memory", cycle=True, dry_run=True)
+        after = session.ok("describe_graph", topic="upkeep", detail="detailed")
+        assert after.data["orphaned"] == len(metadata)
+        assert "- Concept 'concept://" in after.text
 
 
 def test_a_read_only_server_does_not_offer_it(tmp_path: Path) -> None:

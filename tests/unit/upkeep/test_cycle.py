@@ -117,20 +117,74 @@ def test_a_month_of_cycles_keeps_exactly_what_the_rule_keeps(
 
 def test_each_end_does_what_it_says(db: mycel.Graph, clock: Clock) -> None:
     with db.transaction() as tx:
-        for name, end in (("a", "archive"), ("b", "delete"), ("c", "purge"), ("d", "ask")):
+        for name, end in (("a", "archive"), ("b", "delete"), ("d", "ask")):
             tx.put_concept("Note", name, None, {"retention": {"after": "1d", "then": end}})
+        purged = tx.put_concept("Org", "c")
         tx.put_concept("Note", "e", None, {"retention": "never", "expires_at": "2031-01-01"})
+    set_rule(db, '{after: "1d", then: "purge"}', 'CONCEPT TYPE "Org"')
     clock.turn(2)
+    ends = {"archived": 1, "deleted": 1, "purged": 1}
+    tried = db.sleep(dry_run=True)
+    assert (tried.steps[0].done, tried.steps[0].asked, tried.steps[0].ended) == (3, 1, ends)
     report = db.sleep()
-    assert (report.steps[0].done, report.steps[0].asked) == (3, 1)
+    assert (report.steps[0].done, report.steps[0].asked, report.steps[0].ended) == (3, 1, ends)
+    assert "expire: 3 done (1 archived, 1 deleted, 1 purged), 1 asked" in report.summary
+    assert {example.split(" ")[0] for example in report.steps[0].examples} == {
+        *("archive", "delete", "purge", "ask")
+    }
+    (entry,) = db.upkeep.health().log
+    rule = "the rule of Org: purge 1 day after it was created"
+    assert entry["purged"] == [{"id": purged, "rule": rule}]
     assert notes(db) == {"d", "e"}
     assert notes(db, "INCLUDE ARCHIVED") == {"a", "d", "e"}
     assert [action for action, _ in tasks(db)] == ["review"]
     clock.turn(400)
     db.sleep()
-    assert notes(db) == {"d"}
+    assert notes(db) == {"d", "e"}, "a rule never of its own keeps an element from its expires_at"
     assert len(tasks(db)) == 1, "what was asked once is not asked again"
     assert not db.verify(replay=True).problems
+
+
+def test_the_rule_of_an_element_does_not_purge_and_is_asked_about(
+    db: mycel.Graph, clock: Clock
+) -> None:
+    rule = {"after": "0d", "then": "purge"}
+    warned = db.execute(
+        'UPSERT { CONCEPT { {type: "Note", name: "poison"} } WITH METADATA { retention: :rule } }',
+        rule=rule,
+    )
+    assert any("asks before it purges" in warning for warning in warned.warnings)
+    clock.turn(1)
+    assert db.sleep(dry_run=True).steps[0].ended == {}
+    report = db.sleep()
+    assert (report.steps[0].done, report.steps[0].asked) == (0, 1)
+    assert notes(db) == {"poison"}
+    ((action, reason),) = tasks(db)
+    assert action == "review"
+    assert "purge" in reason
+    task = db.tasks.next()
+    assert task is not None
+    db.tasks.decide(task.id, "drop")
+    assert notes(db, "INCLUDE ARCHIVED") == {"poison"}
+
+
+def test_a_dry_run_of_a_rule_says_how_many_elements_are_due_at_once(
+    db: mycel.Graph, clock: Clock
+) -> None:
+    with db.transaction() as tx:
+        for at in range(3):
+            tx.put_concept("Note", f"n{at}", None, {"pinned": True} if at == 0 else None)
+        tx.put_concept("Org", "o")
+    clock.turn(2)
+    command = 'SET RETENTION {{after: "{}", then: "purge"}} FOR {}'
+    for after, of, due in (
+        ("1d", 'CONCEPT TYPE "Note"', 2),
+        ("3d", 'CONCEPT TYPE "Note"', 0),
+        ("1d", '?n WHERE { ?n {type: "Org"} }', 1),
+    ):
+        tried = db.execute(command.format(after, of), dry_run=True)
+        assert tried.value["would"]["due"] == due
+    assert not db.upkeep.retention_rules() or db.sleep(dry_run=True).steps[0].done == 0
 
 
 def test_a_rule_from_updates_counts_the_changes_of_others_alone(

@@ -122,8 +122,9 @@ def test_links_that_contradict_each_other_are_decided_by_their_letters(db: mycel
     task = db.tasks.next()
     assert task is not None
     assert [element.predicate for element in task.elements] == ["works_at"] * 2
-    with pytest.raises(ConstraintViolation, match="cannot be merged"):
-        db.tasks.decide(task.id, "merge", keep="A")
+    for decision in ("merge", "summarise"):
+        with pytest.raises(ConstraintViolation, match="does not offer"):
+            db.tasks.decide(task.id, decision, keep="A", concepts=[{"type": "Org", "name": "x"}])
     db.tasks.decide(task.id, "supersede", keep="B", reason="moved")
     place = 'FIND(?o.name) FOR TIME "2999-01-01" WHERE { (?a, "works_at", ?o) }'
     assert db.execute(place).value == ["b"]
@@ -174,11 +175,7 @@ def test_a_decision_that_does_not_fit_changes_nothing_and_says_why(
         (InvalidSyntax, "burn", {}),
         (InvalidSyntax, "merge", {}),
         (InvalidSyntax, "merge", {"keep": "Z"}),
-        (InvalidSyntax, "summarise", {}),
-        (InvalidSyntax, "summarise", {"concepts": [{"name": "x"}]}),
-        (InvalidSyntax, "summarise", {"concepts": [{"type": "Org", "name": "x", "y": 1}]}),
-        (InvalidSyntax, "summarise", {"concepts": [{"type": "Org", "name": "x"}] * 51}),
-        (MycelError, "summarise", {"concepts": [{"type": "Nothing", "name": "x"}]}),
+        (ConstraintViolation, "summarise", {"concepts": [{"type": "Org", "name": "x"}]}),
     ):
         with pytest.raises(error):
             db.tasks.decide(task, decision, **values)
@@ -190,6 +187,69 @@ def test_a_decision_that_does_not_fit_changes_nothing_and_says_why(
     for decision in DECISIONS:
         with pytest.raises(ConstraintViolation, match="was decided"):
             db.tasks.decide(task, decision, keep="A")
+
+
+def test_a_summary_that_does_not_fit_changes_nothing(db: mycel.Graph, clock: Clock) -> None:
+    put_events(db, clock)
+    task = the_task(db)
+    before = db.snapshot()
+    for error, concepts in (
+        (InvalidSyntax, []),
+        (InvalidSyntax, [{"name": "x"}]),
+        (InvalidSyntax, [{"type": "Org", "name": "x", "y": 1}]),
+        (InvalidSyntax, [{"type": "Org", "name": "x"}] * 51),
+        (MycelError, [{"type": "Nothing", "name": "x"}]),
+    ):
+        with pytest.raises(error):
+            db.tasks.decide(task, "summarise", concepts=concepts)
+    assert db.snapshot() == before
+
+
+def test_a_summary_changes_what_is_there_only_if_it_says_so(db: mycel.Graph, clock: Clock) -> None:
+    with db.transaction() as tx:
+        known = tx.put_concept("Note", "deploys", {"content": "By hand."}, {"retention": "never"})
+    put_events(db, clock)
+    task = the_task(db)
+    values = {"type": "Note", "name": "deploys", "attributes": {"content": "Overwritten."}}
+    with pytest.raises(ConstraintViolation, match=f"there already, as {known}"):
+        db.tasks.decide(task, "summarise", concepts=[values])
+    assert db.get(known).attributes == {"content": "By hand."}
+    done = db.tasks.decide(task, "summarise", concepts=[{**values, "update": True}])
+    assert done.created == (known,)
+    assert f"({known} existed before)" in done.result
+    assert db.get(known).attributes == {"content": "Overwritten."}
+
+
+def test_to_drop_nothing_is_refused(db: mycel.Graph) -> None:
+    with db.transaction() as tx:
+        tx.put_concept("Note", "old", None, {"retention": {"after": "0d", "then": "ask"}})
+    db.sleep()
+    task = db.tasks.next()
+    assert task is not None
+    assert "merge" not in task.decisions
+    with pytest.raises(ConstraintViolation, match="nothing to archive"):
+        db.tasks.decide(task.id, "drop", keep="A")
+    assert db.tasks.next() == task
+
+
+def test_a_task_is_shown_by_its_id_and_those_put_off_are_counted(
+    db: mycel.Graph, clock: Clock
+) -> None:
+    put_pair(db)
+    task = the_task(db)
+    assert db.tasks.postponed() == (0, "")
+    db.tasks.decide(task, "later", reason="Ana is asked")
+    postponed = db.tasks.postponed()
+    assert postponed.tasks == 1
+    assert f"Put off until {postponed.until}: Ana is asked." in db.tasks.show(task).text
+    clock.turn(1.1)
+    assert db.tasks.postponed().tasks == 0
+    db.tasks.decide(task, "keep both", reason="two firms")
+    shown = db.tasks.show(task)
+    assert shown.decisions == ()
+    assert "Decided: kept as they are: two firms" in shown.text
+    with pytest.raises(NotFound):
+        db.tasks.show(db.get_concept("Org", "Acme").id)
 
 
 def test_tasks_about_what_is_gone_are_closed(db: mycel.Graph) -> None:

@@ -102,7 +102,7 @@ def test_the_health_has_what_waits_what_is_due_and_what_grows(
     assert "several values" in contested.text
     (due,) = findings(health, "stale")
     assert (due.text, due.task) == (
-        "Note 'old' is due: archive, the rule of Note: archive 1 day after it was created.",
+        "Note 'old' is due: archive, its own rule: archive 1 day after it was created.",
         "",
     )
     assert [finding.text for finding in findings(health, "orphaned")] == ["Note 'old' has no link."]

@@ -37,32 +37,35 @@ def tend(
     reason: str,
     concepts: tuple[Mapping[str, Any], ...],
 ) -> None:
-    """Show the next task of upkeep; or decide a task, and show the next one.
+    """Show the next task of upkeep, or one by its id; or decide a task, and show the next one.
 
     `mycel sleep` makes the tasks. A decision is one commit, which `mycel revert` takes back.
     """
-    if task is not None and decision is None:
-        raise click.UsageError(f"Decide it: mycel tend {task} {'|'.join(DECISIONS)}")
-    with session.open(reading=task is None) as db:
+    with session.open(reading=decision is None) as db:
         decided = None
         if task is not None and decision is not None:
             decided = db.tasks.decide(task, decision, keep=keep, concepts=concepts, reason=reason)
-        following = db.tasks.next()
+        is_shown = task is not None and decision is None
+        following = db.tasks.show(task or "") if is_shown else db.tasks.next()
+        postponed = db.tasks.postponed()
     out = session.out
     if out.as_json:
         out.object(
             {
                 "decided": None if decided is None else decided._asdict(),
                 "next": None if following is None else following.to_dict(),
+                "postponed": postponed._asdict(),
             }
         )
         return
     if decided is not None:
         out.line(visible(f"{decided.task}: {decided.result}."))
     if following is None:
-        out.line("No task waits.")
+        out.line(visible(f"No task waits{' now. ' + postponed.text if postponed.text else '.'}"))
         return
     for line in following.text.split("\n"):
         out.line(visible(line))
+    if not following.decisions:
+        return
     choices = ", ".join(f"'{name}'" if " " in name else name for name in following.decisions)
     out.line(f"{following.waiting} waiting. mycel tend {following.id} with one of: {choices}.")

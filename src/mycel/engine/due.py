@@ -2,7 +2,11 @@
 
 An element is due at its own `expires_at`, if it has one. Otherwise its own rule, or the rule of its
 type, sets the time, counted from its creation, its last change by anybody except `$system`, its
-last use, or its last return from the archive. A pinned or held element is never due.
+last use, or its last return from the archive. A pinned or held element is never due, nor is one
+whose own rule is "never".
+
+What an element says of itself grants no authority: a purge cannot be undone, so only the rule of a
+type or predicate purges. An element whose own rule says so is asked about.
 """
 
 from __future__ import annotations
@@ -17,12 +21,13 @@ from mycel.engine.archive import RESTORED_AT
 from mycel.errors import MycelError
 from mycel.model import ids, times
 from mycel.model.elements import Concept, Element, Proposition
-from mycel.model.names import SYSTEM_ACTOR
+from mycel.model.names import SLEEP_TASK, SYSTEM_ACTOR
 from mycel.model.retention import (
     RETENTION,
     Retention,
     RetentionEnd,
     is_kept,
+    is_never,
     parse_retention,
 )
 from mycel.store.file.rows import table_of
@@ -30,10 +35,10 @@ from mycel.store.file.use_counts import Use
 from mycel.store.index.lifetimes import ARCHIVED_AT, EXPIRES_AT
 from mycel.store.query import retention
 from mycel.store.query.reader import Reader
-from mycel.upkeep.tasks import is_open_task
 
 SUPERSEDES: Final = "supersedes"
 DAY_US: Final = 86_400_000_000
+PENDING: Final = "pending"
 NO_USES: Final[Mapping[int, Use]] = MappingProxyType({})
 
 
@@ -43,6 +48,13 @@ class Due(NamedTuple):
     number: int
     end: RetentionEnd
     reason: str
+
+
+def is_open_task(element: Element) -> bool:
+    """True for a task that nobody has decided; retention never removes it."""
+    if not isinstance(element, Concept) or element.type != SLEEP_TASK:
+        return False
+    return element.attributes.get("status", PENDING) not in ("completed", "failed")
 
 
 class RetentionRules:
@@ -78,7 +90,10 @@ class RetentionRules:
     def judge(self, reader: Reader, element: Element, now_us: int) -> Due | None:
         """Judge an element: its action and the reason if it is due now, and otherwise None."""
         metadata, rule = element.metadata, self.of(element)
-        if is_kept(metadata) or metadata.get(ARCHIVED_AT) is not None or is_open_task(element):
+        own = metadata.get(RETENTION)
+        if is_kept(metadata) or is_never(own):
+            return None
+        if metadata.get(ARCHIVED_AT) is not None or is_open_task(element):
             return None
         expires = metadata.get(EXPIRES_AT)
         if times.is_time(expires):
@@ -99,8 +114,13 @@ class RetentionRules:
             if use is not None and use.last_us > now_us - max(rule.after_us, DAY_US):
                 return None
         kind = element.type if isinstance(element, Concept) else element.predicate
-        why = why or f"the rule of {kind}: {_text(rule)}"
-        return Due(element.number, "archive" if rule is None else rule.end, why)
+        whose = f"the rule of {kind}" if own is None else "its own rule"
+        why = why or f"{whose}: {_text(rule)}"
+        end: RetentionEnd = "archive" if rule is None else rule.end
+        if end == "purge" and own is not None:
+            end = "ask"
+            why += " (only rules of types and predicates purge without a question: mycel purge)"
+        return Due(element.number, end, why)
 
     def _start_us(self, reader: Reader, element: Element, rule: Retention) -> int:
         start = element.created_us
