@@ -4,13 +4,16 @@ A definition says `functional: true`. A new link with such a predicate does not 
 of the same subject. The older one ends where the new one begins: at its `valid_from`, or now. A
 query can ask for either of them (`FOR TIME`). A link that has ended before the new one begins is
 left as it is. If another link of the subject begins later than the new one, the new one ends there.
-So the values of two merged branches follow each other in the order of their times.
+So the values of two merged branches follow each other in the order of their times. A new link with
+an end of its own within the time of another one, such as that of a stand-in, does not end that one:
+both hold then, and a warning says so.
 
 A graph has one link per predicate between two elements, so a former value comes back in its old
 link: a command gives that link a `valid_from` after its end. The link then holds again, without an
-end, and the others end there. Its former time is in its history (`AS OF`). Without such a
-`valid_from` nothing changes, so a command may be repeated; a warning says that the link has ended
-(`warn_ended`).
+end, and the others end there. Its former time is in its history (`AS OF`), and `FOR TIME` does not
+find it any more; a warning says so for every write that moves a link to another time. Without a
+later `valid_from` nothing changes, so a command may be repeated; a warning says that the link has
+ended (`warn_ended`).
 """
 
 from __future__ import annotations
@@ -20,6 +23,7 @@ from typing import Any, Final
 
 from mycel.model import times
 from mycel.model.elements import Proposition
+from mycel.model.limits import INTEGER_MAX
 from mycel.model.values import JsonObject, parse_object
 from mycel.store.file.layout import PROPOSITION_TYPE_NUMBER
 from mycel.store.index.lifetimes import ARCHIVED_AT, VALID_FROM, VALID_UNTIL
@@ -50,13 +54,18 @@ class FunctionalGuard:
         """Note the new link, whose number is not known yet."""
         if isinstance(change.name_or_ends, str):
             return
-        if change.kind == "create" or _comes_back(change):
-            subject, object_ = change.name_or_ends
-            noted = tx.memo.setdefault(FunctionalGuard, {})
-            noted[subject, change.type_or_predicate, object_] = change.metadata
+        subject, object_ = change.name_or_ends
+        place = (subject, change.type_or_predicate, object_)
+        has_moved = _has_moved(change)
+        is_open = change.metadata.get(VALID_UNTIL) is None
+        if change.kind == "create" or _comes_back(change) or (has_moved and is_open):
+            tx.memo.setdefault(FunctionalGuard, {})[place] = change.metadata
+        if change.before is not None and has_moved:
+            tx.memo.setdefault(_has_moved, {}).setdefault(place, change.before.metadata)
 
     def check_commit(self, tx: Transaction) -> None:
         """End the validity of the older links, for one new link after the other."""
+        former = tx.memo.pop(_has_moved, {})
         for place, metadata in tx.memo.pop(FunctionalGuard, {}).items():
             link = tx.get_edge(*place)
             if link is None or link.metadata.get(ARCHIVED_AT) is not None:
@@ -65,6 +74,8 @@ class FunctionalGuard:
                 tx.update_found(link, drop_metadata=(VALID_UNTIL,))
                 link = tx.get_edge(*place) or link
             _end_others(tx, link, link.metadata)
+        for place, metadata in former.items():
+            _warn_moved(tx, place, metadata)
 
 
 def warn_ended(tx: Transaction, id_: str, metadata: Mapping[str, Any] | None) -> None:
@@ -100,6 +111,39 @@ def _comes_back(change: Change) -> bool:
     )
 
 
+def _has_moved(change: Change) -> bool:
+    """True if a link gets a time that has nothing in common with the time it had before."""
+    before = change.before
+    if change.kind != "update" or not isinstance(before, Proposition):
+        return False
+    (since, until), (begin, end) = _period(before.metadata), _period(change.metadata)
+    return since < until and (until <= begin or end <= since)
+
+
+def _period(metadata: JsonObject) -> tuple[int, int]:
+    """The time for which a link holds, in microseconds."""
+    since, until = (metadata.get(key) for key in (VALID_FROM, VALID_UNTIL))
+    return (
+        times.from_text(since) if times.is_time(since) else -INTEGER_MAX,
+        times.from_text(until) if times.is_time(until) else INTEGER_MAX,
+    )
+
+
+def _warn_moved(tx: Transaction, place: tuple[str, str, str], former: JsonObject) -> None:
+    link = tx.get_edge(*place)
+    if link is None:
+        return
+    words = [
+        f"{word} {former[key]}"
+        for word, key in (("from", VALID_FROM), ("until", VALID_UNTIL))
+        if times.is_time(former.get(key))
+    ]
+    tx.warnings.append(
+        f"{link.id} held {' '.join(words)} before. A link has one time, so FOR TIME does not find"
+        f" it then any more; only past states do (AS OF a time before {times.to_text(tx.time_us)})."
+    )
+
+
 def _is_inverted(metadata: JsonObject) -> bool:
     begins, ends = metadata.get(VALID_FROM), metadata.get(VALID_UNTIL)
     return times.is_time(begins) and times.is_past(ends, times.from_text(begins))
@@ -111,21 +155,35 @@ def _end_others(tx: Transaction, new: Proposition, metadata: JsonObject) -> None
     until_us = times.from_text(until)
     changes: JsonObject = {}
     ends = metadata.get(VALID_UNTIL)
-    for other in tx.reader.touching_links(new.ends[0]):
-        if (
-            other.number == new.number
-            or other.predicate != new.predicate
-            or other.subject != new.subject
-            or other.metadata.get(ARCHIVED_AT) is not None
-        ):
-            continue
+    others = [
+        other
+        for other in tx.reader.touching_links(new.ends[0])
+        if other.number != new.number
+        and other.predicate == new.predicate
+        and other.subject == new.subject
+        and other.metadata.get(ARCHIVED_AT) is None
+    ]
+    for other in others:
         later = other.metadata.get(VALID_FROM)
         if times.is_time(later) and times.from_text(later) > until_us:
             if not times.is_time(ends) or times.from_text(ends) > times.from_text(later):
                 ends = changes[VALID_UNTIL] = later
+        elif _is_within(metadata, other, others):
+            tx.warnings.append(
+                f"{new.id} holds until {ends}, within the time of {other.id}, which stays as it is:"
+                f" both hold then. If {other.id} has ended, give it a valid_until."
+            )
         elif not times.is_past(other.metadata.get(VALID_UNTIL), until_us) and later != until:
             tx.update_found(other, metadata={VALID_UNTIL: until})
             if begins != until:
                 changes[VALID_FROM] = until
     if changes:
         tx.update_found(new, metadata=changes)
+
+
+def _is_within(metadata: JsonObject, other: Proposition, others: list[Proposition]) -> bool:
+    """True if a link ends before another one, and no link begins where it ends."""
+    _, end = _period(metadata)
+    return end < _period(other.metadata)[1] and all(
+        _period(third.metadata)[0] != end for third in others
+    )

@@ -458,10 +458,46 @@ def test_a_former_value_of_a_functional_predicate_comes_back(db: mycel.Graph) ->
     assert "has ended at 2025-01-01" in warning
     assert "later valid_from" in warning
     assert orgs("2026-06-01") == ["b"]
-    assert not write("a", place % "2026-01-01")
+    (warning,) = write("a", place % "2026-01-01")
+    assert "works_at held from 2024-01-01 until 2025-01-01 before." in warning
+    assert "AS OF" in warning
     assert orgs("2025-06-01") == ["b"]
     assert orgs("2026-06-01") == ["a"]
     assert step(db.sleep(), "contradictions").asked == 0
+
+
+def test_a_stand_in_of_the_past_does_not_end_the_present_value(
+    db: mycel.Graph,
+) -> None:
+    def write(org: str, begins: str, ends: str = "") -> tuple[str, ...]:
+        metadata = {"valid_from": begins} | ({"valid_until": ends} if ends else {})
+        return db.execute(
+            'UPSERT { PROPOSITION { ({type: "Note", name: "ada"}, "works_at",'
+            ' {type: "Org", name: :org}) } WITH METADATA :metadata }',
+            org=org,
+            metadata=metadata,
+        ).warnings
+
+    def orgs(time: str) -> set[str]:
+        query = f'FIND(?o.name) FOR TIME "{time}" WHERE {{ (?n, "works_at", ?o) }}'
+        return {name for (name,) in db.execute(query).rows}
+
+    with db.transaction() as tx:
+        tx.put_concept("Note", "ada")
+        for name in "abc":
+            tx.put_concept("Org", name)
+    assert not write("a", "2024-01-01")
+    (warning,) = write("b", "2025-03-01", "2025-04-01")
+    assert "holds until 2025-04-01, within the time of" in warning
+    assert [orgs(f"2025-0{month}-15") for month in (2, 3, 4)] == [{"a"}, {"a", "b"}, {"a"}]
+    assert step(db.sleep(), "contradictions").asked == 1
+    # Values that follow each other are no stand-ins, in whatever order they are written.
+    assert not write("c", "2026-01-01")
+    assert orgs("2026-06-01") == {"c"}
+    # A link that is moved to another time is not found at the first one any more.
+    (moved,) = write("c", "2020-01-01", "2021-01-01")
+    assert "held from 2026-01-01 before" in moved
+    assert "AS OF" in moved
 
 
 def test_a_rule_in_words_is_one_at_every_door(db: mycel.Graph, clock: Clock) -> None:
