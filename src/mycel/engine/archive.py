@@ -18,7 +18,7 @@ from mycel.kip import ast
 from mycel.model import times
 from mycel.model.elements import Concept, Element
 from mycel.model.limits import REASON_BYTES_MAX
-from mycel.model.names import META_TYPES, check_text
+from mycel.model.names import META_TYPES, check_text, shorten
 from mycel.store.index.lifetimes import ARCHIVED_AT, EXPIRES_AT
 from mycel.store.write.transaction import Transaction
 
@@ -82,4 +82,9 @@ def restore_element(tx: Transaction, element: Element) -> bool:
     now = times.to_text(tx.time_us)
     if times.is_past(metadata.get(EXPIRES_AT), tx.time_us):
         drop.append(EXPIRES_AT)
+        name = element.name if isinstance(element, Concept) else element.id
+        tx.warnings.append(
+            f"{shorten(name)} had expired, so its expires_at {metadata[EXPIRES_AT]} is removed, and"
+            " it does not expire again unless it gets a new one."
+        )
     return tx.update_found(element, metadata={RESTORED_AT: now}, drop_metadata=drop)

@@ -21,6 +21,18 @@ WARNINGS_MAX: Final = 3
 """The maximum number of warnings of one command."""
 _CONFIDENCE: Final = "confidence"
 _TIMES: Final = frozenset(("expires_at", "created_at", "observed_at", "valid_from", "valid_until"))
+_LOOK_ALIKES: Final = {
+    **dict.fromkeys(
+        ("expires", "expire", "expire_at", "expiry", "expiration", "expires_on", "ttl"),
+        "expires_at",
+    ),
+    **dict.fromkeys(("valid_to", "valid_till", "validuntil", "valid_through"), "valid_until"),
+    **dict.fromkeys(("valid_since", "validfrom", "valid_after"), "valid_from"),
+    **dict.fromkeys(("pin", "is_pinned"), "pinned"),
+    **dict.fromkeys(("holds", "on_hold", "legal_hold"), "hold"),
+    **dict.fromkeys(("retain", "retention_rule", "retention_policy"), RETENTION),
+}
+"""Keys that nothing reads, and the keys that their authors may have meant."""
 
 
 class MetadataWarnings:
@@ -40,7 +52,7 @@ class MetadataWarnings:
 
 
 def metadata_doubts(metadata: Mapping[str, Any]) -> Iterator[str]:
-    """A sentence for each value that is malformed."""
+    """A sentence for each value that is malformed, and for each key that looks like a known one."""
     confidence = metadata.get(_CONFIDENCE)
     if confidence is not None and not _is_share(confidence):
         yield f"The confidence {_format_value(confidence)} is no number from 0 to 1, such as 0.7."
@@ -50,6 +62,16 @@ def metadata_doubts(metadata: Mapping[str, Any]) -> Iterator[str]:
                 f"The {key} {_format_value(value)} is no ISO 8601 date or time, such as"
                 ' "2026-01-31T12:00:00Z".'
             )
+    begin, end = (metadata.get(key) for key in ("valid_from", "valid_until"))
+    if times.is_time(begin) and times.is_past(end, times.from_text(begin)):
+        yield (
+            f"The valid_until {_format_value(end)} is not after the valid_from"
+            f" {_format_value(begin)}, so it never holds."
+        )
+    for key in metadata:
+        known_key = _LOOK_ALIKES.get(key.lower().replace("-", "_"))
+        if known_key is not None and known_key not in metadata:
+            yield f"The metadata {shorten(key)} has no meaning; did you mean {known_key}?"
     if metadata.get(RETENTION) is not None:
         try:
             rule = parse_retention(metadata[RETENTION])

@@ -283,7 +283,10 @@ class Knowledge(KnowledgeView):
         return outcomes
 
     def restore(self, uris: Iterable[str], *, message: str = "") -> tuple[NodeOutcome[bool], ...]:
-        """Bring archived nodes back, with their relations, as one transaction."""
+        """Bring archived nodes back, with their relations, as one transaction.
+
+        Returns an outcome for each URI; the first one has the warnings of all.
+        """
         refs = uri_list(uris)
 
         def show(tx: Transaction) -> tuple[NodeOutcome[bool], ...]:
@@ -291,7 +294,9 @@ class Knowledge(KnowledgeView):
                 refs, lambda address: restore_element(tx, node_at(tx.reader, address))
             )
 
-        outcomes, _ = self._write(show, message)
+        outcomes, warnings = self._write(show, message)
+        if warnings and outcomes:
+            outcomes = (replace(outcomes[0], warnings=warnings), *outcomes[1:])
         return outcomes
 
     def supersede(

@@ -316,6 +316,7 @@ class NodeOutcome(Generic[Item_co]):
     """The URI as the caller passed it; for a removed node, its own URI."""
     result: Item_co | None = None
     error: MycelError | None = None
+    warnings: tuple[str, ...] = ()
 
     def to_dict(self) -> JsonObject:
         if self.error is not None:

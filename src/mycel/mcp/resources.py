@@ -87,6 +87,8 @@ def _page(state: ServerState, uri: str) -> str:
         node = knowledge.get(uri)
         links = knowledge.relations(node.uri, limit=RELATIONS_SHOWN)
     lines = [f"# {node.name or node.uri}", "", f"{node.uri} ({node.type})", ""]
+    if marks := [*node_text.care_reasons(node), *node_text.terms(node), *node_text.conflicts(node)]:
+        lines += [*(f"> {mark}" for mark in marks), ""]
     lines += [f"- {line}" for line in node_text.facts(node, detailed=False).splitlines()]
     lines += ["", node.content] if node.content else []
     if links.items:

@@ -310,8 +310,8 @@ UPDATE: Final = Tool(
 FORGET: Final = Tool(
     "forget_nodes",
     "Forget",
-    "Remove nodes with their relations, or single relations; history keeps them. archive: hide"
-    " nodes until restore.",
+    "Hide nodes until restore (archive, the default); or remove them with their relations, or"
+    " single relations: history keeps them.",
     {
         "action": _one_of(*write_tools.FORGET_ACTIONS),
         "uris": _texts(),

@@ -10,11 +10,12 @@ from mycel.errors import ConstraintViolation, EmbedderFailed, InvalidSyntax, Myc
 from mycel.knowledge.name_resolution import RESOLVED_NAMES
 from mycel.knowledge.node_values import Linked, Written
 from mycel.knowledge.workspace_files import path_of
-from mycel.mcp import hints
+from mycel.mcp import hints, node_text
 from mycel.mcp.results import Answer, TextPage, answer_about, data_within
 from mycel.mcp.tool_context import ToolCall
 from mycel.model.extras import install_command
 from mycel.model.names import count, first_few, shorten
+from mycel.model.retention import RETENTION, is_kept, is_never
 from mycel.model.values import JsonObject
 
 if TYPE_CHECKING:
@@ -148,20 +149,25 @@ def _merge(call: ToolCall, into: str) -> Answer:
     return Answer(str(page), _with_warnings(data, merge.warnings))
 
 
-FORGET_ACTIONS: Final = ("remove", "archive", "restore")
+FORGET_ACTIONS: Final = ("archive", "restore", "remove")
 
 
 def forget(call: ToolCall) -> Answer:
     """Remove nodes with their relations, and single relations; or archive or restore nodes."""
-    action = call.arguments.get("action", "remove")
-    if action != "remove":
-        return _hide(call, is_restore=action == "restore")
+    is_for_relations = call.arguments.get("relations") and not call.arguments.get("uris")
+    action = call.arguments.get("action", "remove" if is_for_relations else "archive")
+    if action == "restore":
+        return _hide(call, is_restore=True)
+    kept_for_good = _check_not_kept(call)
+    if action == "archive":
+        return _hide(call, is_restore=False, warnings=kept_for_good)
     given = call.arguments.get("relations", ())
     relations = [
         (relation["source"], relation["relation"], relation["target"]) for relation in given
     ]
     uris = [] if relations and not call.arguments.get("uris") else call.uris()
     page, removed = TextPage(), 0
+    _warn(page, kept_for_good)
     data: JsonObject = {"removed": []}
     failures: dict[str, MycelError] = {}
     names: list[str] = []
@@ -199,11 +205,35 @@ def forget(call: ToolCall) -> Answer:
     return answer_about(len(outcomes), failures, page, data)
 
 
-def _hide(call: ToolCall, *, is_restore: bool) -> Answer:
+def _check_not_kept(call: ToolCall) -> tuple[str, ...]:
+    """Warnings about nodes whose own retention is "never".
+
+    Raises:
+        ConstraintViolation: a node is pinned or held.
+    """
+    warnings = []
+    for uri in call.uris() if call.arguments.get("uris") else ():
+        try:
+            node = call.state.knowledge.get(uri, content=False)
+        except MycelError:
+            continue  # The action itself says what is wrong with the URI.
+        if is_kept(node.metadata):
+            raise ConstraintViolation(
+                f"{node.uri} is {'; '.join(node_text.terms(node))}, so it stays.",
+                hint="If it is to go all the same, take the mark away first: update_node with"
+                ' metadata {"pinned": false} or {"hold": false}.',
+            )
+        if is_never(node.metadata.get(RETENTION)):
+            warnings.append(f"{node.uri} was to be kept for good (retention: never).")
+    return tuple(warnings)
+
+
+def _hide(call: ToolCall, *, is_restore: bool, warnings: tuple[str, ...] = ()) -> Answer:
     """Archive nodes, or bring them back."""
     if call.arguments.get("relations"):
         raise ConstraintViolation(
-            "Nodes are archived, not relations.", hint="The relations of a node go along with it."
+            "Nodes are archived, not relations.",
+            hint="The relations of a node go along with it; action remove removes single ones.",
         )
     knowledge, reason = call.state.knowledge, call.arguments.get("reason", "")
     uris = call.uris()
@@ -212,6 +242,7 @@ def _hide(call: ToolCall, *, is_restore: bool) -> Answer:
     else:
         outcomes = knowledge.archive(uris, reason=reason, message=call.message)
     page = TextPage()
+    _warn(page, (*warnings, *(line for outcome in outcomes for line in outcome.warnings)))
     verb = "restored" if is_restore else "archived"
     data: JsonObject = {verb: []}
     failures: dict[str, MycelError] = {}

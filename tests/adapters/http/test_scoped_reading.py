@@ -232,7 +232,7 @@ def attempts_on(element: Element) -> Iterator[dict[str, Any]]:
         yield {"method": "POST", "path": "/api/write", "json": write}
     yield mcp("update_node", uri=uri, append="taken over")
     yield mcp("remember_knowledge", concepts=[{"uri": uri, "content": "taken over"}])
-    yield mcp("forget_nodes", uris=[uri])
+    yield mcp("forget_nodes", action="remove", uris=[uri])
     yield mcp("manage_history", action="submit", changes=[change])
     yield mcp("manage_history", action="rollback", to="1", paths=[uri])
 

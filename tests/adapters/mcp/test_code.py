@@ -316,7 +316,7 @@ def test_a_write_lists_resolved_names_in_one_line_after_the_warnings(session: Se
     assert merged.count("Names: ") == 1
     assert "unused-too → concept://code/risks/unused-too, unused-yet → " in merged
     session.ok("remember_knowledge", concepts=[{"uri": "risks/third", "content": "Why."}])
-    gone = session.ok("forget_nodes", uris=["unused-yet", "third"]).text
+    gone = session.ok("forget_nodes", action="remove", uris=["unused-yet", "third"]).text
     assert "concept://code/risks/unused-yet removed, with " in gone
     assert gone.count("Names: unused-yet → concept://code/risks/unused-yet, third → ") == 1
     assert "Warning: " not in changed + gone

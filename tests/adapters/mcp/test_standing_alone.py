@@ -62,7 +62,7 @@ def test_every_context_follows_what_one_call_moved_or_forgot(server: Server, mod
             first = await client.call_tool("traverse_graph", {"start": "a"})
             handle = first.structured_content["context_id"]
             await client.call_tool("update_node", {"uri": "a", "new_uri": "z"})
-            await client.call_tool("forget_nodes", {"uris": ["b"]})
+            await client.call_tool("forget_nodes", {"uris": ["b"], "action": "remove"})
             shown = await client.call_tool("manage_context", {"context_id": handle})
             assert shown.structured_content["loaded"] == 1
             assert "- concept://shop/z (" in shown.content[0].text

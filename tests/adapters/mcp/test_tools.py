@@ -209,11 +209,16 @@ def test_relations_are_made_weighed_and_removed(session: Session) -> None:
 
 def test_nodes_are_forgotten_and_those_that_are_not_there_are_named(session: Session) -> None:
     session.ok("remember_knowledge", concepts=[{"uri": "gone/a"}, {"uri": "gone/b"}])
-    told = session.ok("forget_nodes", uris=["gone/a", "gone/never"], reason="a test")
+    told = session.ok(
+        "forget_nodes", action="remove", uris=["gone/a", "gone/never"], reason="a test"
+    )
     assert told.data["removed"] == ["concept://shop/gone/a"]
     assert [each["uri"] for each in told.data["failed"]] == ["gone/never"]
     assert session.call("get_nodes", uris=["gone/a"]).error["code"] == "KIP_3002"
-    assert session.call("forget_nodes", uris=["gone/never"]).error["code"] == "KIP_3002"
+    assert (
+        session.call("forget_nodes", action="remove", uris=["gone/never"]).error["code"]
+        == "KIP_3002"
+    )
 
 
 def test_forgetting_may_be_repeated_and_says_what_went(session: Session) -> None:
@@ -225,14 +230,18 @@ def test_forgetting_may_be_repeated_and_says_what_went(session: Session) -> None
             {"source": "again/b", "relation": "near", "target": "again/a"},
         ],
     )
-    unwritten = session.ok("forget_nodes", uris=["again/unwritten"])
+    unwritten = session.ok("forget_nodes", action="remove", uris=["again/unwritten"])
     assert unwritten.text == "concept://shop/again/unwritten: 1 relation removed."
     find = 'FIND(?l.id) WHERE { ?l ({name: "concept://shop/again/b"}, "near", ?a) }'
     (link,) = json.loads(session.ok("execute_kip_readonly", command=find).text)["result"]
-    assert session.ok("forget_nodes", uris=[link]).text.endswith(": 1 relation removed.")
+    assert session.ok("forget_nodes", action="remove", uris=[link]).text.endswith(
+        ": 1 relation removed."
+    )
     for uri in ("again/a", "again/b"):
-        assert f"{uri} removed, with" in session.ok("forget_nodes", uris=[uri]).text
-        again = session.ok("forget_nodes", uris=[uri])
+        assert (
+            f"{uri} removed, with" in session.ok("forget_nodes", action="remove", uris=[uri]).text
+        )
+        again = session.ok("forget_nodes", action="remove", uris=[uri])
         assert "was removed before; nothing changed." in again.text
         assert "relation" not in again.text
 
@@ -242,8 +251,10 @@ def test_nodes_are_forgotten_in_one_transaction(db: Path) -> None:
         concepts = [{"uri": f"gone/{n}"} for n in range(20)]
         session.ok("remember_knowledge", concepts=concepts, message="All that is known")
         uris = [f"gone/{n}" for n in range(20)]
-        session.ok("forget_nodes", uris=[*uris, "gone/never"], reason="too many")
-        assert session.call("forget_nodes", uris=["gone/never", "other/never"]).failed
+        session.ok("forget_nodes", action="remove", uris=[*uris, "gone/never"], reason="too many")
+        assert session.call(
+            "forget_nodes", action="remove", uris=["gone/never", "other/never"]
+        ).failed
     with mycel.open(db, create=False) as graph:
         newest, before = graph.history.log(limit=2)
         assert (newest.message, before.message) == ("remove 20 Concept", "All that is known")
@@ -568,7 +579,7 @@ def test_a_bare_path_is_a_concept_first_and_a_file_otherwise(session: Session) -
         "def total"
         in session.ok("get_nodes", uris=["file://shop/src/cart.py"], read_file=True).text
     )
-    session.ok("forget_nodes", uris=["src/cart.py"])
+    session.ok("forget_nodes", action="remove", uris=["src/cart.py"])
 
 
 def test_a_subtree_without_a_root_moves_without_a_version(session: Session) -> None:
@@ -589,7 +600,7 @@ def test_the_active_context_knows_what_was_moved_and_forgotten(project: Path, db
         )
         session.ok("traverse_graph", start="a")
         session.ok("update_node", uri="b", new_uri="b2")
-        session.ok("forget_nodes", uris=["c"])
+        session.ok("forget_nodes", action="remove", uris=["c"])
         elsewhere = mycel.Knowledge(other, workspace="shop")
         elsewhere.move("d", "d2")
         elsewhere.delete("e")
@@ -680,7 +691,7 @@ def test_one_is_told_in_the_singular(session: Session) -> None:
     )
     told = session.ok("traverse_graph", start="one/a", max_nodes=1)
     assert "budget of 1 node is used up: 1 element is left out" in told.text
-    assert "with 1 relation." in session.ok("forget_nodes", uris=["one/b"]).text
+    assert "with 1 relation." in session.ok("forget_nodes", action="remove", uris=["one/b"]).text
 
 
 def test_when_all_nodes_fail_each_error_is_said_once(session: Session) -> None:

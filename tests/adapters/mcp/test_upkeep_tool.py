@@ -166,3 +166,93 @@ def test_events_of_a_model_are_asked_about_and_turns_of_conversations_are_not(
         assert task is not None
         assert task.action == "consolidate_to_semantic"
         assert [element.name for element in task.elements] == ["concept://w/call"]
+
+
+def test_forgetting_archives_unless_it_is_told_to_remove_and_spares_what_is_kept(
+    tmp_path: Path,
+) -> None:
+    marks: dict[str, dict[str, object]] = {
+        "plain": {},
+        "pinned": {"pinned": True},
+        "held": {"hold": "audit of May"},
+        "never": {"retention": "never"},
+    }
+    with connected(tmp_path / "graph.db") as session:
+        concepts = [
+            {"uri": name, "content": "A fact.", "metadata": metadata}
+            for name, metadata in marks.items()
+        ]
+        session.ok("remember_knowledge", concepts=concepts)
+        assert len(session.ok("forget_nodes", uris=["plain"]).data["archived"]) == 1
+        assert "archived" in session.ok("get_nodes", uris=["plain"]).text
+        for name, mark in (("pinned", "is pinned"), ("held", "is held: audit of May")):
+            for action in ("archive", "remove"):
+                refused = session.call("forget_nodes", uris=["never", name], action=action)
+                assert refused.failed
+                assert mark in refused.text
+        assert "retention: never" in session.ok("get_nodes", uris=["never"]).text
+        told = session.ok("forget_nodes", uris=["never"], action="remove")
+        assert "kept for good" in told.text
+        session.ok("update_node", uri="pinned", metadata={"pinned": False})
+        session.ok("forget_nodes", uris=["pinned"], action="remove")
+
+
+def test_resources_and_nodes_show_the_same_marks_and_terms(tmp_path: Path) -> None:
+    with connected(tmp_path / "graph.db") as session:
+        marks: dict[str, dict[str, object]] = {
+            "expired": {"expires_at": "2020-01-05"},
+            "ended": {"valid_until": "2020-01-05", "valid_from": "2019-01-05"},
+            "hidden": {},
+            "old": {},
+            "terms": {
+                "expires_at": "2999-01-05",
+                "valid_until": "2998-01-05",
+                "retention": "archive 90d after updated",
+                "pinned": True,
+                "hold": "an audit",
+            },
+        }
+        session.ok(
+            "remember_knowledge",
+            concepts=[
+                {"uri": name, "content": "A fact.", "metadata": metadata}
+                for name, metadata in marks.items()
+            ],
+        )
+        session.ok("forget_nodes", uris=["hidden"], reason="wrong")
+        session.ok("update_node", uri="old", superseded_by="terms")
+        for name, told in (
+            ("expired", ["expired 2020-01-05"]),
+            ("ended", ["no longer valid since 2020-01-05", "valid from 2019-01-05"]),
+            ("hidden", ["archived 20"]),
+            ("old", ["superseded by"]),
+            (
+                "terms",
+                [
+                    "expires 2999-01-05; valid until 2998-01-05; retention: archive 90d",
+                ],
+            ),
+        ):
+            got = session.ok("get_nodes", uris=[name])
+            uri = got.data["nodes"][0]["uri"]
+            page = session.ask("read_resource", uri).contents[0].text
+            for words in told:
+                assert words in got.text, name
+                assert f"> {words}" in page, name
+        assert "pinned; held: an audit" in session.ok("get_nodes", uris=["terms"]).text
+
+
+def test_who_restores_what_had_expired_is_told_that_it_does_not_expire_again(
+    tmp_path: Path,
+) -> None:
+    with connected(tmp_path / "graph.db") as session:
+        concept = {"uri": "old", "content": "x", "metadata": {"expires_at": "2020-01-05"}}
+        session.ok("remember_knowledge", concepts=[concept])
+        session.ok("tend_memory", cycle=True)
+        told = session.ok("forget_nodes", uris=["old"], action="restore").text
+        assert "its expires_at 2020-01-05 is removed" in told
+        session.ok("tend_memory", cycle=True)
+        command = 'ARCHIVE ?n WHERE { ?n {type: "Concept"} }'
+        session.ok("execute_kip", command=command)
+        again = 'RESTORE ?n WHERE { ?n {type: "Concept"} }'
+        assert "is removed" not in session.ok("execute_kip", command=again).text

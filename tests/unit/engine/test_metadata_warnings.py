@@ -95,3 +95,18 @@ def test_not_more_are_told_than_anybody_reads(db: mycel.Graph) -> None:
         for n in range(2, 9)
     )
     assert told(db, f"UPSERT {{ {blocks} }}") == [CONFIDENCE.format(n) for n in (2, 3, 4)]
+
+
+def test_keys_that_look_like_known_ones_and_turned_periods_are_told(db: mycel.Graph) -> None:
+    command = 'UPSERT { CONCEPT { {type: "Buoy", name: "Red"} } } WITH METADATA :m'
+    for key, meant in (
+        *(("valid_to", "valid_until"), ("pin", "pinned"), ("expires", "expires_at")),
+        *(("Valid-Till", "valid_until"), ("retain", "retention"), ("on_hold", "hold")),
+    ):
+        sentence = f"The metadata {key} has no meaning; did you mean {meant}?"
+        assert told(db, command, m={key: "2030-01-01"}) == [sentence]
+        assert sentence not in told(db, command, m={key: "2030-01-01", meant: "2030-01-01"})
+    turned = {"valid_from": "2030-01-02", "valid_until": "2030-01-01"}
+    (sentence,) = told(db, command, m=turned)
+    assert sentence.endswith("so it never holds.")
+    assert told(db, command, m={**turned, "valid_until": "2030-01-03"}) == []

@@ -226,6 +226,7 @@ def restore(session: Invocation, words: tuple[str, ...]) -> None:
     with session.open() as db, db.transaction() as tx:
         target = _find_target(tx, words, "restore")
         is_new = restore_element(tx, target)
+        session.out.warn(tx.warnings)
     session.out.say(
         f"Restored {target.id}." if is_new else "Nothing changed.",
         {"id": target.id, "restored": is_new},
