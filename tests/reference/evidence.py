@@ -33,14 +33,22 @@ def _strength(sources: list[JsonObject], stance: str) -> Fraction:
         for source in sources
         if source["stance"] == stance and _last_stance(source, sources) == stance
     ]
-    doubt = Fraction(1)
+    nameless = [each for each in counted if each is sources[0] and not _names(each)]
+    counted = [each for each in counted if not any(each is other for other in nameless)]
+    strengths = []
     while counted:
         group = [counted.pop()]
         for member in group:
             near = [other for other in counted if _is_one(member, other)]
             counted = [other for other in counted if not any(other is each for each in near)]
             group += near
-        doubt *= 1 - max(map(_confidence, group))
+        strengths.append(max(map(_confidence, group)))
+    if nameless:  # The link itself is the word of the surest that supports it.
+        strengths.sort()
+        strengths = [*strengths[:-1], max([*strengths[-1:], _confidence(nameless[0])])]
+    doubt = Fraction(1)
+    for strength in strengths:
+        doubt *= 1 - strength
     return 1 - doubt
 
 
@@ -52,9 +60,11 @@ def _last_stance(source: JsonObject, sources: list[JsonObject]) -> str:
 
 
 def _is_one(source: JsonObject, other: JsonObject) -> bool:
-    return any(
-        _is_text(source.get(key)) and source[key] == other.get(key) for key in ("by", "source")
-    )
+    return bool(_names(source) & _names(other))
+
+
+def _names(source: JsonObject) -> set[str]:
+    return {source[key] for key in ("by", "source") if _is_text(source.get(key))}
 
 
 def _is_text(value: object) -> bool:

@@ -9,8 +9,9 @@ Other entries only point at something. The link itself is the first source that 
 its `confidence`, its `author` and its `source`. One rule makes a status of them:
 
 1. If an actor has supported and challenged a link, only the last of the two stances counts.
-2. Of the sources of a stance that share an actor or an origin, directly or through others, only
-   the strongest counts.
+2. Of the sources of a stance that share a name as actor or origin, directly or through others,
+   only the strongest counts. A link that names neither author nor source is the word of whoever
+   supports it: it does not count beside others, but lifts the strongest to its own confidence.
 3. A stance has the strength 1 - (1 - c1)(1 - c2)… of the confidences that count.
 4. `contested` if both stances have 0.3 or more; otherwise `accepted` or `rejected` if one has 0.7
    or more; otherwise `insufficient`.
@@ -72,6 +73,10 @@ class _Source(NamedTuple):
     origin: str | None
     confidence: float
 
+    @property
+    def is_anonymous(self) -> bool:
+        return self.actor is None and self.origin is None
+
 
 def belief(metadata: Mapping[str, Any]) -> Belief:
     """The belief in a link with this metadata.
@@ -81,17 +86,20 @@ def belief(metadata: Mapping[str, Any]) -> Belief:
     >>> belief({"evidence": [{"stance": "challenges", "confidence": 0.4}]}).status
     'contested'
     """
-    sources = list(_sources(metadata))
+    own, *others = sources = list(_sources(metadata))
     last = {source.actor: source.stance for source in sources if source.actor is not None}
     strengths = []
     for stance in get_args(Stance):
         counted = _strongest(
             [
                 source
-                for source in sources
+                for source in (others if own.is_anonymous else sources)
                 if source.stance == stance and last.get(source.actor or "", stance) == stance
             ]
         )
+        if own.is_anonymous and stance == own.stance:
+            strongest, *rest = sorted(counted, reverse=True) or [0.0]
+            counted = [max(strongest, own.confidence), *rest]
         strength = 1 - prod(1 - confidence for confidence in counted)
         strengths.append((round(strength, _DECIMALS), len(counted)))
     (support, supporters), (challenge, challengers) = strengths
@@ -144,11 +152,9 @@ def _source(stance: str, values: Mapping[str, Any], actor_key: str) -> _Source:
 
 def _strongest(sources: list[_Source]) -> list[float]:
     """The highest confidence of each group of sources that share an actor or an origin."""
-    groups: list[tuple[set[tuple[int, str]], float]] = []
+    groups: list[tuple[set[str], float]] = []
     for source in sources:
-        names = {
-            (at, name) for at, name in enumerate((source.actor, source.origin)) if name is not None
-        }
+        names = {name for name in (source.actor, source.origin) if name is not None}
         confidence = source.confidence
         apart = []
         for others, highest in groups:

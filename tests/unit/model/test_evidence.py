@@ -16,6 +16,7 @@ from tests.reference.evidence import status
 def test_the_numbers_of_a_belief_are_those_of_the_sources_that_count() -> None:
     metadata = {
         "confidence": 0.5,
+        "author": "dora",
         "evidence": [
             "an entry that only points at something",
             {"stance": "supports", "by": "ana", "confidence": 0.5},
@@ -27,6 +28,19 @@ def test_the_numbers_of_a_belief_are_those_of_the_sources_that_count() -> None:
     assert belief(metadata).text == "contested: 2 for (0.75), 1 against (0.4)"
 
 
+def test_who_is_source_of_a_link_and_supports_it_counts_once() -> None:
+    ana = {"stance": "supports", "by": "ana", "confidence": 0.8}
+    assert belief({"source": "ana", "confidence": 0.5, "evidence": [ana]}).text == (
+        "accepted: 1 for (0.8), 0 against (0)"
+    )
+    nameless = belief({"evidence": [ana]})
+    assert (nameless.support, nameless.supporters) == (0.8, 1)
+    weak = belief({"confidence": 0.9, "evidence": [{**ana, "confidence": 0.2}]})
+    assert (weak.support, weak.supporters) == (0.9, 1), "support lowers no belief"
+    ben = {**ana, "by": "ben", "confidence": 0.5}
+    assert belief({"evidence": [ana, ben]}).support == 0.9
+
+
 def test_the_rule_is_that_of_the_reference(seed: int) -> None:
     random = Random(seed)
     statuses = set()
@@ -34,11 +48,12 @@ def test_the_rule_is_that_of_the_reference(seed: int) -> None:
         metadata = {
             "confidence": random.choice((None, 0, 0.3, 0.7, 1, True, "high", 7)),
             "author": random.choice((None, "a", "b")),
+            "source": random.choice((None, None, "a", "s")),
             "evidence": [
                 {
                     "stance": random.choice(("supports", "challenges", "doubts")),
                     "by": random.choice((None, "", "a", "b", "c", 3)),
-                    "source": random.choice((None, "s", "t", "u")),
+                    "source": random.choice((None, "s", "t", "u", "b")),
                     "confidence": random.choice((0, 0.1, 0.3, 0.35, 0.5, 0.7, 0.9)),
                 }
                 for _ in range(random.randrange(6))
