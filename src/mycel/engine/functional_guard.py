@@ -60,7 +60,7 @@ class FunctionalGuard:
         is_open = change.metadata.get(VALID_UNTIL) is None
         if change.kind == "create" or _comes_back(change) or (has_moved and is_open):
             tx.memo.setdefault(FunctionalGuard, {})[place] = change.metadata
-        if change.before is not None and has_moved:
+        if change.before is not None and (has_moved or _begins_later(change, tx.time_us)):
             tx.memo.setdefault(_has_moved, {}).setdefault(place, change.before.metadata)
 
     def check_commit(self, tx: Transaction) -> None:
@@ -118,6 +118,16 @@ def _has_moved(change: Change) -> bool:
         return False
     (since, until), (begin, end) = _period(before.metadata), _period(change.metadata)
     return since < until and (until <= begin or end <= since)
+
+
+def _begins_later(change: Change, now_us: int) -> bool:
+    """True if a link that has begun, or has ended, gets a later beginning."""
+    if change.kind != "update" or not isinstance(change.before, Proposition):
+        return False
+    before = change.before.metadata
+    since, _ = _period(before)
+    begin, _ = _period(change.metadata)
+    return times.is_past(before.get(VALID_FROM), now_us) and since < begin
 
 
 def _period(metadata: JsonObject) -> tuple[int, int]:

@@ -11,6 +11,8 @@ guard refuses it at every door.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import pairwise
 from typing import Final, NamedTuple
 
 from mycel.engine.outcome import Outcome, all_or_nothing
@@ -31,6 +33,8 @@ from mycel.store.write.transaction import Transaction
 
 SUPERSEDES: Final = "supersedes"
 SUPERSEDED_BY: Final = "superseded_by"
+FEW: Final = 16
+"""Up to this many new links are checked one by one, so that the error names them."""
 SUPERSEDED: Final = "superseded"
 
 
@@ -76,7 +80,7 @@ def supersede_element(
         times.from_text(valid_until)
     if old.number == new.number:
         raise SelfEdgeError(f"{old.id} cannot supersede itself.")
-    _check_order(tx.reader, new, old)
+    _check_order(_Older(tx.reader), new, old)
     metadata: JsonObject = {"reason": reason} if reason else {}
     link = tx.put_proposition(new.id, SUPERSEDES, old.id, metadata=metadata)
     begins, ends = new.metadata.get(VALID_FROM), old.metadata.get(VALID_UNTIL)
@@ -106,33 +110,82 @@ class SupersessionGuard:
 
     def check_commit(self, tx: Transaction) -> None:
         """Refuse a circle through a link that was noted."""
+        links: set[tuple[int, int]] = set()
         for predicate, subject, object_ in tx.memo.pop(SupersessionGuard, ()):
-            if tx.get_edge(subject, predicate, object_) is not None:
-                ends = (subject, object_) if predicate == SUPERSEDES else (object_, subject)
-                new, old = map(tx.get, ends)
-                _check_order(tx.reader, new, old)
+            link = tx.get_edge(subject, predicate, object_)
+            if link is not None:
+                new, old = link.ends if predicate == SUPERSEDES else reversed(link.ends)
+                links.add((new, old))
+        older = _Older(tx.reader)
+        if len(links) > FEW:
+            if _has_circle(older, links):
+                raise ConstraintViolation(
+                    "The links `supersedes` of this transaction make a circle, in which each"
+                    " element would be replaced.",
+                    hint="Remove one of them.",
+                )
+            return
+        for new, old in links:
+            one, other = tx.reader.element(new), tx.reader.element(old)
+            if one is not None and other is not None:
+                _check_order(older, one, other)
 
 
-def _check_order(reader: Reader, new: Element, old: Element) -> None:
+class _Older:
+    """The elements that an element supersedes."""
+
+    def __init__(self, reader: Reader) -> None:
+        ways: tuple[tuple[str, Way], ...] = ((SUPERSEDES, "out"), (SUPERSEDED_BY, "in"))
+        numbers = [(reader.find_predicate(name), way) for name, way in ways]
+        self._predicates = [(number, way) for number, way in numbers if number is not None]
+        self._reader = reader
+
+    def of(self, number: int) -> list[int]:
+        return [
+            older
+            for predicate, way in self._predicates
+            for older in self._reader.neighbours((number,), (way,), (predicate,))
+        ]
+
+
+def _has_circle(older: _Older, links: set[tuple[int, int]]) -> bool:
+    """True if a circle goes through one of many links; reads each element once."""
+    finished: set[int] = set()
+    for start, _ in links:
+        path: dict[int, Iterator[int]] = {}
+        following: int | None = start if start not in finished else None
+        while following is not None or path:
+            if following is not None:
+                path[following] = iter(older.of(following))
+                following = None
+            place = next(reversed(path))
+            number = next(path[place], None)
+            if number is None:
+                finished.add(place)
+                del path[place]
+            elif number in path:
+                circle = [*path][[*path].index(number) :]
+                if any(pair in links for pair in pairwise([*circle, number])):
+                    return True
+            elif number not in finished:
+                following = number
+    return False
+
+
+def _check_order(older: _Older, new: Element, old: Element) -> None:
     """Refuse a circle: an element cannot supersede its own successor."""
-    ways: tuple[tuple[str, Way], ...] = ((SUPERSEDES, "out"), (SUPERSEDED_BY, "in"))
-    predicates = [
-        (number, way) for name, way in ways if (number := reader.find_predicate(name)) is not None
-    ]
     replaced, waiting = {old.number}, [old.number]
     while waiting:
-        place = waiting.pop()
-        for predicate, way in predicates:
-            for number in reader.neighbours((place,), (way,), (predicate,)):
-                if number == new.number:
-                    raise ConstraintViolation(
-                        f"{_label(old)} supersedes {_label(new)} already, directly or through"
-                        " others, so the two would replace each other.",
-                        hint="Remove the link `supersedes` between them first, if it was wrong.",
-                    )
-                if number not in replaced:
-                    replaced.add(number)
-                    waiting.append(number)
+        for number in older.of(waiting.pop()):
+            if number == new.number:
+                raise ConstraintViolation(
+                    f"{_label(old)} supersedes {_label(new)} already, directly or through others,"
+                    " so the two would replace each other.",
+                    hint="Remove the link `supersedes` between them first, if it was wrong.",
+                )
+            if number not in replaced:
+                replaced.add(number)
+                waiting.append(number)
 
 
 def _label(element: Element) -> str:

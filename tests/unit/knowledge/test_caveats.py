@@ -172,6 +172,24 @@ def test_no_door_makes_a_circle_of_supersession(shop: mycel.Knowledge) -> None:
         shop.merge_nodes("more", NEWEST)
 
 
+def test_many_links_of_supersession_make_no_circle_together(shop: mycel.Knowledge) -> None:
+    def chain(first: int, last: int) -> list[dict[str, str]]:
+        return [
+            {"source": f"v/{at + 1}", "relation": "supersedes", "target": f"v/{at}"}
+            for at in range(first, last)
+        ]
+
+    shop.remember(relations=chain(0, 40))
+    back = {"source": "v/90", "relation": "supersedes", "target": "v/40"}
+    other = {"source": "v/0", "relation": "supersedes", "target": "v/120"}
+    with pytest.raises(ConstraintViolation, match="circle"):
+        shop.remember(relations=[back, *chain(90, 120), other])
+    closing = {"source": "v/0", "relation": "supersedes", "target": "v/60"}
+    with pytest.raises(ConstraintViolation, match="circle"):
+        shop.remember(relations=[*chain(40, 60), closing])
+    assert shop.remember(relations=[*chain(40, 60), back]).created
+
+
 def test_what_is_superseded_holds_until_a_given_time_or_the_begin_of_its_successor(
     shop: mycel.Knowledge,
 ) -> None:

@@ -495,6 +495,8 @@ def test_a_stand_in_of_the_past_does_not_end_the_present_value(
     assert not write("c", "2026-01-01")
     assert orgs("2026-06-01") == {"c"}
     # A link that is moved to another time is not found at the first one any more.
+    (later,) = write("b", "2025-03-15", "2025-04-01")
+    assert "held from 2025-03-01 until 2025-04-01 before" in later
     (moved,) = write("c", "2020-01-01", "2021-01-01")
     assert "held from 2026-01-01 before" in moved
     assert "AS OF" in moved
