@@ -10,12 +10,16 @@ from pathlib import Path
 import pytest
 
 import mycel
+from mycel.remote.copying import clone, pull, push
+from mycel.remote.sources import FileSource
 from tests.adapters.warm import warm_command
 from tests.concurrency.worker import FACT
 from tests.unit.store.given import add_concepts, assert_sound, entries
 
 PATIENCE_S = 60
 """How long a process may take before a test gives up on it: only a hang takes that long."""
+
+PULLED = {"up_to_date", "ahead", "forward", "merged"}
 
 
 class Worker:
@@ -223,3 +227,31 @@ def test_two_processes_add_nodes_at_once_and_all_of_them_are_there(
             for n in range(10):
                 assert knowledge.get(f"{me}/{n}").content == str(n)
         assert len(knowledge.broken_links()) == 20
+
+
+def test_processes_that_pull_and_push_at_once_make_one_copy_of_the_remote(
+    tmp_path: Path, workers: Workers
+) -> None:
+    there = tmp_path / "there.db"
+    with mycel.open(there) as remote:
+        remote.write(lambda tx: tx.define_type(FACT))
+        for round_ in range(4):
+            here = tmp_path / f"here-{round_}.db"
+            clone(FileSource(remote, "shop"), here)
+            for n in range(200):
+                name = f"there {round_} {n}"
+                remote.write(lambda tx, name=name: tx.put_concept(FACT, name))
+            workers.clear()
+            for n in range(3):
+                workers.hire("pull_always", here, there, f"worker {round_} {n}", 3)
+            workers.start_together()
+            said = [line for worker in workers for line in worker.finish()]
+            assert {line[1] for line in said if line[0] == "pulled"} <= PULLED
+            with mycel.open(here) as db:
+                pull(db, FileSource(remote, "shop"))
+                push(db, FileSource(remote, "shop"))
+                assert_sound(db)
+            assert_sound(remote)
+            for n in range(9):
+                name = f"worker {round_} {n // 3} {n % 3}"
+                assert remote.get_concept(FACT, name) is not None

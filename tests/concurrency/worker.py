@@ -12,7 +12,9 @@ import sys
 from collections.abc import Callable
 
 import mycel
-from mycel.errors import MycelError
+from mycel.errors import MycelError, VersionConflict
+from mycel.remote.copying import pull, push
+from mycel.remote.sources import FileSource
 
 FACT = "Fact"
 
@@ -180,6 +182,21 @@ def fork_many(path: str) -> None:
     say("done")
 
 
+def pull_always(path: str, there: str, me: str, count: str) -> None:
+    """Bring a clone and its remote together, while others do the same with both."""
+    with mycel.open(path) as db, mycel.open(there) as remote:
+        source = FileSource(remote, "shop")
+        wait_for_the_start()
+        for n in range(int(count)):
+            db.write(lambda tx, n=n: tx.put_concept(FACT, f"{me} {n}"))
+            say("pulled", pull(db, source).status)
+            try:
+                say("pushed", push(db, source).status)
+            except VersionConflict:
+                say("behind")  # Somebody else has pushed in between.
+            say("pulled", pull(db, source).status)
+
+
 TASKS: dict[str, Callable[..., None]] = {
     task.__name__: task
     for task in (
@@ -193,6 +210,7 @@ TASKS: dict[str, Callable[..., None]] = {
         forget_to_close,
         fork_and_go_on,
         fork_many,
+        pull_always,
     )
 }
 

@@ -5,6 +5,9 @@ entries page by page, each page in one transaction, so that an interrupted pull 
 stopped. Before any entry is read, the remote proves that its journal continues the pinned root and
 the local journal.
 
+Over all processes, one of them pulls into a graph or pushes from it at a time. A pull that another
+commit overtakes looks again.
+
 If both have commits of their own, the remote is copied to a branch beside the graph, and an
 ordinary merge joins the two. A push submits the commits that the remote lacks, one by one where
 that is possible.
@@ -12,15 +15,17 @@ that is possible.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import closing
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, Self
 
 from mycel.api.graph import Graph
 from mycel.errors import (
     ConstraintViolation,
+    DatabaseBusy,
     DatabaseCorrupt,
     DuplicateExists,
     HistoryRewritten,
@@ -35,6 +40,7 @@ from mycel.remote.sources import RemoteHead, RemoteSource, check_consistency, ch
 from mycel.store.backend.sqlite.copy import remove
 from mycel.store.database import Store
 from mycel.store.file import branch_files
+from mycel.store.file.locks import turn
 from mycel.store.log.purge_entries import KnownPurges
 from mycel.store.query.commits import (
     LogEntry,
@@ -57,6 +63,16 @@ MESSAGES_MAX: Final = 5
 """The maximum number of messages that are joined in the message of a squashed commit."""
 MESSAGE_CHARACTERS: Final = 1_000
 PAGES_MAX: Final = 1_000_000
+LOCK: Final = "-pull"
+"""The name of the lock of a graph that is pulled into or pushed from."""
+LOCK_S: Final = 60.0
+"""The time for which a pull or push waits for others."""
+LOCK_LOOK_S: Final = 0.05
+
+
+class _OvertakenError(Exception):
+    """Another writer has committed to the copy meanwhile."""
+
 
 Progress = Callable[[int, int], None]
 """Called with the position reached so far, and the position of the head."""
@@ -96,21 +112,59 @@ def clone(source: RemoteSource, target: Path, *, progress: Progress | None = Non
         DuplicateExists: there is a file.
         RemoteFailed, DatabaseCorrupt: the remote does not send what its roots say.
     """
-    if target.exists():
-        raise DuplicateExists(
-            f"There is a file {str(target)!r} already.", hint="`mycel pull` brings it up to date."
-        )
     partial = target.with_name(target.name + PARTIAL)
+    with turn(partial.with_name(f"{partial.name}-lock"), LOCK_S, str(target)):
+        if target.exists():
+            raise DuplicateExists(
+                f"There is a file {str(target)!r} already.",
+                hint="`mycel pull` brings it up to date.",
+            )
+        head = _copy_to(source, partial, progress)
+        partial.rename(target)
+    return head
+
+
+def _copy_to(source: RemoteSource, partial: Path, progress: Progress | None) -> RemoteHead:
     head = source.head()
     try:
         with closing(Store(partial, empty=True)) as store:
-            head = _follow(store, source, head, progress)
+            return _follow(store, source, head, progress)
     except Unsupported:
         remove(partial)  # The source has purged an element that the partial copy has.
         with closing(Store(partial, empty=True)) as store:
-            head = _follow(store, source, source.head(), progress)
-    partial.rename(target)
-    return head
+            return _follow(store, source, source.head(), progress)
+
+
+def _store_of(db: Graph) -> Store:
+    return db.follow_in(lambda store: store)
+
+
+@contextmanager
+def _alone(db: Graph) -> Iterator[None]:
+    """Keep other processes and threads from pulling into a graph, or pushing from it.
+
+    Where the lock cannot be made, it goes on without: the block itself will fail or succeed.
+
+    Raises:
+        DatabaseBusy: others did so all the time.
+    """
+    store = _store_of(db)
+    deadline = time.monotonic() + LOCK_S
+    with ExitStack() as stack:
+        while not store.is_in_memory:
+            try:
+                stack.enter_context(store.location.locked(LOCK))
+            except BlockingIOError:
+                if time.monotonic() >= deadline:
+                    raise DatabaseBusy(
+                        "Another process is pulling into this graph, or pushing from it."
+                    ) from None
+                time.sleep(LOCK_LOOK_S)
+            except OSError:
+                break
+            else:
+                break
+        yield
 
 
 def pull(
@@ -124,26 +178,34 @@ def pull(
     """Bring a clone up to date with its remote; `pinned` is a head shown before.
 
     Raises:
-        HistoryRewritten: the history of the remote is another one.
+        HistoryRewritten: the history of the remote is another one, or shares nothing with this one.
         RemoteFailed: it cannot be reached.
         Unsupported: something that is here was purged there; nothing was changed.
         DatabaseCorrupt: what it sends does not lead to its roots. Nothing of it is kept.
     """
-    head = source.head()
-    if pinned is not None and pinned[0]:
-        check_continues(source, head, *pinned)
-    with db.reading() as reader:
-        position, here = reader.position, reader.head().snapshot().journal_root
-        is_ahead = position >= head.entries and _root_at(reader, head.entries) == head.journal_root
-    if is_ahead:
-        return Pulled("up_to_date" if position == head.entries else "ahead", head)
-    if position < head.entries:
-        proof = source.consistency(position, head.entries)
-        if proof.old_journal_root == here:
-            check_consistency(proof, position, here, head)
-            head = db.follow_in(lambda store: _follow(store, source, head, progress))
-            return Pulled("forward", head, head.entries - position)
-    return _merge_apart(db, source, head, name, progress, is_pinned=pinned is not None)
+    with _alone(db):
+        head = source.head()
+        if pinned is not None and pinned[0]:
+            check_continues(source, head, *pinned)
+        while True:
+            with db.reading() as reader:
+                position, here = reader.position, reader.head().snapshot().journal_root
+                is_ahead = position >= head.entries and (
+                    _root_at(reader, head.entries) == head.journal_root
+                )
+            if is_ahead:
+                return Pulled("up_to_date" if position == head.entries else "ahead", head)
+            if position < head.entries:
+                proof = source.consistency(position, head.entries)
+                if proof.old_journal_root == here:
+                    check_consistency(proof, position, here, head)
+                    try:
+                        head = _follow(_store_of(db), source, head, progress)
+                    except _OvertakenError:
+                        continue
+                    return Pulled("forward", head, head.entries - position)
+            _check_related(db, source, head)
+            return _merge_apart(db, source, head, name, progress, is_pinned=pinned is not None)
 
 
 def push(
@@ -166,8 +228,22 @@ def push(
     Raises:
         VersionConflict: the remote has commits that are not here: pull first.
     """
+    with _alone(db):
+        return _push(db, source, name, message, key, propose=propose, squash=squash)
+
+
+def _push(
+    db: Graph,
+    source: RemoteSource,
+    name: str,
+    message: str,
+    key: str,
+    *,
+    propose: bool,
+    squash: bool,
+) -> PushResult:
     head = source.head()
-    base = _base_of_push(db, head, tracking_branch(name))
+    base = _base_of_push(db, source, head, tracking_branch(name))
     is_proposal = propose or "write" not in head.can
     steps = [] if is_proposal or squash or key else _steps(db, base)
     sent, commit = 0, head.commit
@@ -213,15 +289,17 @@ def push(
     return PushResult(str(answer.get("status", "unchanged")), sent, answer)
 
 
-def _base_of_push(db: Graph, head: RemoteHead, tracking: str) -> Moment:
+def _base_of_push(db: Graph, source: RemoteSource, head: RemoteHead, tracking: str) -> Moment:
     """The state in the branches of this graph that equals the head of the remote.
 
     Raises:
         VersionConflict: there is none, or it is not merged.
+        HistoryRewritten: the remote shares nothing with this graph.
     """
     with db.reading() as reader:
         if _root_at(reader, head.entries) == head.journal_root:
             return head.entries
+    _check_related(db, source, head)
     if tracking not in db.branches.names() or db.branches.get(tracking).commit != head.commit:
         raise VersionConflict(
             "The remote has commits that are not here.", hint="`mycel pull` first."
@@ -261,6 +339,26 @@ def _messages(reader: Reader, base: Moment) -> str:
 def _changes_between(db: Graph, first: Moment, last: Moment | None) -> list[dict[str, Any]]:
     difference = db.history.diff(first, last)
     return [_change(change_to_dict(change)) for change in difference.elements]
+
+
+def _check_related(db: Graph, source: RemoteSource, head: RemoteHead) -> None:
+    """Check that a graph and a remote begin with the same commit.
+
+    Raises:
+        HistoryRewritten: they do not, so this graph is a clone of another one.
+    """
+    with db.reading() as reader:
+        first = next((entry.seq for entry in transactions_after(reader, 0, 1)), 0)
+        root = _root_at(reader, first)
+    is_related = 0 < first <= head.entries and (
+        source.consistency(first, head.entries).old_journal_root == root
+    )
+    if not is_related:
+        raise HistoryRewritten(
+            "The remote shares no commit with this graph.",
+            hint="This graph is no clone of it. `mycel remote list` shows the clone of each remote;"
+            " name the one that is meant.",
+        )
 
 
 def tracking_branch(name: str) -> str:
@@ -364,7 +462,13 @@ def _follow_pages(
         rows = rows._replace(entries=[row for row in rows.entries if row[0] < last])
         if last < head.entries:
             pages.ask(last)
-        copied = store.copy_journal(rows, purges)
+        try:
+            copied = store.copy_journal(rows, purges)
+        except DatabaseCorrupt as error:
+            with store.reading() as reader:
+                if journal_end(reader) != after:
+                    raise _OvertakenError from error
+            raise
         after = copied.seq
         if after == head.entries and copied.frontier.root() != head.journal_root:
             raise DatabaseCorrupt(

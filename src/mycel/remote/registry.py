@@ -194,14 +194,25 @@ class RemoteRegistry:
     ) -> None:
         """Pin the head that a remote has shown; from now on the remote has to continue it.
 
-        A key is remembered if none is pinned yet.
+        A key is remembered if none is pinned yet. `graph` becomes the clone of the remote, unless
+        it is that of another one.
         """
         with self._changing() as known:
             entry = known.get(name)
             if entry is not None:
-                graph = graph or entry.graph
+                owner = self.of_graph(graph) if graph else None
+                if not graph or (owner is not None and owner.name != name):
+                    graph = entry.graph
                 pinned = replace(entry, entries=entries, journal_root=journal_root)
                 known[name] = replace(pinned, graph=graph, key=entry.key or key)
+
+    def release(self, graph: str) -> None:
+        """Forget of which workspaces a graph was a clone: it is gone, or is replaced."""
+        place = Path(graph).resolve()
+        with self._changing() as known:
+            for name, entry in list(known.items()):
+                if entry.graph and Path(entry.graph).resolve() == place:
+                    known[name] = replace(entry, graph="")
 
     def _read(self) -> dict[str, RemoteEntry]:
         try:

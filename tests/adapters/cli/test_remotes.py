@@ -55,6 +55,31 @@ def test_a_graph_is_cloned_pulled_and_pushed(run: Run, share: Path, tmp_path: Pa
     assert run(*mine, "pull").status == 1
 
 
+def test_a_clone_in_the_place_of_another_one_belongs_to_its_own_remote(
+    run: Run, share: Path, tmp_path: Path
+) -> None:
+    other = share.with_name("zoo.db")
+    with mycel.open(other) as db:
+        mycel.Knowledge(db, workspace="zoo").add("lion", content="roars")
+    mine = ("--db", str(tmp_path / "mine.db"))
+    assert run("clone", str(share), "mine.db").status == 0
+    (tmp_path / "mine.db").unlink()
+    assert run("clone", str(other), "mine.db").status == 0
+    graphs = {row["name"]: row["graph"] for row in run("remote", "list", "--json").objects}
+    assert graphs == {"shop": "", "zoo": str(tmp_path / "mine.db")}
+    assert run(*mine, "note", "a thought", "--uri", "concept://zoo/here").status == 0
+    assert run(*mine, "push").stdout == "Pushed 2 changes to zoo.\n"
+    with mycel.open(share) as db:
+        assert not mycel.Knowledge(db, workspace="shop").has("concept://zoo/here")
+    for command in ("pull", "push", "follow"):
+        refused = run(*mine, command, "shop")
+        assert refused.status == 1, command
+    assert "shares no commit" in run(*mine, "pull", "shop").stderr
+    assert "shares no commit" in run(*mine, "push", "shop").stderr
+    assert "Nothing is missing" in run(*mine, "pull").stdout
+    assert not list(tmp_path.glob("mine.db@remote-shop*"))
+
+
 def test_the_registry_keeps_no_token_and_refuses_odd_addresses(
     run: Run, share: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

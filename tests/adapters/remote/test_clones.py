@@ -26,6 +26,7 @@ from mycel.remote.copying import PARTIAL, clone, pull, push
 from mycel.remote.http_client import HttpClient
 from mycel.remote.registry import RemoteEntry
 from mycel.remote.sources import FileSource, ServerSource, open_source
+from mycel.store.write.journal_copy import CopiedPage
 from tests.adapters.http.team import Team, team
 
 __all__ = ["team"]
@@ -576,3 +577,23 @@ def test_endless_huge_cut_and_redirected_answers_end(
             source.client.request("GET", "/refs", bytes_max=5)
     with pytest.raises(RemoteFailed, match="cannot be reached"):
         ServerSource(RemoteEntry("shop", url), "main").head()
+
+
+def test_a_pull_that_a_write_overtakes_looks_again(tmp_path: Path) -> None:
+    here, there = tmp_path / "here.db", tmp_path / "there.db"
+    write(there, "one", "1")
+    with mycel.open(there) as remote:
+        clone(FileSource(remote, "shop"), here)
+    write(there, "two", "2")
+
+    class SlowSource(FileSource):
+        def journal(self, after: int) -> CopiedPage:
+            page = super().journal(after)
+            write(here, f"mine after {after}", "3")
+            return page
+
+    with mycel.open(there) as remote, mycel.open(here) as db:
+        assert pull(db, SlowSource(remote, "shop")).status == "merged"
+        know = mycel.Knowledge(db, workspace="shop")
+        assert know.has("two")
+        assert not db.verify().problems

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -201,6 +202,7 @@ def clone(
         head = copy(source, place)
     if registry.find(entry.name) is None:
         registry.add(entry)
+    registry.release(str(place))  # A clone of another workspace was deleted there.
     _pin(registry, entry, head, str(place))
     session.out.say(
         f"Cloned {entry.name} to {place}: {head.entries} entries at {short(head.commit)}.",
@@ -285,6 +287,7 @@ def push(session: Invocation, *, name: str | None, propose: bool, squash: bool) 
     Each keeps its message; the author is that of the token. A proposal is one change: a token that
     may only propose makes one. After a commit this graph pulls.
     """
+    from mycel.errors import DatabaseBusy
     from mycel.remote.copying import pull as follow
     from mycel.remote.copying import push as send
     from mycel.remote.registry import RemoteRegistry
@@ -303,8 +306,9 @@ def push(session: Invocation, *, name: str | None, propose: bool, squash: bool) 
                 message=session.given.get("message", ""),
             )
             if result.status == "committed":
-                follow_up = follow(db, source, pinned=entry.pinned, name=entry.name)
-                _pin(registry, entry, follow_up.head, _file_of(db))
+                with suppress(DatabaseBusy):  # Another process is pulling it.
+                    follow_up = follow(db, source, pinned=entry.pinned, name=entry.name)
+                    _pin(registry, entry, follow_up.head, _file_of(db))
     words = {
         "committed": f"Pushed {count(result.changes, 'change')} to {entry.name}.",
         "unchanged": f"{entry.name} has all of it.",
