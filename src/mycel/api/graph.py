@@ -410,9 +410,7 @@ class Graph(GraphView):
     ) -> bool:
         """Remove an edge. If there is no live edge, returns False and journals nothing."""
         return self.write(
-            lambda tx: tx.remove_edge(src, predicate, dst, reason=reason),
-            actor=by,
-            message=message,
+            lambda tx: tx.remove_edge(src, predicate, dst, reason=reason), actor=by, message=message
         )
 
     def purge(self, ref: Ref, reason: str, *, by: str | None = None, message: str = "") -> Purged:
@@ -493,8 +491,10 @@ class Graph(GraphView):
         moment, only rewrite the file, which removes traces that a purge left.
 
         Raises:
-            ConstraintViolation: there is no such moment, or no reason is given.
+            ConstraintViolation, DatabaseReadOnly: no such moment, no reason, or not the owner.
         """
+        if not dry_run:
+            self._store.check_may_scrub()
         if before is None:
             return Scrubbed(scrubbed=not dry_run and self._store.scrub())
         with self._store.reading() as reader:

@@ -20,6 +20,7 @@ from mycel.model.permission import author_of
 from mycel.model.state import LIVE, State
 from mycel.store.backend.failures import FAILURES, translate, translated
 from mycel.store.backend.interface import Backend, Connection, Durability, MemoryUse
+from mycel.store.file.branch_files import MAIN
 from mycel.store.file.use_counts import UseCounts
 from mycel.store.file.workspace_databases import is_address
 from mycel.store.index import text
@@ -141,7 +142,8 @@ class Store:
         first = GENESIS if bare else EXPECTANT
         connection = self.location.open(
             lambda on: None if empty else begin(on, self.registry, clock_us(), first),
-            create=create,
+            # A branch on a server is a copy of another one, never a new graph.
+            create=create and self._is_file_or_main(),
         )
         if readonly:
             self._idle.append(self._reader(connection))
@@ -156,6 +158,9 @@ class Store:
         self.use_counts: Final = UseCounts(use_path, clock_us, is_on=count_uses and not readonly)
         """Counts of elements that were read, in a file beside the graph."""
         _STORES.add(self)
+
+    def _is_file_or_main(self) -> bool:
+        return not is_address(self.location.path) or self.location.branches.open == MAIN
 
     # Reading.
 
@@ -329,6 +334,15 @@ class Store:
     def together(self, work: Callable[[Sequence[GroupMember]], T]) -> T:
         """Let the transactions that `work` runs share one commit (`Writer.together`)."""
         return self._writer.together(work)
+
+    def check_may_scrub(self) -> None:
+        """Check that a scrub may rewrite the graph.
+
+        Raises:
+            DatabaseReadOnly: it may not.
+        """
+        self._check_writable()
+        self.location.check_may_scrub()
 
     def scrub(self) -> bool:
         """Rewrite the file, so that no page keeps bytes of what was deleted, and cut the log.

@@ -35,6 +35,7 @@ from mycel.store.backend.postgres.address import parse_address
 from mycel.store.backend.postgres.location import PostgresLocation
 from mycel.store.backend.postgres.markers import number_markers, values_of
 from mycel.store.backend.postgres.wire import Wire
+from mycel.store.query import lookup
 from tests.postgres_server import PostgresServer
 
 GRAPHS = Path(__file__).parents[2] / "conformance" / "graphs"
@@ -336,6 +337,11 @@ def test_texts_with_the_character_zero_are_refused_and_nothing_else_is(
         assert db.execute(find, a="\\u0000").rows == [("\\\\u0000",)] * 3
         with pytest.raises(InvalidValueType, match="U\\+0000"):
             db.execute(find, a="\0")
+        for name in ("n\0x", "\0"):
+            with pytest.raises(InvalidValueType, match="U\\+0000"):
+                db.execute('UPSERT { CONCEPT { {type: "Drug", name: :name} } }', name=name)
+            with pytest.raises(InvalidValueType, match="U\\+0000"), db.reading() as reader:
+                lookup.find_by_name(reader, [name])
         assert db.verify(replay=True).ok
 
 
@@ -429,6 +435,12 @@ def test_a_role_that_owns_nothing_writes_with_the_rights_of_the_page(
         db.write(lambda tx: tx.update(drug, attributes={"dose": 5}))
         db.write(lambda tx: tx.retire(drug))
         assert db.purge(drug, "asked for").scrubbed is False
+        before = db.snapshot()
+        for moment in (None, before.entries):
+            with pytest.raises(DatabaseReadOnly, match="'writer' owns neither") as raised:
+                db.scrub(moment, "asked for")
+            assert "Only owners" in raised.value.hint
+        assert db.snapshot() == before
         assert db.verify(replay=True).ok
 
 

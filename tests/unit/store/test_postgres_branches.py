@@ -13,9 +13,11 @@ from mycel.errors import (
     DatabaseBusy,
     DuplicateExists,
     InvalidIdentifier,
+    NotADatabase,
     NotFound,
     Unsupported,
 )
+from mycel.store.backend.postgres.address import parse_address
 from tests.postgres_server import PostgresServer
 
 
@@ -106,6 +108,35 @@ def test_what_cannot_be_done_to_a_branch_is_refused(db: mycel.Graph) -> None:
     db.branches.delete("one", unmerged=True)
     with pytest.raises(ConstraintViolation):
         db.branches.delete("main")
+
+
+def test_a_branch_that_is_not_there_is_never_made_by_opening_it(
+    db: mycel.Graph, postgres_server: PostgresServer
+) -> None:
+    mistyped = f"{db.path}&branch=nope"
+    for how in ({}, {"create": False}, {"readonly": True}, {"core_capsules": True}):
+        with pytest.raises(NotFound, match="has no branch 'nope'"):
+            mycel.open(mistyped, **how)
+    with pytest.raises(NotADatabase, match="no workspace 'unknown'"):
+        mycel.open(f"{postgres_server.url('unknown')}&branch=nope")
+    assert db.branches.names() == ["main"]
+    # A copy to a branch of a workspace is how a backup of one comes back.
+    assert db.branches.copy(mistyped).entries == db.snapshot().entries
+    assert db.branches.names() == ["main", "nope"]
+
+
+def test_a_workspace_does_not_adopt_branches_of_a_former_one(
+    db: mycel.Graph, postgres_server: PostgresServer
+) -> None:
+    url = postgres_server.url()
+    with mycel.open(url) as former:
+        former.branches.create("draft")
+    postgres_server.query(f'DROP SCHEMA "{parse_address(url).schema}" CASCADE')
+    with pytest.raises(NotADatabase, match="branches of a former one: draft") as raised:
+        mycel.open(url)
+    assert "mycel workspace remove" in raised.value.hint
+    with pytest.raises(NotADatabase, match="former"):
+        db.branches.copy(url)
 
 
 def test_a_branch_is_of_one_moment_while_others_write(db: mycel.Graph) -> None:

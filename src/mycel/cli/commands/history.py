@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _BUSY = "Others kept the file busy: traces may remain in unused space. Run `mycel scrub` later."
 _ON_SERVER = (
-    "The tables that this role owns were rewritten. Traces may remain in others, and in the"
+    "Only tables that this role owns were rewritten. Traces may remain in others, and in the"
     " server's write-ahead log, replicas and backups."
 )
 

@@ -377,6 +377,13 @@ class Backend(Protocol):
             OSError: it cannot be locked.
         """
 
+    def check_may_scrub(self) -> None:
+        """Check that the caller may rewrite the graph.
+
+        Raises:
+            DatabaseReadOnly: only others may.
+        """
+
     def scrub(self) -> bool:
         """Remove all traces of removed content (`Store.scrub`)."""
 

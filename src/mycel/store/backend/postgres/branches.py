@@ -24,6 +24,17 @@ _MEMORY: Final = "256MB"
 """The server memory that making an index may use."""
 
 
+def schemas_of(connection: PostgresConnection, main: str) -> list[str]:
+    """The schemas of a workspace that there are: its own, and those of its branches."""
+    rows = connection.execute(
+        "SELECT n.nspname FROM pg_namespace n JOIN pg_class c ON c.relnamespace = n.oid"
+        " WHERE c.relname = 'mycel_format' AND (n.nspname = ? OR starts_with(n.nspname, ?))"
+        " ORDER BY n.nspname",
+        (main, f"{main}@"),
+    )
+    return [schema for (schema,) in rows.fetchall()]
+
+
 class SchemaBranches:
     """The branches of a graph in a database."""
 
@@ -35,13 +46,9 @@ class SchemaBranches:
     def names(self) -> list[str]:
         """The names of the branches that the caller may see; main is the first."""
         main = self._address.on_branch(MAIN).schema
-        query = (
-            "SELECT n.nspname FROM pg_namespace n JOIN pg_class c ON c.relnamespace = n.oid"
-            " WHERE c.relname = 'mycel_format' AND starts_with(n.nspname, ?)"
-        )
         with translated(), closing(self._location.connect()) as connection:
-            rows = connection.execute(query, (f"{main}@",)).fetchall()
-        others = sorted(schema[len(main) + 1 :] for (schema,) in rows)
+            schemas = schemas_of(connection, main)
+        others = sorted(schema[len(main) + 1 :] for schema in schemas if schema != main)
         return [name for name in (MAIN, *others) if sees_branch(name)]
 
     def place(self, name: str) -> str:

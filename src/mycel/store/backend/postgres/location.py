@@ -13,11 +13,13 @@ from mycel.errors import (
     FormatTooNew,
     NotADatabase,
 )
+from mycel.store.backend.failures import translated
 from mycel.store.backend.interface import Failure
 from mycel.store.backend.postgres import layout, library, notices, views
 from mycel.store.backend.postgres.address import Address
-from mycel.store.backend.postgres.branches import SchemaBranches
+from mycel.store.backend.postgres.branches import SchemaBranches, schemas_of
 from mycel.store.backend.postgres.connection import PostgresConnection
+from mycel.store.file.branch_files import MAIN
 from mycel.store.file.layout import FORMAT
 from mycel.store.file.rows import text_array
 
@@ -98,11 +100,20 @@ class PostgresLocation:
         *,
         create: bool,
     ) -> None:
-        schema = self.address.schema
-        if self.readonly or not create:
+        schema, main = self.address.schema, self.address.on_branch(MAIN).schema
+        known = schemas_of(connection, main)
+        if schema != main and main in known and (self.readonly or not create):
+            self.branches.existing(self.address.branch)
+        if self.readonly or not create or (schema != main and main not in known):
             raise NotADatabase(
                 f"There is no workspace {self.address.workspace!r} in the database.",
-                hint="Create it with `mycel init`.",
+                hint="Create it with `mycel init`, with no branch in its URL.",
+            )
+        if schema == main and known and main not in known:
+            raise NotADatabase(
+                f"There is no workspace {self.address.workspace!r}, but branches of a former one:"
+                f" {', '.join(name[len(main) + 1 :] for name in known)}.",
+                hint="Remove them with `mycel workspace remove`, or choose another name.",
             )
         connection.begin_creating()
         try:
@@ -212,6 +223,22 @@ class PostgresLocation:
                     connection.unlock(name)
         finally:
             connection.close()
+
+    def check_may_scrub(self) -> None:
+        """Refuse a role that owns none of the tables: the server would leave them as they are."""
+        query = (
+            "SELECT current_user FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
+            " JOIN pg_database d ON d.datname = current_database() WHERE n.nspname = ?"
+            " AND c.relname = 'journal' AND NOT pg_has_role(c.relowner, 'USAGE')"
+            " AND NOT pg_has_role(d.datdba, 'USAGE')"
+        )
+        with translated(), closing(self.connect()) as connection:
+            role = connection.execute(query, (self.address.schema,)).get
+        if role is not None:
+            raise DatabaseReadOnly(
+                f"The role {role!r} owns neither the tables of the workspace nor the database.",
+                hint="Only owners run `mycel scrub`: nothing was forgotten or rewritten.",
+            )
 
     def scrub(self) -> bool:
         """Rewrite the tables that this role owns. Returns False, because traces may remain.

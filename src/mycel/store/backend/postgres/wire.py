@@ -10,7 +10,7 @@ from __future__ import annotations
 import select
 from collections.abc import Callable, Generator, Iterator, Sequence
 from functools import lru_cache, partial
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 import orjson
 import psycopg
@@ -51,17 +51,21 @@ def _is_document_with_nul(text: str) -> bool:
     return True
 
 
+def _refuse_nul() -> NoReturn:
+    raise Failure(
+        InvalidValueType(
+            "A text with the character U+0000 cannot be kept in PostgreSQL.",
+            hint="Leave the character out.",
+        )
+    )
+
+
 class _Text(StrDumper):
     """Texts. Neither a text nor a JSON document may contain U+0000 in PostgreSQL."""
 
     def dump(self, obj: str) -> bytes | bytearray | memoryview | None:
         if "\0" in obj or ("\\u0000" in obj and _is_document_with_nul(obj)):
-            raise Failure(
-                InvalidValueType(
-                    "A text with the character U+0000 cannot be kept in PostgreSQL.",
-                    hint="Leave the character out.",
-                )
-            )
+            _refuse_nul()
         return super().dump(obj)
 
 
@@ -96,6 +100,8 @@ class _Texts(psycopg.adapt.Dumper):
     oid = 1009
 
     def dump(self, obj: str) -> bytes:
+        if has_nul(obj):
+            _refuse_nul()
         quoted = (
             '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
             for text in orjson.loads(obj.encode())
