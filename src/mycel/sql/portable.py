@@ -31,7 +31,7 @@ def circles(*arguments: object) -> str:
 
 def belief(metadata: str) -> str:
     """The status of a link with this metadata (`model.evidence`)."""
-    return f"mycel_belief({metadata})"
+    return f"mycel_belief_status({metadata})"
 
 
 def json_equal(one: str, other: str) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from contextlib import closing
 from itertools import count, pairwise
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -29,6 +30,7 @@ from mycel.errors import (
     NotADatabase,
 )
 from mycel.mirror.mirror import Mirror
+from mycel.model.evidence import belief
 from mycel.store.backend.failures import translated
 from mycel.store.backend.postgres import layout, library, location
 from mycel.store.backend.postgres.address import parse_address
@@ -677,6 +679,34 @@ def test_opening_for_writing_brings_functions_and_views_up_to_date(
         row = connection.execute("SELECT mycel.mycel_library()").fetchone()
         assert row == (library.VERSION,)
         connection.execute("SELECT * FROM nodes, relations")
+
+
+def test_the_belief_in_a_link_is_that_of_the_rule(
+    postgres_server: PostgresServer, seed: int
+) -> None:
+    random = Random(seed)
+    url = postgres_server.url()
+    mycel.open(url).close()
+    with psycopg_connection(url) as connection:
+        connection.execute("SET search_path TO mycel")
+        for _ in range(300):
+            metadata = {
+                "confidence": random.choice((None, 0, 0.3, 0.7, 1)),
+                "author": random.choice((None, None, "a")),
+                "source": random.choice((None, None, "a", "s")),
+                "evidence": [
+                    {
+                        "stance": random.choice(("supports", "challenges")),
+                        "by": random.choice((None, "a", "b", "c")),
+                        "source": random.choice((None, "s", "t", "b")),
+                        "confidence": random.choice((0.1, 0.3, 0.5, 0.7, 0.9)),
+                    }
+                    for _ in range(random.randrange(5))
+                ],
+            }
+            query = "SELECT mycel.mycel_belief_status(%s)"
+            row = connection.execute(query, (json.dumps(metadata),)).fetchone()
+            assert row == (belief(metadata).status,), metadata
 
 
 def test_lost_functions_and_tables_are_named_with_the_next_step(

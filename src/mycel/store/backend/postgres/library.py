@@ -11,7 +11,7 @@ import re
 from typing import Final
 
 SCHEMA: Final = "mycel"
-VERSION: Final = 6
+VERSION: Final = 7
 
 _LINKS: Final = """
         SELECT id, subject, object, seq, 9223372036854775807 AS to_seq, NULL::bigint AS dead
@@ -196,7 +196,7 @@ CREATE OR REPLACE FUNCTION mycel_source_confidence(value json) RETURNS numeric
     LANGUAGE sql IMMUTABLE AS
     $$ SELECT CASE json_typeof($1) WHEN 'number'
        THEN least(greatest(($1 #>> '{{}}')::numeric, 0), 1) ELSE 0.7 END $$;
-CREATE OR REPLACE FUNCTION mycel_belief(metadata text) RETURNS text
+CREATE OR REPLACE FUNCTION mycel_belief_status(metadata text) RETURNS text
     LANGUAGE plpgsql IMMUTABLE STRICT AS $$
     DECLARE
         document json := metadata::json;
@@ -204,6 +204,8 @@ CREATE OR REPLACE FUNCTION mycel_belief(metadata text) RETURNS text
         actors text[] := ARRAY[mycel_source_text(document -> 'author'::text)];
         origins text[] := ARRAY[mycel_source_text(document -> 'source'::text)];
         confidences numeric[] := ARRAY[mycel_source_confidence(document -> 'confidence'::text)];
+        -- A link without author and source is the word of whoever supports it.
+        is_nameless boolean := actors[1] IS NULL AND origins[1] IS NULL;
         groups bigint[] := '{{}}';
         entry json;
         highest numeric;
@@ -237,17 +239,23 @@ CREATE OR REPLACE FUNCTION mycel_belief(metadata text) RETURNS text
             CONTINUE WHEN groups[i] = 0;
             FOR j IN 1 .. i - 1 LOOP
                 IF groups[j] <> 0 AND stances[j] = stances[i]
-                        AND (actors[j] = actors[i] OR origins[j] = origins[i]) THEN
+                        AND (actors[j] IN (actors[i], origins[i])
+                            OR origins[j] IN (actors[i], origins[i])) THEN
                     groups := array_replace(groups, groups[j], groups[i]);
                 END IF;
             END LOOP;
         END LOOP;
+        IF is_nameless THEN groups[1] := 0; END IF;
         FOREACH side IN ARRAY ARRAY['supports', 'challenges'] LOOP
             strength := 1;
             FOR highest IN SELECT max(c) FROM unnest(groups, confidences, stances) u(g, c, s)
-                    WHERE u.g <> 0 AND u.s = side GROUP BY u.g LOOP
+                    WHERE u.g <> 0 AND u.s = side GROUP BY u.g ORDER BY 1 DESC LOOP
+                IF is_nameless THEN highest := greatest(highest, confidences[1]); END IF;
+                is_nameless := false;
                 strength := strength * (1 - highest);
             END LOOP;
+            IF is_nameless THEN strength := 1 - confidences[1]; END IF;
+            is_nameless := false;
             strengths := strengths || round(1 - strength, 9);
         END LOOP;
         RETURN CASE WHEN strengths[1] >= 0.3 AND strengths[2] >= 0.3 THEN 'contested'

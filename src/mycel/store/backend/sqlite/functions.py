@@ -32,7 +32,7 @@ def register(connection: SqliteConnection) -> None:
         ("mycel_compare", compare, 2),
         ("mycel_digits", digits, 1),
         ("mycel_regex", matches, 2),
-        ("mycel_belief", belief_status, 1),
+        ("mycel_belief_status", belief_status, 1),
     ):
         typed: Callable[..., Any] = function
         connection.create_scalar_function(name, typed, arguments, deterministic=True)
