@@ -18,7 +18,7 @@ from mycel.engine.schema_guard import admits
 from mycel.model.elements import Concept
 from mycel.model.names import shorten
 from mycel.model.values import JsonObject
-from mycel.search.validity import STRENGTH, VALIDITY_KEYS
+from mycel.search.validity import OF_UPKEEP, VALIDITY_KEYS
 from mycel.store.write.transaction import Transaction
 from mycel.text.kinds import STAMP
 
@@ -30,8 +30,6 @@ NAME: Final = "name"
 _TEXTS: Final = (CONTENT, "description", "content_summary")
 """The attributes whose texts are joined."""
 _ALIASES: Final = "aliases"
-_OF_UPKEEP: Final = frozenset((STRENGTH, "memory_tier"))
-"""Metadata that cycles write; it is neither taken over nor named."""
 _OF_SOURCE: Final = VALIDITY_KEYS | {"retention"}
 """Metadata that holds only for the element that has it."""
 
@@ -109,7 +107,7 @@ def _missing_metadata(source: Concept, target: Concept) -> JsonObject:
     return {
         key: list(dict.fromkeys((*own[key], *value))) if key in own else value
         for key, value in other.items()
-        if not key.startswith("_") and key not in _OF_SOURCE | _OF_UPKEEP
+        if not key.startswith("_") and key not in _OF_SOURCE | OF_UPKEEP
         if key not in own or (_are_texts(own[key]) and _are_texts(value))
     }
 
@@ -134,7 +132,7 @@ def _lost_metadata(source: Concept, target: Concept, metadata: JsonObject) -> li
         f"Its {key} in the metadata was {shorten(_text_of(value), VALUE_CHARACTERS)};"
         " it is not taken over."
         for key, value in source.metadata.items()
-        if not key.startswith("_") and key not in _OF_UPKEEP
+        if not key.startswith("_") and key not in OF_UPKEEP
         if metadata.get(key) is None and target.metadata.get(key) != value
     ]
 

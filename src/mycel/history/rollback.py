@@ -1,5 +1,7 @@
 """Rolls back and reverts: a new transaction gives elements an earlier content.
 
+Metadata that cycles compute stands in the way of nothing, and stays as it is.
+
 `roll_back` leads to an earlier state, and drops all later changes. `revert` undoes one commit and
 keeps later changes, unless they changed the same values.
 """
@@ -15,6 +17,7 @@ from mycel.model.elements import Concept, Element, Proposition
 from mycel.model.names import META_TYPES
 from mycel.model.state import LIVE, State
 from mycel.model.values import object_text
+from mycel.search.validity import OF_UPKEEP
 from mycel.store.query.commits import later_transactions
 from mycel.store.query.diff import (
     ABSENT,
@@ -126,18 +129,31 @@ def _taken_back(change: ElementChange, now: Element | None) -> Element | None:
     if change.kind == "added":
         raise _ChangedSinceError("It was added again since.")
     current = values_of(now)
+    values = []
     for value in change.values:
         if value.field in ("subject", "object"):
             is_same = change.before is not None and change.before.ends == now.ends
         else:
             is_same = same_value(current.get((value.field, value.key), ABSENT), value.old)
-        if not is_same:
+        if is_same:
+            values.append(value)
+        elif not _is_computed(value.field, value.key):
             raise _ChangedSinceError(f"{value.where} has changed since.")
     if change.after is None:
-        if change.before is None or len(values_of(change.before)) != len(current):
+        if change.before is None or _size(change.before) != _size(now):
             raise _ChangedSinceError("It has changed since.")
         return None
-    return _with(now, change.after, change.values)
+    return _with(now, change.after, values)
+
+
+def _is_computed(field: str, key: str) -> bool:
+    """True for the metadata that sleep cycles compute."""
+    return field == "metadata" and key in OF_UPKEEP
+
+
+def _size(element: Element) -> int:
+    """The number of values of an element, without those that cycles compute."""
+    return sum(not _is_computed(*place) for place in values_of(element))
 
 
 def _with(now: Element, then: Element, values: Sequence[ValueChange]) -> Element:

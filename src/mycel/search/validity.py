@@ -41,6 +41,8 @@ VALIDITY_KEYS: Final = frozenset(
 
 STRENGTH: Final = "memory_strength"
 """The metadata that says how much an element has faded; sleep cycles write it."""
+OF_UPKEEP: Final = frozenset((STRENGTH, "memory_tier"))
+"""The metadata that only cycles write, computed from the rest."""
 _METADATA_KEYS: Final = VALIDITY_KEYS | {"source", STRENGTH}
 MISSING_SINCE: Final = "missing_since"
 """The attribute of a node whose file, symbol or section is gone."""

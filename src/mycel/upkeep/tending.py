@@ -36,7 +36,7 @@ from mycel.model.limits import REASON_BYTES_MAX
 from mycel.model.names import SLEEP_TASK, SYSTEM_ACTOR, check_text, count, quote_value, shorten
 from mycel.model.retention import is_kept
 from mycel.model.values import JsonObject
-from mycel.search.validity import value_caveats
+from mycel.search.validity import OF_UPKEEP, value_caveats
 from mycel.store.file.rows import table_of
 from mycel.store.query import retention
 from mycel.store.query.reader import Reader
@@ -62,7 +62,6 @@ CONCEPTS_MAX: Final = 50
 LOST_CHARACTERS: Final = 4_000
 """The maximum number of characters in which a result tells what a merge did not keep."""
 _LETTERS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-_LEFT_OUT: Final = frozenset(("memory_tier", "memory_strength"))
 _FITTING: Final[dict[str, tuple[Decision, ...]]] = {
     "merge_duplicates": ("merge", "supersede", "keep both", "drop", "later"),
     "resolve_contradiction": ("supersede", "keep both", "drop", "later"),
@@ -213,7 +212,7 @@ def _text_of(task: Concept, key: str) -> str:
 def _context(reader: Reader, element: Element, characters: int) -> str:
     """An element with its values and some of its links, in at most `characters`."""
     title = label(element) if isinstance(element, Concept) else link_text(reader, element)
-    values = {key: value for key, value in element.metadata.items() if key not in _LEFT_OUT}
+    values = {key: value for key, value in element.metadata.items() if key not in OF_UPKEEP}
     table, number = table_of(element.number), element.number
     written_us = retention.written_by_others(reader, table, number, SYSTEM_ACTOR)
     written = times.to_text(written_us or element.updated_us)

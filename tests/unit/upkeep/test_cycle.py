@@ -168,6 +168,29 @@ def test_the_rule_of_an_element_does_not_purge_and_is_asked_about(
     assert notes(db, "INCLUDE ARCHIVED") == {"poison"}
 
 
+def test_commits_of_a_cycle_are_reverted_though_later_cycles_wrote_tiers(
+    db: mycel.Graph, clock: Clock
+) -> None:
+    set_rule(db, '{after: "10d", from: "updated", then: "archive"}')
+    with db.transaction() as tx:
+        for name in ("Acme", "ACME!"):
+            tx.put_concept("Note", name, {"url": "https://acme.example"})
+    clock.turn(1)
+    assert step(db.sleep(), "duplicates").done == 1
+    merge = next(entry for entry in db.history.log() if entry.message == "Sleep cycle: duplicates")
+    clock.turn(4)
+    assert step(db.sleep(), "tiers").done
+    with db.transaction() as tx:
+        tx.put_concept("Note", "Initech")
+    (added,) = db.history.log(limit=1)
+    clock.turn(1)
+    db.sleep()
+    db.history.revert(added.commit)
+    db.history.revert(merge.commit)
+    assert notes(db) == {"Acme", "ACME!"}
+    assert not db.verify(replay=True).problems
+
+
 def test_a_dry_run_of_a_rule_says_how_many_elements_are_due_at_once(
     db: mycel.Graph, clock: Clock
 ) -> None:

@@ -5,8 +5,9 @@ concept. A name that several concepts have is no mention of any of them. A symbo
 parts, such as `set_idx`, `ImportMode` or `build.ts`, is mentioned only in its exact spelling: "new
 route" and `new().route()` are not `new_route`. A single word such as `access` or `Result` means one
 only if the text marks it as code, in backquotes, alone or within a path. A folder and a section are
-mentioned by names of several words that say something; a section only in other documents. A node
-does not mention a node of which it is a part.
+mentioned by names of several words that say something; a section only in other documents. A name
+that is a mere number or letter is no mention: "30 days" is not the node `30`. A node does not
+mention a node of which it is a part.
 """
 
 from __future__ import annotations
@@ -109,13 +110,26 @@ def _is_meant(name: str, text: str, marked: Collection[str], other: Concept) -> 
         if any(_has_word(text, alias) for alias in aliases):
             return True
     elif not is_code(other.type, attributes):
-        return True
+        titles = called(other.name, attributes).titles
+        telling = [title for title in titles if _is_telling(title)]
+        return len(telling) == len(titles) or _has_all_words(text, telling)
     titles = called(other.name, attributes).titles
     if attributes.get("node_type") == DIRECTORY:
         return any(len(parts(title)) > 1 for title in titles)
     return any(
         title in marked or (len(parts(title)) > 1 and _has_word(text, title)) for title in titles
     )
+
+
+def _is_telling(title: str) -> bool:
+    """True for a name that says something in a text: not a mere number or letter."""
+    return any(map(str.isalpha, title)) and (len(title) > 1 or not title.isascii())
+
+
+def _has_all_words(text: str, titles: Sequence[str]) -> bool:
+    """True if a text has all words of one of these titles."""
+    words = set(_WORD.findall(text.casefold()))
+    return any(words.issuperset(_WORD.findall(title.casefold())) for title in titles)
 
 
 def _has_word(text: str, word: str) -> bool:

@@ -79,3 +79,15 @@ def test_a_node_is_answered_without_mentions_while_much_is_to_be_derived(
     monkeypatch.setattr(mentions, "WAIT_S", 1e6)
     assert knowledge.mentions("n0") == ()
     assert knowledge.get("n0").name == "Harbour log"
+
+
+def test_a_mere_number_or_letter_is_no_mention(db: mycel.Graph, knowledge: Knowledge) -> None:
+    write(db, "n0", "Rules of the port", "Boats stay for 30 days at quay B. Pier 9 is closed.")
+    for path, name in (
+        ("limits/30", "30"),
+        ("quays/b", "B"),
+        ("9", "Pier 9"),
+        ("limit", "30 days"),
+    ):
+        write(db, path, name)
+    assert set(knowledge.mentions("n0")) == {"concept://port/9", "concept://port/limit"}
