@@ -26,7 +26,7 @@ from mycel.cli.console.context import Command, Invocation, pass_session
 from mycel.cli.console.output import byte_size
 from mycel.clients import config_files, programs
 from mycel.clients.installation import TRUST_HELP, connected_hooks, needs_trust
-from mycel.errors import InvalidIdentifier, MycelError
+from mycel.errors import InvalidIdentifier, MycelError, NotADatabase
 from mycel.model.extras import install_command
 from mycel.model.names import count
 from mycel.workspaces import WorkspaceLocation
@@ -233,9 +233,17 @@ def _create(session: Invocation, place: WorkspaceLocation, *, bare: bool) -> Non
 def _create_on_server(session: Invocation, url: str, *, bare: bool) -> None:
     import mycel
 
+    try:
+        mycel.open(url, create=False).close()
+        existed = True
+    except NotADatabase:
+        existed = False
     with mycel.open(url, core_capsules=not bare) as db:
         entries, path = db.snapshot().entries, db.path
-    session.out.say(f"The graph is there: {path}", {"path": path, "entries": entries})
+    session.out.say(
+        f"The graph exists already: {path}" if existed else f"Created {path}",
+        {"path": path, "created": not existed, "entries": entries},
+    )
 
 
 def _report_client(

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import parse_qs, urlsplit
 
 import rich_click as click
 
@@ -13,11 +15,23 @@ from mycel import workspaces
 from mycel.cli.console.context import Command, Group, Invocation, pass_session
 from mycel.cli.console.output import byte_size
 from mycel.cli.console.parameters import confirmed
-from mycel.errors import DuplicateExists, InvalidIdentifier, MycelError
+from mycel.errors import (
+    DuplicateExists,
+    InvalidIdentifier,
+    MycelError,
+    NotFound,
+    did_you_mean,
+)
 from mycel.model import times
 from mycel.model.names import count
 from mycel.store.file import branch_files
-from mycel.store.file.workspace_databases import database_of, existing_database, workspaces_of
+from mycel.store.file.branch_files import MAIN
+from mycel.store.file.workspace_databases import (
+    database_of,
+    existing_database,
+    is_address,
+    workspaces_of,
+)
 from mycel.workspaces import Owner
 
 if TYPE_CHECKING:
@@ -42,25 +56,12 @@ class WorkspaceState:
 
 
 def _state(name: str) -> WorkspaceState:
-    # Imported late: this loads the engine.
-    import mycel
-    from mycel.store.query import summary
-
     home = Path.home()
     path = database_of(home, name)
     owner = workspaces.owner_of(home, name)
     files = workspaces.files_of(home, name)
     last_us = max(int(file.stat().st_mtime * 1e6) for file in files)
-    nodes = links = None
-    problem = ""
-    try:
-        with (
-            mycel.open(path, create=False, core_capsules=False) as db,
-            db.reading() as reader,
-        ):
-            nodes, links = summary.totals(reader)
-    except MycelError as error:
-        problem = error.message
+    nodes, links, _, _, problem = _contents(path)
     if owner is not None and not owner.folder.exists():
         problem = problem or "its folder is gone"
     return WorkspaceState(
@@ -77,6 +78,46 @@ def _state(name: str) -> WorkspaceState:
     )
 
 
+class _Contents(NamedTuple):
+    nodes: int | None = None
+    links: int | None = None
+    last_us: int = 0
+    branches: int = 0
+    problem: str = ""
+
+
+def _contents(place: Path | str, **how: Any) -> _Contents:
+    # Imported late: this loads the engine.
+    import mycel
+    from mycel.store.query import summary
+    from mycel.store.query.commits import transaction_of
+
+    try:
+        with mycel.open(place, create=False, core_capsules=False, **how) as db:
+            with db.reading() as reader:
+                nodes, links = summary.totals(reader)
+                last_us = transaction_of(reader, reader.head().seq).time_us
+            return _Contents(nodes, links, last_us, len(db.branches.names()))
+    except MycelError as error:
+        return _Contents(problem=error.message)
+
+
+def _states_in(url: str) -> Iterator[WorkspaceState]:
+    """The workspaces of the database that a URL names."""
+    from mycel.store.opening import workspaces_in
+
+    database = workspaces_in(url)
+    sizes = database.sizes()
+    for name in database.names():
+        place = database.url_of(name)
+        nodes, links, last_us, branches, problem = _contents(place, readonly=True)
+        last_use = times.to_text(last_us) if last_us else ""
+        size = sizes.get(name, 0)
+        yield WorkspaceState(
+            name, None, place, size, nodes, links, last_use, MAIN, branches, problem
+        )
+
+
 @click.group(cls=Group)
 def workspace() -> None:
     """List, show, add, rename, move and remove the graphs of this machine.
@@ -90,14 +131,20 @@ def workspace() -> None:
 @workspace.command("list", cls=Command)
 @pass_session
 def list_(session: Invocation) -> None:
-    """List the workspaces, with their folder, size, nodes, last use and branch."""
+    """List the workspaces, with their folder, size, nodes, last use and branch.
+
+    With --db URL, or MYCEL_DB, those of a database in PostgreSQL.
+    """
     place = session.place()
-    states = [_state(name) for name in workspaces_of(Path.home())]
+    if place.url is None:
+        used, states = place.workspace, [_state(name) for name in workspaces_of(Path.home())]
+    else:
+        used, states = _named_in(place.url), list(_states_in(place.url))
     session.out.list(
         states,
         ("", "workspace", "folder", "size", "nodes", "last use", "branch", "problem"),
         lambda state: (
-            "*" if state.workspace == place.workspace else "",
+            "*" if state.workspace == used else "",
             state.workspace,
             state.folder or "",
             byte_size(state.size_bytes),
@@ -115,12 +162,34 @@ def list_(session: Invocation) -> None:
 @pass_session
 def show(session: Invocation, name: str | None) -> None:
     """Show one workspace, its file, folder, branches and size."""
-    name = name or session.place().workspace
-    if name is None:
-        raise click.UsageError("The graph is in a file that was named: `mycel status` shows it.")
-    existing_database(name)
-    wire = asdict(_state(name))
+    place = session.place()
+    if place.url is not None:
+        state = _state_in(place.url, name)
+    else:
+        name = name or place.workspace
+        if name is None:
+            raise click.UsageError(
+                "The graph is in a file that was named: `mycel status` shows it."
+            )
+        existing_database(name)
+        state = _state(name)
+    wire = asdict(state)
     session.out.fields(((key.replace("_", " "), value) for key, value in wire.items()), wire)
+
+
+def _named_in(url: str) -> str | None:
+    return parse_qs(urlsplit(url).query).get("workspace", [None])[0]
+
+
+def _state_in(url: str, name: str | None) -> WorkspaceState:
+    """A workspace of a database; by default the one that the URL names."""
+    name = name or _named_in(url)
+    if name is None:
+        raise click.UsageError("Name a workspace of the database.")
+    states = {state.workspace: state for state in _states_in(url)}
+    if name not in states:
+        raise NotFound(f"The database has no workspace {name!r}.", hint=did_you_mean(name, states))
+    return states[name]
 
 
 @workspace.command("add", cls=Command)
@@ -203,11 +272,19 @@ def move(session: Invocation, name: str, folder: Path) -> None:
 
 
 @workspace.command("remove", cls=Command)
-@click.argument("name", help="The workspace")
+@click.argument("name", required=False, help="The workspace; by default that in the URL of --db")
 @click.option("--yes", is_flag=True, help="Do not ask")
 @pass_session
-def remove(session: Invocation, name: str, *, yes: bool) -> int:
-    """Remove a workspace with all of its branches, for good. The folder stays as it is."""
+def remove(session: Invocation, name: str | None, *, yes: bool) -> int:
+    """Remove a workspace with all of its branches, for good. The folder stays as it is.
+
+    With --db URL, it is a workspace of a database in PostgreSQL.
+    """
+    url = session.given.get("db")
+    if url is not None:
+        return _remove_from(session, url, name, yes=yes)
+    if name is None:
+        raise click.UsageError("Missing argument 'NAME'.")
     existing_database(name)
     state = _state(name)
     size = "what cannot be read" if state.nodes is None else count(state.nodes, "node")
@@ -216,6 +293,24 @@ def remove(session: Invocation, name: str, *, yes: bool) -> int:
         return 1
     workspaces.remove_files(Path.home(), name)
     session.out.say(f"Removed the workspace {name}.", asdict(state))
+    return 0
+
+
+def _remove_from(session: Invocation, url: str, name: str | None, *, yes: bool) -> int:
+    from mycel.store.opening import workspaces_in
+
+    if not is_address(url):
+        raise click.UsageError("--db names a file: remove that, with what is beside it.")
+    name = name or _named_in(url)
+    if name is None:
+        raise click.UsageError("Name a workspace of the database.")
+    database = workspaces_in(url)
+    question = f"Remove the workspace {name} of the database with all branches, for good?"
+    if not yes and not confirmed(session, question):
+        session.out.note("Nothing was removed.")
+        return 1
+    database.remove(name)
+    session.out.say(f"Removed the workspace {name}.", {"workspace": name})
     return 0
 
 

@@ -302,6 +302,13 @@ class Workspaces(Protocol):
     def sizes(self) -> dict[str, int]:
         """The bytes of each workspace, its branches included."""
 
+    def remove(self, name: str) -> None:
+        """Remove a workspace with all of its branches, for good.
+
+        Raises:
+            NotFound, DatabaseBusy, DatabaseReadOnly: it is not there, in use, or another role's.
+        """
+
 
 class Listening(Protocol):
     """A subscription to the commits of a graph."""

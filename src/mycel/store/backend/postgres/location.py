@@ -113,7 +113,7 @@ class PostgresLocation:
             raise NotADatabase(
                 f"There is no workspace {self.address.workspace!r}, but branches of a former one:"
                 f" {', '.join(name[len(main) + 1 :] for name in known)}.",
-                hint="Remove them with `mycel workspace remove`, or choose another name.",
+                hint="Remove them with `mycel workspace remove --db URL`, or choose another name.",
             )
         connection.begin_creating()
         try:

@@ -1,4 +1,4 @@
-"""Lists the workspaces of a database: their names and sizes."""
+"""Lists the workspaces of a database with their sizes, and removes them."""
 
 from __future__ import annotations
 
@@ -6,9 +6,12 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from typing import Final
 
+from mycel.errors import NotFound, did_you_mean
 from mycel.store.backend.failures import translated
-from mycel.store.backend.postgres.address import PREFIX, parse_address
+from mycel.store.backend.postgres.address import PREFIX, Address, parse_address
+from mycel.store.backend.postgres.branches import schemas_of
 from mycel.store.backend.postgres.connection import PostgresConnection
+from mycel.store.file.branch_files import MAIN
 
 _WORKSPACES: Final = (
     " FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
@@ -25,7 +28,7 @@ class DatabaseWorkspaces:
     """The workspaces of one database."""
 
     def __init__(self, database: str) -> None:
-        """Take the URL of the database, without a workspace."""
+        """Take the URL of the database; a workspace and branch in it say nothing."""
         self._database: Final = database
 
     def url_of(self, name: str) -> str:
@@ -35,8 +38,12 @@ class DatabaseWorkspaces:
             NotADatabase, InvalidIdentifier: the database is no URL, or has a password, or no
                 workspace can have this name.
         """
+        return str(self._address_of(name))
+
+    def _address_of(self, name: str) -> Address:
         separator = "&" if "?" in self._database else "?"
-        return str(parse_address(f"{self._database}{separator}workspace={name}"))
+        address = parse_address(f"{self._database}{separator}workspace={name}")
+        return address.on_branch(MAIN)
 
     def names(self) -> list[str]:
         """The names of the workspaces, without branches.
@@ -62,13 +69,35 @@ class DatabaseWorkspaces:
             totals[name] = totals.get(name, 0) + size
         return totals
 
+    def remove(self, name: str) -> None:
+        """Remove a workspace with all of its branches, for good.
+
+        Raises:
+            NotFound: there is no such workspace, and no branch of one.
+            DatabaseBusy: somebody has it, or a branch of it, open.
+            DatabaseReadOnly: it belongs to another role.
+        """
+        main = self._address_of(name).schema
+        with self._connected(writable=True) as connection:
+            schemas = schemas_of(connection, main)
+            if not schemas:
+                raise NotFound(
+                    f"The database has no workspace {name!r}.",
+                    hint=did_you_mean(name, self.names()),
+                )
+            for schema in schemas:
+                connection.lock_unused(schema, f"The workspace {name!r}")
+            # The workspace itself goes last: until then it is seen that something is left.
+            for schema in sorted(schemas, reverse=True):
+                connection.execute(f'DROP SCHEMA "{schema}" CASCADE')
+
     @contextmanager
-    def _connected(self) -> Iterator[PostgresConnection]:
+    def _connected(self, *, writable: bool = False) -> Iterator[PostgresConnection]:
         """A connection that is bound to no workspace."""
-        address = parse_address(self.url_of("none"))
+        address = self._address_of("none")
         with translated():
             connection = PostgresConnection(
-                address.url, address.schema, writable=False, busy_timeout_s=30
+                address.url, address.schema, writable=writable, busy_timeout_s=30
             )
             with closing(connection):
                 yield connection

@@ -1,0 +1,75 @@
+"""Workspaces of a database: made, listed, shown and removed."""
+
+from __future__ import annotations
+
+import mycel
+from mycel.store.backend.postgres.address import parse_address
+from tests.adapters.cli.conftest import Run
+from tests.postgres_server import PostgresServer
+
+
+def test_init_says_whether_the_workspace_was_there(
+    run: Run, postgres_server: PostgresServer
+) -> None:
+    url = postgres_server.url()
+    made = run("--db", url, "init")
+    assert made.stdout.startswith("Created postgresql://")
+    assert run("--db", url, "init").stdout.startswith("The graph exists already: postgresql://")
+    assert run("--db", url, "init", "--json").object["created"] is False
+    mistyped = run("--db", f"{url}&branch=nope", "init")
+    assert (mistyped.status, "has no branch 'nope'" in mistyped.stderr) == (1, True)
+
+
+def test_workspaces_of_a_database_are_listed_and_shown(
+    run: Run, postgres_server: PostgresServer
+) -> None:
+    url, other = postgres_server.url("listed"), postgres_server.url("listed-too")
+    for place in (url, other):
+        with mycel.open(place) as db:
+            db.branches.create("draft")
+    known = {
+        each["workspace"]: each for each in run("--db", url, "workspace", "list", "--json").objects
+    }
+    assert {"listed", "listed-too"} <= known.keys()
+    assert known["listed"]["branches"] == 2
+    assert known["listed"]["size_bytes"] > 0
+    assert known["listed"]["path"] == str(parse_address(url))
+    database = url.partition("&workspace")[0]
+    assert run("--db", database, "workspace", "list", "--json").status == 0
+    shown = run("--db", url, "workspace", "show", "--json").object
+    assert shown == known["listed"]
+    assert (
+        run("--db", url, "workspace", "show", "listed-too", "--json").object == known["listed-too"]
+    )
+    missing = run("--db", url, "workspace", "show", "listed-not")
+    assert "no workspace 'listed-not'" in missing.stderr
+
+
+def test_a_workspace_is_removed_with_its_branches(
+    run: Run, postgres_server: PostgresServer
+) -> None:
+    url = postgres_server.url("gone")
+    with mycel.open(url) as db:
+        db.branches.create("draft")
+        with db.open_branch("draft"):
+            busy = run("--db", url, "workspace", "remove", "--yes")
+    assert (busy.status, "is in use" in busy.stderr) == (1, True)
+    assert (
+        run("--db", url, "workspace", "remove", "--yes").stdout == "Removed the workspace gone.\n"
+    )
+    query = "SELECT nspname FROM pg_namespace WHERE starts_with(nspname, 'mycel_gone')"
+    assert postgres_server.rows(query) == []
+    again = run("--db", url, "workspace", "remove", "--yes")
+    assert (again.status, "has no workspace 'gone'" in again.stderr) == (1, True)
+
+
+def test_branches_of_a_former_workspace_are_removed(
+    run: Run, postgres_server: PostgresServer
+) -> None:
+    url = postgres_server.url("former")
+    with mycel.open(url) as db:
+        db.branches.create("draft")
+    postgres_server.query('DROP SCHEMA "mycel_former" CASCADE')
+    assert "former one: draft" in run("--db", url, "init").stderr
+    assert run("--db", url, "workspace", "remove", "former", "--yes").status == 0
+    assert run("--db", url, "init").status == 0
