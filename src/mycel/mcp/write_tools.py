@@ -132,6 +132,8 @@ def _supersede(call: ToolCall, by: str, until: str) -> Answer:
     ends = knowledge.get(old).metadata[VALID_UNTIL]
     page = TextPage()
     page.add(f"{new} takes the place of {old}, which holds until {ends} and is shown behind it.")
+    if not until:
+        page.add("If it held until another time, pass metadata with valid_until in the same call.")
     return Answer(str(page), {"superseded": old, "by": new, "valid_until": ends})
 
 

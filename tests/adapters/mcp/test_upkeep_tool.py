@@ -105,7 +105,14 @@ def test_nodes_are_archived_restored_superseded_and_asked_about_at_a_time(tmp_pa
         ends = [{"source": "old", "relation": "about", "target": "gone"}]
         assert session.call("forget_nodes", action="archive", relations=ends).failed
         session.ok("forget_nodes", uris=["new"], action="restore")
-        session.ok("update_node", uri="old", superseded_by="new")
+        answer = session.ok("update_node", uri="old", superseded_by="new")
+        assert "which holds until 20" in answer.text
+        assert "pass metadata with valid_until" in answer.text
+        dated = {"uri": "old", "superseded_by": "new", "metadata": {"valid_until": "2020-02-01"}}
+        answer = session.ok("update_node", **dated)
+        assert "which holds until 2020-02-01 and" in answer.text
+        dated["metadata"]["owner"] = "ana"
+        assert session.call("update_node", **dated).failed
         first, *_ = session.ok("search_knowledge", query="tide turns").data["hits"]
         assert first["uri"].endswith("/new")
         assert session.call("update_node", uri="old", superseded_by="new", name="x").failed
