@@ -11,6 +11,7 @@ a repetition, and 31 of 33 repetitions in other words are found.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Collection
 from math import log
 from typing import Final, NamedTuple
@@ -90,15 +91,18 @@ def have_one_template(one: str, other: str) -> bool:
 
     >>> have_one_template("Release 1.2 went out on 3 May.", "Release 1.3 went out on 9 June.")
     True
+    >>> have_one_template("Up to 10 users pay 10 EUR.", "Up to 10 users pay 12 EUR.")
+    True
     >>> have_one_template("Release 1.2 went out on 3 May.", "Release 1.2 was published on 3 May.")
     False
     """
     (frame, things), (other_frame, other_things) = map(_divide, (one, other))
     if frame != other_frame:
         return False
-    if set(things) == set(other_things):
+    counts, other_counts = Counter(things), Counter(other_things)
+    if counts == other_counts:
         return things != other_things  # The same in other places.
-    return not (set(things) <= set(other_things) or set(things) >= set(other_things))
+    return not (counts <= other_counts or counts >= other_counts)
 
 
 def _divide(text: str) -> tuple[list[str], list[str]]:
