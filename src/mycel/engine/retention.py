@@ -6,6 +6,7 @@ overrides that of its type. Upkeep applies the rules (`mycel.upkeep`).
 
 from __future__ import annotations
 
+from mycel.engine.metadata_warnings import metadata_doubts
 from mycel.engine.outcome import Outcome, all_or_nothing
 from mycel.engine.references import check_predicate, check_type
 from mycel.engine.values import Values
@@ -38,7 +39,8 @@ def set_retention(
         updated = sum(
             set_element_retention(tx, element, rule) for element in to_change(tx, numbers)
         )
-    return Outcome({"updated": updated, "matched": len(numbers)})
+    warnings = tuple(metadata_doubts({RETENTION: rule}))
+    return Outcome({"updated": updated, "matched": len(numbers)}, warnings=warnings)
 
 
 def set_element_retention(tx: Transaction, element: Element, rule: object) -> bool:

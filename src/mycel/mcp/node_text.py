@@ -60,11 +60,15 @@ def terms(node: Node) -> list[str]:
     ]
     if (rule := retention_in_words(node.metadata.get(RETENTION))) and rule:
         parts.append(f"retention: {rule}")
-    if node.metadata.get(PINNED) is True:
-        parts.append("pinned")
-    if (hold := node.metadata.get(HOLD)) not in (None, False, ""):
-        parts.append(f"held: {value(hold)}")
+    parts += marks_to_stay(node)
     return ["; ".join(parts)] if parts else []
+
+
+def marks_to_stay(node: Node) -> list[str]:
+    """The marks that keep a node from leaving: a pin, and a hold with its reason."""
+    pin = ["pinned"] if node.metadata.get(PINNED) is True else []
+    hold = node.metadata.get(HOLD)
+    return [*pin, f"held: {value(hold)}"] if hold not in (None, False, "") else pin
 
 
 def _stale(node: Node) -> str:

@@ -118,7 +118,10 @@ def topic(call: ToolCall) -> Answer:
     for section in health.sections:
         if section.total:
             page.add(f"{section.name}: {section.total}")
-            page.add_all(f"- {finding.text}" for finding in section.findings[:limit])
+            page.add_all(
+                f"- {finding.task and finding.task + ': '}{finding.text}"
+                for finding in section.findings[:limit]
+            )
     totals: JsonObject = {section.name: section.total for section in health.sections}
     data: JsonObject = {"last_cycle": health.last_cycle, "tasks": health.tasks, **totals}
     return Answer(str(page), data)

@@ -221,7 +221,7 @@ def _check_not_kept(call: ToolCall) -> tuple[str, ...]:
             continue  # The action itself says what is wrong with the URI.
         if is_kept(node.metadata):
             raise ConstraintViolation(
-                f"{node.uri} is {'; '.join(node_text.terms(node))}, so it stays.",
+                f"{node.uri} is {'; '.join(node_text.marks_to_stay(node))}, so it stays.",
                 hint="If it is to go all the same, take the mark away first: update_node with"
                 ' metadata {"pinned": false} or {"hold": false}.',
             )

@@ -21,6 +21,9 @@ def test_tasks_are_shown_and_decided_one_after_the_other(tmp_path: Path) -> None
         assert "- ask about Org 'ACME!' and Org 'Acme'" in tried.text
         assert "next" not in tried.data
         first = session.ok("tend_memory", cycle=True)
+        listed = session.ok("describe_graph", topic="upkeep")
+        assert listed.data["duplicate"] == 2
+        assert f"- {first.data['next']['task']}: Org 'Acme' and Org 'ACME!'" in listed.text
         assert "Cycle: duplicates: 2 asked" in first.text
         assert first.data["cycle"]["steps"][2]["asked"] == 2
         assert "merge_duplicates" in first.text
@@ -192,7 +195,7 @@ def test_forgetting_archives_unless_it_is_told_to_remove_and_spares_what_is_kept
         session.ok("remember_knowledge", concepts=concepts)
         assert len(session.ok("forget_nodes", uris=["plain"]).data["archived"]) == 1
         assert "archived" in session.ok("get_nodes", uris=["plain"]).text
-        for name, mark in (("pinned", "is pinned"), ("held", "is held: audit of May")):
+        for name, mark in (("pinned", "is pinned, so"), ("held", "is held: audit of May")):
             for action in ("archive", "remove"):
                 refused = session.call("forget_nodes", uris=["never", name], action=action)
                 assert refused.failed

@@ -154,6 +154,9 @@ def test_the_rule_of_an_element_does_not_purge_and_is_asked_about(
         rule=rule,
     )
     assert any("asks before it purges" in warning for warning in warned.warnings)
+    set_one = 'SET RETENTION :rule FOR ?n WHERE { ?n {type: "Note"} }'
+    (warning,) = db.execute(set_one, rule=rule).warnings
+    assert "asks before it purges" in warning
     clock.turn(1)
     assert db.sleep(dry_run=True).steps[0].ended == {}
     report = db.sleep()
