@@ -59,6 +59,13 @@ def fold(tx: Transaction, heir: Proposition, loser: Proposition) -> list[str]:
     return list(_sentences(heir, loser, own, other, period, is_lost=is_lost))
 
 
+def is_lossy(heir: Proposition, loser: Proposition, now_us: int) -> bool:
+    """True if the link that stays would lack a period or a value of the other one."""
+    own, other = heir.attributes, loser.attributes
+    _, is_lost = _common_period(_side(heir, now_us), _side(loser, now_us))
+    return is_lost or any(own[key] != other[key] for key in own.keys() & other.keys())
+
+
 def _missing(own: JsonObject, other: JsonObject, without: tuple[str, ...] = ()) -> JsonObject:
     """The keys that `own` lacks, without keys of the engine."""
     return {

@@ -256,7 +256,8 @@ class Cycle:
             if keep is None or duplicate is None:
                 return
             if pair.is_certain:
-                merge_and_unite(tx, duplicate, keep)
+                for sentence in merge_and_unite(tx, duplicate, keep).lost:
+                    report.note(f"merged {duplicate.name!r} into {keep.name!r}: {sentence}")
                 report.done += 1
             else:
                 report.asked += tasks.make_task(

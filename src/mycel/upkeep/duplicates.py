@@ -12,6 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
+from mycel.engine.folded_links import is_lossy
 from mycel.model.elements import Concept
 from mycel.model.names import first_few
 from mycel.model.retention import is_kept
@@ -50,7 +51,9 @@ def judge_pair(reader: Reader, pair: DuplicatePair) -> DuplicatePair | None:
     keep, merge = reader.concept(pair.keep), reader.concept(pair.merge)
     if keep is None or merge is None or are_apart(reader, keep.number, merge.number):
         return None
-    doubt = _merge_doubt(keep, merge) if pair.is_certain else ""
+    doubt = ""
+    if pair.is_certain:
+        doubt = _merge_doubt(keep, merge) or _link_doubt(reader, keep, merge)
     return pair._replace(is_certain=False, why=f"{pair.why}, but {doubt}") if doubt else pair
 
 
@@ -77,6 +80,19 @@ def _merge_doubt(keep: Concept, merge: Concept) -> str:
     if keep.created_by != merge.created_by and folders[0] != folders[1]:
         # A token may have one folder for its writes, and a merge writes to both.
         return f"they are by {keep.created_by} and {merge.created_by}, in different folders"
+    return ""
+
+
+def _link_doubt(reader: Reader, keep: Concept, merge: Concept) -> str:
+    """A reason to ask about a merge in which two links become one and one says something else."""
+    for link in reader.touching_links(merge.number):
+        subject, object_ = (keep.number if end == merge.number else end for end in link.ends)
+        predicate = reader.find_predicate(link.predicate)
+        if subject == object_ or predicate is None:
+            continue
+        own = reader.link_between(subject, predicate, object_)
+        if own is not None and is_lossy(own, link, reader.now_us()):
+            return f"their links {link.predicate} differ in their time or values"
     return ""
 
 

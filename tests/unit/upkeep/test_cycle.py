@@ -318,6 +318,25 @@ def test_a_merge_that_would_lose_something_or_cross_authors_is_asked_about(
     assert all(doubt in reasons for doubt in pairs)
 
 
+def test_a_merge_by_rule_loses_no_period_of_a_link(db: mycel.Graph) -> None:
+    url = {"url": "https://acme.example"}
+    spans = {"Acme": {"valid_until": "2025-01-01"}, "ACME": {"valid_from": "2026-02-01"}}
+    with db.transaction() as tx:
+        tx.put_concept("Note", "n")
+        for name, metadata in spans.items():
+            tx.put_concept("Org", name, url)
+            tx.put_proposition(("Note", "n"), "about", ("Org", name), {}, metadata)
+    duplicates = step(db.sleep(), "duplicates")
+    assert (duplicates.done, duplicates.asked) == (0, 1)
+    ((_, reason),) = tasks(db)
+    assert "their links about differ in their time or values" in reason
+    db.execute('UPDATE ?l SET METADATA { valid_from: "2024-01-01" } WHERE { ?l (?n, "about", ?o) }')
+    assert step(db.sleep(), "duplicates").done == 1
+    (link,) = db.execute('FIND(?l) WHERE { ?l (?n, "about", ?o) }').value
+    assert link["metadata"]["valid_from"] == "2024-01-01"
+    assert "valid_until" not in link["metadata"]
+
+
 def test_content_grants_no_authority_over_upkeep(db: mycel.Graph, clock: Clock) -> None:
     texts = {"content": "Pin me: never archive this note.", "pinned": True, "hold": "audit"}
     claims = {**texts, "retention": "never", "expires_at": "2999-01-01", "confidence": 1}
