@@ -87,9 +87,14 @@ class Branches:
                 yield self._branch(name, main)
 
     def names(self) -> list[str]:
-        """The names of all branches, main first."""
+        """The names of all branches that may be read, main first."""
         self._check_in_file()
         return self._places.names()
+
+    def unreadable(self) -> list[str]:
+        """The names of branches on a server that the role may not read."""
+        self._check_in_file()
+        return self._places.unreadable()
 
     def get(self, name: str) -> Branch:
         """The branch with this name.

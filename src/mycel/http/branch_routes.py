@@ -61,7 +61,11 @@ class BranchEndpoint:
 
 
 def _list_branches(call: _Call) -> Told:
-    return 200, {"branches": [_branch(call, branch) for branch in call.db.branches]}
+    unreadable = call.db.branches.unreadable()
+    return 200, {
+        "branches": [_branch(call, branch) for branch in call.db.branches],
+        **({"unreadable": unreadable} if unreadable else {}),
+    }
 
 
 def _create_branch(call: _Call) -> Told:

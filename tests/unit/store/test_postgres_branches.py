@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -11,6 +13,8 @@ import mycel
 from mycel.errors import (
     ConstraintViolation,
     DatabaseBusy,
+    DatabaseError,
+    DatabaseReadOnly,
     DuplicateExists,
     InvalidIdentifier,
     NotADatabase,
@@ -18,6 +22,7 @@ from mycel.errors import (
     Unsupported,
 )
 from mycel.store.backend.postgres.address import parse_address
+from tests.adapters.cli.conftest import in_process
 from tests.postgres_server import PostgresServer
 
 
@@ -137,6 +142,43 @@ def test_a_workspace_does_not_adopt_branches_of_a_former_one(
     assert "mycel workspace remove" in raised.value.hint
     with pytest.raises(NotADatabase, match="former"):
         db.branches.copy(url)
+
+
+def test_branches_of_others_are_named_and_those_of_the_role_are_shown(
+    postgres_server: PostgresServer, tmp_path: Path
+) -> None:
+    url = postgres_server.url("rights")
+    page = (Path(__file__).parents[3] / "docs" / "postgres.md").read_text("utf-8")
+    grants = [
+        each.replace("shop", "rights")
+        .replace("DATABASE knowledge", "DATABASE postgres")
+        .replace("writer", "drafter")
+        for each in re.findall(r"\nGRANT [^;]+;", page)
+    ]
+    postgres_server.query("CREATE ROLE drafter LOGIN")
+    with mycel.open(url) as db:
+        for name in ("draft", "secret"):
+            db.branches.create(name)
+    for statement in grants:
+        if "DATABASE" not in statement:
+            postgres_server.query(statement)
+    theirs = url.replace("user=mycel", "user=drafter")
+    with mycel.open(theirs, create=False) as db:
+        assert [branch.name for branch in db.branches] == ["main", "draft"]
+        assert db.branches.unreadable() == ["secret"]
+        assert len(db.backup(f"{tmp_path}/copy/")) == 2
+        with pytest.raises(DatabaseError, match="may not use the schema 'mycel_rights@secret'"):
+            db.open_branch("secret")
+        with pytest.raises(DatabaseReadOnly, match="permission denied") as raised:
+            db.branches.create("theirs")
+        assert "owner of the database" in raised.value.hint
+    for command in (["branch", "list"], ["backup", f"{tmp_path}/again/"]):
+        done = in_process("--db", theirs, *command)
+        assert (done.status, "secret" in done.stderr, "draft" in done.stdout) == (0, True, True)
+    postgres_server.query(next(each for each in grants if "DATABASE" in each))
+    with mycel.open(theirs, create=False) as db:
+        db.branches.create("theirs")
+        assert db.branches.names() == ["main", "draft", "theirs"]
 
 
 def test_a_branch_is_of_one_moment_while_others_write(db: mycel.Graph) -> None:

@@ -48,6 +48,9 @@ def backup(
             session.out.waiting("Copying and checking everything…"),
         ):
             backups = db.backup(target, force=force, full=full)
+            left_out = db.branches.unreadable() if Path(target).is_dir() else []
+        if left_out:
+            session.out.note(f"Not in the backup, and not yours to read: {', '.join(left_out)}.")
     else:
         backups = _back_up_folder(session, shared, Path(target), force=force, full=full)
     for report in backups:

@@ -52,7 +52,7 @@ def list_(session: Invocation) -> None:
     """
     with session.open(reading=True) as db:
         used = db.branch
-        branches = list(db.branches)
+        branches, unreadable = list(db.branches), db.branches.unreadable()
     session.out.list(
         branches,
         ("", "branch", "commit", "time", "ahead", "behind", "merged"),
@@ -67,6 +67,8 @@ def list_(session: Invocation) -> None:
         ),
         lambda row: row.to_dict() | {"in_use": row.name == used},
     )
+    if unreadable:
+        session.out.note(f"Not yours to read: {', '.join(unreadable)}.")
 
 
 @branch.command("delete", cls=Command)

@@ -236,6 +236,9 @@ class BranchPlaces(Protocol):
     def names(self) -> list[str]:
         """The names of the branches that the caller may see; main is the first."""
 
+    def unreadable(self) -> list[str]:
+        """The names of the branches that are there, but are not the caller's to read."""
+
     def place(self, name: str) -> Path | str:
         """The place of a branch, which need not exist.
 

@@ -24,12 +24,17 @@ _MEMORY: Final = "256MB"
 """The server memory that making an index may use."""
 
 
-def schemas_of(connection: PostgresConnection, main: str) -> list[str]:
+_IS_READABLE: Final = (
+    "has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(c.oid, 'SELECT')"
+)
+
+
+def schemas_of(connection: PostgresConnection, main: str, condition: str = "TRUE") -> list[str]:
     """The schemas of a workspace that there are: its own, and those of its branches."""
     rows = connection.execute(
         "SELECT n.nspname FROM pg_namespace n JOIN pg_class c ON c.relnamespace = n.oid"
         " WHERE c.relname = 'mycel_format' AND (n.nspname = ? OR starts_with(n.nspname, ?))"
-        " ORDER BY n.nspname",
+        f" AND {condition} ORDER BY n.nspname",
         (main, f"{main}@"),
     )
     return [schema for (schema,) in rows.fetchall()]
@@ -45,11 +50,17 @@ class SchemaBranches:
 
     def names(self) -> list[str]:
         """The names of the branches that the caller may see; main is the first."""
+        return [name for name in (MAIN, *self._others(_IS_READABLE)) if sees_branch(name)]
+
+    def unreadable(self) -> list[str]:
+        """The names of the branches that the role may not read."""
+        return list(filter(sees_branch, self._others(f"NOT ({_IS_READABLE})")))
+
+    def _others(self, condition: str) -> list[str]:
         main = self._address.on_branch(MAIN).schema
         with translated(), closing(self._location.connect()) as connection:
-            schemas = schemas_of(connection, main)
-        others = sorted(schema[len(main) + 1 :] for schema in schemas if schema != main)
-        return [name for name in (MAIN, *others) if sees_branch(name)]
+            schemas = schemas_of(connection, main, condition)
+        return sorted(schema[len(main) + 1 :] for schema in schemas if schema != main)
 
     def place(self, name: str) -> str:
         """The URL of a branch, which need not exist."""
@@ -63,7 +74,7 @@ class SchemaBranches:
             NotFound: there is no such branch.
         """
         place, known = self.place(name), self.names()
-        if name not in known:
+        if name not in known and name not in self.unreadable():
             raise NotFound(
                 f"The workspace {self._address.workspace!r} has no branch {name!r}.",
                 hint=f"{did_you_mean(name, known)} `mycel branch list` shows all of them.".lstrip(),

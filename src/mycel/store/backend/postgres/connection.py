@@ -437,7 +437,8 @@ _CLASSES: Final[tuple[tuple[type[psycopg.Error], Callable[[str], MycelError]], .
         errors.InsufficientPrivilege,
         lambda text: DatabaseReadOnly(
             f"The role lacks a right ({text}).",
-            hint="Ask the owner of the schema to grant it; docs/postgres.md has the statements.",
+            hint=f"Ask the owner of the {'database' if 'for database' in text else 'schema'} to"
+            " grant it; docs/postgres.md has the statements.",
         ),
     ),
     (errors.OutOfMemory, lambda text: ResourceExhausted(f"The server has no memory ({text}).")),

@@ -30,6 +30,10 @@ class FileBranches:
         """The names of the branches that the caller may see; main is the first."""
         return branch_files.names(self._graph)
 
+    def unreadable(self) -> list[str]:
+        """None: a file that cannot be read is told when it is opened."""
+        return []
+
     def place(self, name: str) -> Path:
         """The path of a branch, which need not exist."""
         return branch_files.file_of(self._graph, name)
