@@ -1,9 +1,10 @@
 """One sleep cycle: steps that act where a rule is certain, and ask about the rest.
 
-Each step first collects its work. Then it does the work as `$system`, in transactions of a few
-elements; between two transactions, other writers get their turn. Each element is judged again
-inside its transaction. So a cycle may stop at any point, and the next one does the rest; nothing is
-done twice. Over all processes, only one cycle runs at a time.
+Each step first collects its work, and looks at the clock while it does. Then it does the work as
+`$system`, in transactions of a few elements; between two transactions, other writers get their
+turn. Each element is judged again inside its transaction. So a cycle may stop at any point, and the
+next one goes on from there; nothing is done twice. Over all processes, only one cycle runs at a
+time.
 """
 
 from __future__ import annotations
@@ -13,10 +14,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from time import monotonic, sleep
-from typing import Final
+from typing import Final, TypeVar
 
 from mycel.engine.archive import archive_element
-from mycel.engine.due import Due, RetentionRules, due_elements, is_open_task, label, link_text
+from mycel.engine.due import Due, RetentionRules, is_open_task, label, link_text
 from mycel.engine.missing_concepts import MISSING
 from mycel.engine.united_values import merge_and_unite
 from mycel.errors import DatabaseBusy, MycelError
@@ -35,12 +36,14 @@ from mycel.upkeep import tasks
 from mycel.upkeep.cycle_report import EXAMPLES_MAX, CycleReport, StepReport
 from mycel.upkeep.duplicates import DuplicatePair, duplicate_pairs, judge_pair
 from mycel.upkeep.questions import (
+    COMPARED_MAX,
     FINDERS,
     Finder,
     Repetitions,
     UpkeepQuestion,
     ask_about_changes,
     ask_about_events,
+    uncompared,
 )
 from mycel.upkeep.tiers import tier_changes
 from mycel.upkeep.weights import MARK, OPTION, is_own, weight_changes
@@ -50,6 +53,10 @@ TURN_S: Final = 0.03
 PAUSE_S: Final = 0.002
 """The pause after each transaction, in which others get their turn."""
 BATCH_MAX: Final = 64
+COMPARED_TOGETHER: Final = 64
+"""The maximum number of texts that are compared before their questions are asked."""
+COMPARED_MIN: Final = 8
+"""The number of texts that are compared even if other steps took all the time."""
 FOLD_CHANGES: Final = 128
 """The pending changes that a cycle folds between two transactions, before one of them has to."""
 MERGES_MAX: Final = 1_000
@@ -69,11 +76,15 @@ ENDED: Final[dict[RetentionEnd, str]] = {
 UNLINKED_MAX: Final = 1_000
 LOG: Final = "maintenance_log"
 LAST: Final = "last_sleep_cycle"
+PLACES: Final = "sleep_places"
+"""The attribute of `$system` with the last number that a step of a cut cycle has reached."""
 COMPARED: Final = "last_compared_number"
 """The attribute of `$system` that names the last concept with a compared text."""
 DOMAIN: Final = "Domain"
 MEMBERSHIP: Final = "belongs_to_domain"
 SYSTEM: Final = ("Person", SYSTEM_ACTOR)
+
+T = TypeVar("T")
 
 Step = Callable[["Cycle", StepReport], None]
 
@@ -104,6 +115,8 @@ class Cycle:
         self._purged: Final[dict[int, JsonObject]] = {}
         """The purged elements with their rules; their names are purged, too."""
         self._ends: Final = None if seconds is None else monotonic() + seconds
+        self._has_time: Final = seconds is None or seconds > 0
+        self._places: Final[dict[str, int]] = {}
 
     def run(self) -> CycleReport:
         """Run all steps.
@@ -114,6 +127,10 @@ class Cycle:
         began = monotonic()
         with self._store.reading() as reader:
             report = CycleReport(times.to_text(reader.now_us()), self._dry_run)
+            system = reader.find_concept(*SYSTEM)
+            places = {} if system is None else system.attributes.get(PLACES)
+            before = places if isinstance(places, dict) else {}
+        self._places.update((name, at) for name, at in before.items() if isinstance(at, int))
         with self._alone():
             for name, step in STEPS:
                 step_report = StepReport(name)
@@ -122,6 +139,8 @@ class Cycle:
             report.is_complete = not any(step.left for step in report.steps)
             report.seconds = round(monotonic() - began, 3)
             if not self._dry_run:
+                if self._places != before:
+                    self._noted[PLACES] = dict(self._places)
                 self._write_log(report)
         return report
 
@@ -151,11 +170,16 @@ class Cycle:
         report: StepReport,
         message: str,
     ) -> None:
-        """Call `change` for every element, several in one transaction; not in a dry run."""
+        """Call `change` for every element, several in one transaction; not in a dry run.
+
+        What was found is not lost: even if the time is over, the first elements are changed.
+        """
         at, size = 0, 4
         while at < len(numbers):
-            if self._is_over():
+            if self._stop() or (at >= BATCH_MAX and self._is_over()):
                 report.left += len(numbers) - at
+                if report.name in self._places:
+                    self._places[report.name] = numbers[at - 1] if at else 0
                 return
             batch = numbers[at : at + size]
 
@@ -175,13 +199,39 @@ class Cycle:
             size = min(size * 2, BATCH_MAX) if took < TURN_S / 2 else max(1, size // 2)
             sleep(PAUSE_S)
 
+    def _in_time(self, numbers: Sequence[int], report: StepReport) -> Iterator[int]:
+        """Elements by number, from where the last cycle was cut, until the time is over."""
+        place = self._places.pop(report.name, 0)
+        order = [number for number in numbers if number > place]
+        order += [number for number in numbers if number <= place]
+        for at, number in enumerate(order):
+            if self._is_over():
+                report.left += len(order) - at
+                self._places[report.name] = order[at - 1] if at else place
+                return
+            yield number
+
+    def _until_over(self, items: Iterable[T], report: StepReport) -> Iterator[T]:
+        """Items until the time is over."""
+        for item in items:
+            if self._is_over():
+                report.left += 1
+                return
+            yield item
+
     # The steps of a cycle.
 
     def expire(self, report: StepReport) -> None:
         """Archive, delete or purge elements that are due, or ask about them."""
         with self._store.reading() as reader:
             uses = self._store.use_counts.uses()
-            due = {item.number: item for item in due_elements(reader, reader.now_us(), uses)}
+            now_us, rules = reader.now_us(), RetentionRules(reader, uses)
+            due = {}
+            for number in self._in_time(rules.candidates(reader, now_us), report):
+                element = reader.element(number)
+                item = None if element is None else rules.judge(reader, element, now_us)
+                if item is not None:
+                    due[number] = item
             numbers_by_end = Counter[str]()
             for item in due.values():
                 numbers_by_end[item.end] += 1
@@ -207,7 +257,7 @@ class Cycle:
                 if judged.end == "purge" and tx.reader.element(number) is None:
                     self._purged[number] = {"id": element.id, "rule": judged.reason}
 
-        self._change_all(sorted(due), change, report, "Sleep cycle: what is due")
+        self._change_all(list(due), change, report, "Sleep cycle: what is due")
 
     def retier(self, report: StepReport) -> None:
         """Write the tier and strength of short-term memory."""
@@ -216,7 +266,7 @@ class Cycle:
             uses = self._store.use_counts.uses()
             rules = RetentionRules(reader)
             changes = {}
-            for number in rules.candidates(reader, INTEGER_MAX):
+            for number in self._in_time(rules.candidates(reader, INTEGER_MAX), report):
                 element = reader.element(number)
                 if element is None:
                     continue
@@ -234,12 +284,13 @@ class Cycle:
             if element is not None:
                 report.done += tx.update_found(element, metadata=changes[number])
 
-        self._change_all(sorted(changes), change, report, "Sleep cycle: tiers and strength")
+        self._change_all(list(changes), change, report, "Sleep cycle: tiers and strength")
 
     def merge(self, report: StepReport) -> None:
         """Merge certain duplicates, and ask about the others."""
         with self._store.reading() as reader:
-            judged = (judge_pair(reader, pair) for pair in duplicate_pairs(reader))
+            pairs_in_time = self._until_over(duplicate_pairs(reader), report)
+            judged = (judge_pair(reader, pair) for pair in pairs_in_time)
             pairs = {pair.merge: pair for pair in judged if pair is not None}
             for pair in pairs.values():
                 report.note(_pair_text(reader, pair))
@@ -276,12 +327,26 @@ class Cycle:
         with self._store.reading() as reader:
             system = reader.find_concept(*SYSTEM)
             compared = 0 if system is None else system.attributes.get(COMPARED, 0)
-            repetitions = Repetitions(reader, compared if isinstance(compared, int) else 0)
-            questions = list(repetitions)
-            report.left += not repetitions.is_complete
-        self._ask(questions, report, "Sleep cycle: repetitions")
-        if not self._dry_run:
-            self._noted[COMPARED] = repetitions.last
+            last = compared if isinstance(compared, int) else 0
+            numbers = uncompared(reader, last)
+        at = 0
+        while at < min(len(numbers), COMPARED_MAX) and not self._stop():
+            is_over = self._is_over()
+            if is_over and (at or not self._has_time):
+                break
+            size = COMPARED_MIN if is_over else COMPARED_TOGETHER
+            with self._store.reading() as reader:
+                repetitions = Repetitions(reader, numbers[at : at + size])
+                questions = []
+                for question in repetitions:
+                    questions += [question] if question is not None else []
+                    if repetitions.compared >= COMPARED_MIN and self._is_over():
+                        break
+            self._ask(questions, report, "Sleep cycle: repetitions")
+            at += repetitions.compared
+            if not self._dry_run:
+                self._noted[COMPARED] = numbers[at - 1]
+        report.left += len(numbers) - at
 
     def contradict(self, report: StepReport) -> None:
         """Ask about links that cannot hold at the same time, and about contested ones."""
@@ -300,7 +365,7 @@ class Cycle:
         with self._store.reading() as reader:
             moot = [
                 number
-                for number in retention.instances(reader, SLEEP_TASK)
+                for number in self._until_over(retention.instances(reader, SLEEP_TASK), report)
                 if (task := reader.concept(number)) is not None
                 and is_open_task(task)
                 and tasks.is_moot(reader, task)
@@ -323,7 +388,10 @@ class Cycle:
             questions = [
                 question
                 for finder in finders
-                for _, question in islice(_new_questions(reader, finder(reader, now_us)), ASKED_MAX)
+                for _, question in islice(
+                    _new_questions(reader, self._until_over(finder(reader, now_us), report)),
+                    ASKED_MAX,
+                )
             ]
         self._ask(questions, report, message)
 

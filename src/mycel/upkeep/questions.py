@@ -5,7 +5,7 @@ Each finder reads the graph, and yields a question for each problem, the oldest 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby, islice
 from typing import Final, NamedTuple
 
@@ -222,40 +222,46 @@ def _days(events: list[Concept]) -> Iterator[list[Concept]]:
 class Repetitions:
     """Finds concepts whose text is similar to that of another concept of their type."""
 
-    def __init__(self, reader: Reader, after: int) -> None:
-        """Compare the concepts after a number, at most as many as one cycle may."""
-        rows = (row for row in retention.named_concepts(reader) if row[0] > after)
-        self._rows = list(islice(rows, COMPARED_MAX + 1))
-        self.is_complete: Final = len(self._rows) <= COMPARED_MAX
-        self.last = after
-        """The number of the last concept that was compared."""
-        self._reader: Final = reader
+    def __init__(self, reader: Reader, numbers: Sequence[int]) -> None:
+        self._reader, self._numbers = reader, numbers
+        self.compared = 0
+        """The number of concepts that were compared so far."""
 
-    def __iter__(self) -> Iterator[UpkeepQuestion]:
-        """Yield the questions; updates `last`."""
-        rows = self._rows[:COMPARED_MAX]
-        if not rows:
-            return
+    def __iter__(self) -> Iterator[UpkeepQuestion | None]:
+        """Yield the question about each concept, or None."""
         texts = SimilarTexts(self._reader, (), _has_text)
-        for number, _, _, _ in rows:
-            concept = self._reader.concept(number)
-            self.last = number
-            if concept is None or not _has_text(concept):
-                continue
-            closest = texts.closest(concept)
-            if closest is None or closest.other.type != concept.type:
-                continue
-            if are_apart(self._reader, number, closest.other.number):
-                continue
-            keep, other = sorted((concept, closest.other), key=lambda concept: concept.number)
-            yield UpkeepQuestion(
-                keep.number,
-                "merge_duplicates",
-                f"{label(keep)} and {label(other)} may be one: their texts say much of the same"
-                f" ({closest.similarity:.0%}).",
-                (_task_name(other),),
-                priority=round(closest.similarity, 2),
-            )
+        for number in self._numbers:
+            question = self._ask(texts, number)
+            self.compared += 1
+            yield question
+
+    def _ask(self, texts: SimilarTexts, number: int) -> UpkeepQuestion | None:
+        concept = self._reader.concept(number)
+        if concept is None or not _has_text(concept):
+            return None
+        closest = texts.closest(concept)
+        if closest is None or closest.other.type != concept.type:
+            return None
+        if are_apart(self._reader, number, closest.other.number):
+            return None
+        keep, other = sorted((concept, closest.other), key=lambda concept: concept.number)
+        return UpkeepQuestion(
+            keep.number,
+            "merge_duplicates",
+            f"{label(keep)} and {label(other)} may be one: their texts say much of the same"
+            f" ({closest.similarity:.0%}).",
+            (_task_name(other),),
+            priority=round(closest.similarity, 2),
+        )
+
+
+def uncompared(reader: Reader, after: int) -> list[int]:
+    """The concepts after a number, whose texts were not compared yet."""
+    return [
+        number
+        for number, type_number, _, _ in retention.named_concepts(reader)
+        if number > after and reader.type_name(type_number) not in _NOT_COMPARED
+    ]
 
 
 def _has_text(concept: Concept) -> bool:

@@ -10,9 +10,11 @@ from typing import Any
 import pytest
 
 import mycel
+from mycel.engine.due import RetentionRules
 from mycel.errors import DatabaseBusy
 from mycel.model import times
-from mycel.upkeep import CycleReport, StepReport
+from mycel.search.similar_texts import SimilarTexts
+from mycel.upkeep import CycleReport, StepReport, cycle
 
 DAY_US = 86_400_000_000
 NEW_YEAR_US = times.from_text("2030-01-01T08:00:00Z")
@@ -410,6 +412,65 @@ def test_a_cycle_without_time_leaves_the_rest_to_the_next_one(
     assert notes(db) == set()
     log = db.get_concept("Person", "$system").attributes["maintenance_log"]
     assert len(log) == 2
+
+
+@pytest.fixture
+def ticks(monkeypatch: pytest.MonkeyPatch) -> list[None]:
+    """A clock of cycles: each comparison of a text, and each judgement of a rule, is a second."""
+    ticks: list[None] = []
+
+    def slow(work: Any) -> Any:
+        def run(*arguments: Any) -> Any:
+            ticks.append(None)
+            return work(*arguments)
+
+        return run
+
+    monkeypatch.setattr(SimilarTexts, "closest", slow(SimilarTexts.closest))
+    monkeypatch.setattr(RetentionRules, "judge", slow(RetentionRules.judge))
+    monkeypatch.setattr(cycle, "monotonic", lambda: float(len(ticks)))
+    return ticks
+
+
+def test_short_cycles_compare_all_texts_one_after_another(
+    db: mycel.Graph, ticks: list[None]
+) -> None:
+    with db.transaction() as tx:
+        for at in range(60):
+            words = " ".join(f"{word}{at}" for word in ("alder", "birch", "cedar", "elm", "fir"))
+            tx.put_concept("Note", f"{at} one", {"content": f"the {words} grow tall here"})
+            tx.put_concept("Note", f"{at} two", {"content": f"here grow {words} so very tall"})
+    dry = db.sleep(dry_run=True, minutes=0.5)
+    assert (len(ticks) <= 40, step(dry, "repetitions").left >= 80) == (True, True)
+    asked, left = 0, [120]
+    while left[-1]:
+        ticks.clear()
+        report = db.sleep(minutes=0.5)
+        assert len(ticks) <= 40
+        asked += step(report, "repetitions").asked
+        left.append(step(report, "repetitions").left)
+        assert left[-1] < left[-2], "each cycle goes on where the last one was cut"
+        assert report.is_complete == (left[-1] == 0)
+    assert 3 <= len(left) <= 6
+    assert asked == len(tasks(db)) == 60
+
+
+def test_short_cycles_find_what_is_due_behind_what_is_kept(
+    db: mycel.Graph, clock: Clock, ticks: list[None]
+) -> None:
+    set_rule(db, '{after: "1d", then: "archive"}')
+    with db.transaction() as tx:
+        for at in range(100):
+            tx.put_concept("Note", f"kept {at}", metadata={"pinned": True})
+        for at in range(10):
+            tx.put_concept("Note", f"due {at}")
+    clock.turn(2)
+    for _ in range(6):
+        ticks.clear()
+        db.sleep(minutes=0.5)
+        assert len(ticks) <= 60
+    assert notes(db) == {f"kept {at}" for at in range(100)}
+    assert step(db.sleep(), "expire").left == 0
 
 
 def test_one_cycle_runs_at_a_time(db: mycel.Graph) -> None:

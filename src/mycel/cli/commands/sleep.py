@@ -53,7 +53,8 @@ def sleep(session: Invocation, dry_run: bool, minutes: float | None, status: boo
         for example in step.examples:
             out.line(visible(f"  {example}"))
     if not report.is_complete:
-        out.warn(["Not everything was done: run it again."])
+        words = "looked at: give it more time." if dry_run else "done: run it again."
+        out.warn([f"Not everything was {words}"])
 
 
 def _show_health(session: Invocation) -> None:
