@@ -20,7 +20,7 @@ from mycel.errors import MycelError
 from mycel.kip import ast
 from mycel.kip.parser import parse
 from mycel.model.elements import Concept
-from mycel.model.retention import RETENTION, stored_retention
+from mycel.model.retention import RETENTION
 from mycel.store.database import Store
 from mycel.store.write.transaction import Transaction
 from mycel.syntax.diagnostics import locate_error
@@ -78,6 +78,7 @@ class DryRun:
     def _count_due(self, command: ast.SetTypeRetention | ast.SetRetention, values: Values) -> int:
         """The number of elements that the next cycle would end by the rule of a SET RETENTION."""
         from mycel.engine.due import due_elements  # noqa: PLC0415 - see `statements`
+        from mycel.engine.where_targets import named_targets  # noqa: PLC0415 - as above
 
         reader, uses = self._tx.reader, self._store.use_counts.uses()
         due = reader.elements(
@@ -91,8 +92,8 @@ class DryRun:
                 and is_type == isinstance(element, Concept)
                 for element in due.values()
             )
-        rule = stored_retention(values.value(command.rule))
-        return sum(element.metadata.get(RETENTION) == rule for element in due.values())
+        limit = None if command.limit is None else values.positive(command.limit, "LIMIT")
+        return len(due.keys() & set(named_targets(self._tx, command, values, limit=limit)))
 
     def rehearse(self, command: ast.Manipulation, values: Values) -> Outcome:
         """The outcome of a write, after all checks of a commit."""

@@ -51,6 +51,8 @@ class UpkeepApi:
     def restore(self, ref: Ref, *, by: str | None = None) -> bool:
         """Bring an archived element back, with its links; False if it was not archived.
 
+        An `expires_at` in the past is removed, so the element does not expire again.
+
         Raises:
             NotFound: it is not there.
         """

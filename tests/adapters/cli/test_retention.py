@@ -10,6 +10,11 @@ RULE = "archive 90d after updated unless linked"
 @pytest.mark.usefixtures("graph")
 def test_rules_are_set_shown_and_refused(run: Run) -> None:
     assert "No type and no element has a rule." in run("retention").stderr
+    tried = run("retention", "purge 0d after created", "--type", "Drug", "--dry-run", "--json")
+    assert tried.object["due"] > 0
+    one = run("retention", "delete 0d after created", "Drug:Aspirin", "--dry-run").stdout
+    assert one == "1 element would be due at once.\n"
+    assert "No type and no element has a rule." in run("retention").stderr
     assert run("retention", RULE, "--type", "Drug").stdout == f"Retention of Drug: {RULE}.\n"
     assert run("retention", RULE, "--type", "Drug").stdout == "Nothing changed.\n"
     done = run("retention", "delete 2y after created", "--predicate", "treats", "--json").object

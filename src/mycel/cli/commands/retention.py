@@ -7,6 +7,7 @@ import rich_click as click
 from mycel.cli.console.context import Command, Invocation, pass_session
 from mycel.cli.console.labels import labels
 from mycel.cli.console.parameters import ELEMENT, resolve
+from mycel.model.names import count
 
 
 @click.command(cls=Command)
@@ -19,6 +20,7 @@ from mycel.cli.console.parameters import ELEMENT, resolve
 @click.argument("element", required=False, metavar=f"[{ELEMENT}]", help="One element")
 @click.option("--type", "type_name", metavar="NAME", help="All concepts of this type")
 @click.option("--predicate", metavar="NAME", help="All edges of this predicate")
+@click.option("--dry-run", is_flag=True, help="Only say how many elements would be due at once.")
 @pass_session
 def retention(
     session: Invocation,
@@ -26,6 +28,7 @@ def retention(
     element: str | None,
     type_name: str | None,
     predicate: str | None,
+    dry_run: bool,
 ) -> None:
     """Say how long elements are kept, and what becomes of them then; or show the rules.
 
@@ -43,6 +46,15 @@ def retention(
         return
     if len(targets) != 1:
         raise click.UsageError("A rule is for one target: --type, --predicate, or an element.")
+    if dry_run:
+        kind = "CONCEPT" if type_name else "PROPOSITION"
+        target = f"{kind} TYPE :target" if element is None else "?x WHERE { ?x {id: :target} }"
+        with session.open(reading=True) as db:
+            name = targets[0] if element is None else resolve(db, element, at_home=True)
+            command = f"SET RETENTION :rule FOR {target}"
+            due = db.execute(command, rule=rule, target=name, dry_run=True).value["would"]["due"]
+        session.out.say(f"{count(due, 'element')} would be due at once.", {"due": due})
+        return
     with session.open() as db:
         ref = None if element is None else resolve(db, element, at_home=True)
         is_new = db.upkeep.set_retention(rule, type=type_name, predicate=predicate, ref=ref)

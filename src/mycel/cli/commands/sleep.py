@@ -41,11 +41,15 @@ def sleep(session: Invocation, dry_run: bool, minutes: float | None, status: boo
         out.object(report.to_dict())
         return
     columns = ("step", "would do" if dry_run else "done", "asked", "found", "left")
-    rows = [(step.done, step.asked, step.found, step.left) for step in report.steps]
+    rows = [(step.asked, step.found, step.left) for step in report.steps]
     out.table(
         columns,
         [
-            (step.name, *(str(number) if number else "" for number in row))
+            (
+                step.name,
+                f"{step.done}{step.ends}" if step.done else "",
+                *(str(number) if number else "" for number in row),
+            )
             for step, row in zip(report.steps, rows, strict=True)
         ],
     )
