@@ -14,7 +14,14 @@ import orjson
 from starlette.responses import Response
 
 from mycel.engine.result import for_json
-from mycel.errors import REGISTRY, ExecutionTimeout, InternalError, MycelError, ResourceExhausted
+from mycel.errors import (
+    REGISTRY,
+    DatabaseReadOnly,
+    ExecutionTimeout,
+    InternalError,
+    MycelError,
+    ResourceExhausted,
+)
 from mycel.model.allowance import RETRY_AFTER, shortage
 
 JSON = "application/json"
@@ -88,6 +95,8 @@ def status_of(error: Mapping[str, Any]) -> int:
         return HTTPStatus.SERVICE_UNAVAILABLE
     if error["name"] == ExecutionTimeout.name:
         return HTTPStatus.GATEWAY_TIMEOUT
+    if error["name"] == DatabaseReadOnly.name:
+        return HTTPStatus.FORBIDDEN
     return REGISTRY.get(error["name"], InternalError).category.http_status
 
 

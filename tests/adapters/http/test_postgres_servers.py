@@ -247,3 +247,43 @@ def test_commits_of_other_processes_are_told_also_after_the_connection_was_lost(
             plant("Yew")
             assert next(positions) > first
             positions.close()
+
+
+def test_a_server_without_its_database_or_rights_says_so(
+    database: str, postgres_server: PostgresServer
+) -> None:
+    url = f"{database}&workspace=down"
+    mycel.open(url).close()
+    mycel.open(f"{database}&workspace=closed").close()
+    postgres_server.query("CREATE ROLE onlooker LOGIN")
+    import psycopg
+
+    place = database.replace("postgresql:///servers?", "").replace("&", " ").replace("%2F", "/")
+    with psycopg.connect(f"dbname=servers {place}", autocommit=True) as owner:
+        for schema in ('"mycel_down"', "mycel"):
+            owner.execute(f"GRANT USAGE ON SCHEMA {schema} TO onlooker")
+            owner.execute(f"GRANT SELECT ON ALL TABLES IN SCHEMA {schema} TO onlooker")
+    theirs = database.replace("user=mycel", "user=onlooker")
+    assert workspaces_in(theirs).names() == ["down"]
+    server = Server("mycel", "--db", f"{theirs}&workspace=down", "serve", "--json", "--port", "0")
+    try:
+        server.wait_until_ready()
+        assert server.ask({"command": "DESCRIBE PRIMER"}).status_code == 200
+        refused = server.ask({"command": DEFINE})
+        assert (refused.status_code, refused.json()["error"]["name"]) == (403, "DatabaseReadOnly")
+        postgres_server.stop("immediate")
+        try:
+            for _ in range(3):  # The first ones meet connections that were cut.
+                answers = [
+                    server.ask({"command": "DESCRIBE PRIMER"}),
+                    server.get("/api/about"),
+                    server.get("/branches"),
+                ]
+                assert [answer.status_code for answer in answers] == [503] * 3
+                assert {answer.headers["retry-after"] for answer in answers} == {"5"}
+        finally:
+            postgres_server.start(postgres_server.folder)
+        server.ask({"command": "DESCRIBE PRIMER"})
+        assert server.ask({"command": "DESCRIBE PRIMER"}).status_code == 200
+    finally:
+        server.end()

@@ -24,9 +24,7 @@ _MEMORY: Final = "256MB"
 """The server memory that making an index may use."""
 
 
-_IS_READABLE: Final = (
-    "has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(c.oid, 'SELECT')"
-)
+IS_READABLE: Final = "has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(c.oid, 'SELECT')"
 
 
 def schemas_of(connection: PostgresConnection, main: str, condition: str = "TRUE") -> list[str]:
@@ -50,11 +48,11 @@ class SchemaBranches:
 
     def names(self) -> list[str]:
         """The names of the branches that the caller may see; main is the first."""
-        return [name for name in (MAIN, *self._others(_IS_READABLE)) if sees_branch(name)]
+        return [name for name in (MAIN, *self._others(IS_READABLE)) if sees_branch(name)]
 
     def unreadable(self) -> list[str]:
         """The names of the branches that the role may not read."""
-        return list(filter(sees_branch, self._others(f"NOT ({_IS_READABLE})")))
+        return list(filter(sees_branch, self._others(f"NOT ({IS_READABLE})")))
 
     def _others(self, condition: str) -> list[str]:
         main = self._address.on_branch(MAIN).schema

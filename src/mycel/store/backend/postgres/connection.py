@@ -31,6 +31,7 @@ from mycel.errors import (
     ResourceExhausted,
     Unsupported,
 )
+from mycel.model.allowance import RETRY_AFTER
 from mycel.sql import postgres
 from mycel.sql.dialect import Dialect
 from mycel.store.backend.interface import Failure, TextIndex
@@ -44,6 +45,8 @@ _HELD_MAX: Final = 1000
 """The maximum number of rows that are held back for the next statement."""
 
 
+_RETRY_S: Final = 5
+"""The seconds after which a client may try a server again that could not be reached."""
 _END_MS: Final = 1000
 """The time that the server may take to end a connection that was closed."""
 _COPY_MIN: Final = 100
@@ -501,8 +504,13 @@ def _refusal_of(error: psycopg.Error) -> Failure:
         )
     advice = (advice for pattern, advice in _NEXT_STEPS if pattern.search(text))
     default = "Check host, port and database in the URL, and look if the server runs."
+    is_for_good = _NO_DATABASE.search(text) or _NO_ENTRY.search(text)
     return Failure(
-        DatabaseError(f"The server cannot be used ({text}).", hint=next(advice, default))
+        DatabaseError(
+            f"The server cannot be used ({text}).",
+            hint=next(advice, default),
+            data={} if is_for_good else {RETRY_AFTER: _RETRY_S},
+        )
     )
 
 
@@ -536,6 +544,7 @@ def failure_of(error: psycopg.Error) -> Failure:
             DatabaseError(
                 f"The connection to the server failed ({text}).",
                 hint="Look if the server runs and may be reached, then try again.",
+                data={RETRY_AFTER: _RETRY_S},
             ),
             is_sure=False,
         )

@@ -9,7 +9,7 @@ from typing import Final
 from mycel.errors import NotFound, did_you_mean
 from mycel.store.backend.failures import translated
 from mycel.store.backend.postgres.address import PREFIX, Address, parse_address
-from mycel.store.backend.postgres.branches import schemas_of
+from mycel.store.backend.postgres.branches import IS_READABLE, schemas_of
 from mycel.store.backend.postgres.connection import PostgresConnection
 from mycel.store.file.branch_files import MAIN
 
@@ -46,13 +46,14 @@ class DatabaseWorkspaces:
         return address.on_branch(MAIN)
 
     def names(self) -> list[str]:
-        """The names of the workspaces, without branches.
+        """The names of the workspaces that the role may read, without branches.
 
         Raises:
             NotADatabase, DatabaseError: the database cannot be asked.
         """
         with self._connected() as connection:
-            rows = connection.execute(f"SELECT n.nspname{_WORKSPACES}", (PREFIX,)).fetchall()
+            query = f"SELECT n.nspname{_WORKSPACES} AND {IS_READABLE}"
+            rows = connection.execute(query, (PREFIX,)).fetchall()
         return sorted(schema.removeprefix(PREFIX) for (schema,) in rows if "@" not in schema)
 
     def sizes(self) -> dict[str, int]:
