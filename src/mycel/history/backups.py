@@ -12,13 +12,15 @@ import orjson
 
 from mycel.errors import (
     ConstraintViolation,
+    DatabaseBusy,
     DatabaseCorrupt,
     DatabaseReadOnly,
     DuplicateExists,
+    MycelError,
     NotADatabase,
 )
 from mycel.history.branches import opened
-from mycel.history.copies import copy_graph
+from mycel.history.copies import GraphCopy, copy_graph
 from mycel.store.backend.sqlite.copy import check_unused, copy_whole, making_alone
 from mycel.store.check.changed import verify_changes
 from mycel.store.check.verify import verify
@@ -28,6 +30,7 @@ from mycel.store.file.branch_files import COMPANIONS, MAIN
 from mycel.store.file.locks import set_aside
 from mycel.store.file.plain_files import read_bounded
 from mycel.store.file.workspace_databases import is_address
+from mycel.store.opening import workspaces_in
 from mycel.store.query.commits import commit_at
 from mycel.store.query.lineage import Parting, parting
 
@@ -117,7 +120,7 @@ def restore(
         DatabaseReadOnly, DiskFull, DatabaseError: it cannot be written.
     """
     if is_address(os.fsdecode(target)):
-        return _restore_to_server(Path(os.fsdecode(source)), os.fsdecode(target))
+        return _restore_to_server(Path(os.fsdecode(source)), os.fsdecode(target), force=force)
     source, target = Path(os.fsdecode(source)), Path(os.fsdecode(target))
     _check_there(source)
     _check_other(source, target)
@@ -133,15 +136,45 @@ def restore(
 
 
 def _check_there(source: Path) -> None:
+    if source.is_dir():
+        raise NotADatabase(
+            f"{str(source)!r} is a folder.",
+            hint="Restore the file of a graph in it. Then `mycel --db FILE@BRANCH.db copy TARGET`"
+            " brings a branch to a workspace, with &branch=BRANCH at the end of its URL.",
+        )
     if not source.is_file():
         raise NotADatabase(f"There is no backup at {str(source)!r}.")
 
 
-def _restore_to_server(source: Path, target: str) -> Backup:
+def _restore_to_server(source: Path, target: str, *, force: bool) -> Backup:
     _check_there(source)
     with closing(opened(source)) as store:
-        copied = copy_graph(store, target)
+        try:
+            copied = copy_graph(store, target)
+        except DuplicateExists as error:
+            if not force:
+                error.hint = "Name another one, or say --force: it is kept under another name."
+                raise
+            copied = _replace_on_server(store, target)
     return Backup(copied.place, copied.commit, copied.entries, source.stat().st_size, is_new=True)
+
+
+def _replace_on_server(store: Store, target: str) -> GraphCopy:
+    """Copy a graph to a workspace of its own, and let the two change places once it is verified."""
+    workspaces = workspaces_in(target)
+    aside = f"replaced-{time.time_ns():x}"
+    try:
+        copied = copy_graph(store, workspaces.url_of(aside))
+    except BaseException:
+        with suppress(MycelError):
+            workspaces.remove(aside)
+        raise
+    try:
+        workspaces.exchange(aside, target)
+    except (DatabaseBusy, DatabaseReadOnly):  # After others, it may be the old graph.
+        workspaces.remove(aside)
+        raise
+    return copied._replace(place=target)
 
 
 def _back_up_from_server(store: Store, target: Path, *, force: bool) -> list[Backup]:

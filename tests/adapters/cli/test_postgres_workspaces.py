@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import pytest
+
 import mycel
 from mycel.store.backend.postgres.address import parse_address
+from mycel.store.opening import workspaces_in
 from tests.adapters.cli.conftest import Run
 from tests.postgres_server import PostgresServer
 
@@ -73,3 +78,43 @@ def test_branches_of_a_former_workspace_are_removed(
     assert "former one: draft" in run("--db", url, "init").stderr
     assert run("--db", url, "workspace", "remove", "former", "--yes").status == 0
     assert run("--db", url, "init").status == 0
+
+
+def test_a_graph_is_restored_in_the_place_of_another_which_is_kept(
+    run: Run, postgres_server: PostgresServer, tmp_path: Path
+) -> None:
+    url, file = postgres_server.url("restored"), tmp_path / "copy.db"
+    with mycel.open(url) as db:
+        db.branches.create("draft")
+        db.backup(file)
+        then = db.snapshot()
+        db.write(lambda tx: tx.define_type("Late"))
+        now = db.snapshot()
+        assert "is in use" in run("--db", url, "restore", file, "--force").stderr
+    refused = run("--db", url, "restore", file)
+    assert (refused.status, "say --force" in refused.stderr) == (1, True)
+    assert run("--db", url, "restore", file, "--force").status == 0
+    workspaces = workspaces_in(url)
+    (aside,) = (name for name in workspaces.names() if name.startswith("replaced-"))
+    with mycel.open(url, create=False) as db:
+        assert db.snapshot() == then
+        assert db.branches.names() == ["main", "draft"]
+        assert db.verify().ok
+    with mycel.open(workspaces.url_of(aside), create=False) as db:
+        assert db.snapshot() == now
+    of_folder = run("--db", postgres_server.url(), "restore", tmp_path)
+    assert (of_folder.status, "is a folder" in of_folder.stderr) == (1, True)
+
+
+@pytest.mark.parametrize("is_file", [True, False])
+def test_a_purge_names_the_branches_that_keep_the_text(
+    run: Run, postgres_server: PostgresServer, tmp_path: Path, *, is_file: bool
+) -> None:
+    place = str(tmp_path / "graph.db") if is_file else postgres_server.url()
+    with mycel.open(place) as db:
+        db.write(lambda tx: tx.define_type("Shop"))
+        db.write(lambda tx: tx.put_concept("Shop", "secret"))
+        db.branches.create("draft")
+    done = run("--db", place, "purge", "Shop:secret", "--reason", "asked", "--yes")
+    assert done.status == 0
+    assert "Other branches keep what they have of it: draft." in done.stderr

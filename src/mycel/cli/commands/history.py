@@ -15,6 +15,7 @@ from mycel.model.names import count
 from mycel.model.times import to_datetime
 
 if TYPE_CHECKING:
+    from mycel.api.graph import Graph
     from mycel.store.write.scrub import Scrubbed
 
 _BUSY = "Others kept the file busy: traces may remain in unused space. Run `mycel scrub` later."
@@ -147,7 +148,7 @@ def purge(session: Invocation, element: str, reason: str, yes: bool) -> int:
         if not yes and not confirmed(session, question):
             session.out.note("Nothing was purged.")
             return 1
-        outcome = db.purge(id_, reason)
+        outcome, others = db.purge(id_, reason), _other_branches(db)
     parts = (
         (outcome.concepts, "concept"),
         (outcome.propositions, "edge"),
@@ -155,6 +156,7 @@ def purge(session: Invocation, element: str, reason: str, yes: bool) -> int:
     )
     message = ", ".join(count(number, noun) for number, noun in parts)
     session.out.say(f"Purged {id_}: {message}.", {"id": id_} | outcome._asdict())
+    _name_branches(session, others)
     return _traces(session, outcome.scrubbed)
 
 
@@ -193,8 +195,9 @@ def scrub(
             session.out.note("Nothing was forgotten.")
             return 1
         with session.out.waiting("Forgetting"):
-            outcome = db.scrub(before, reason)
+            outcome, others = db.scrub(before, reason), _other_branches(db)
     session.out.say(f"Forgot {_forgotten(outcome)}.", outcome._asdict())
+    _name_branches(session, others)
     return _traces(session, outcome.scrubbed)
 
 
@@ -207,6 +210,15 @@ def _forgotten(scrubbed: Scrubbed) -> str:
     message = ", ".join(count(number, noun) for number, noun in parts)
     hidden = f", and hidden {', '.join(scrubbed.hidden)}" if scrubbed.hidden else ""
     return f"{message}{hidden}, from before entry {scrubbed.until}"
+
+
+def _other_branches(db: Graph) -> list[str]:
+    return [name for name in (*db.branches.names(), *db.branches.unreadable()) if name != db.branch]
+
+
+def _name_branches(session: Invocation, others: list[str]) -> None:
+    if others:
+        session.out.note(f"Other branches keep what they have of it: {', '.join(others)}.")
 
 
 def _traces(session: Invocation, is_clean: bool) -> int:

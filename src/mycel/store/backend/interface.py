@@ -312,6 +312,13 @@ class Workspaces(Protocol):
             NotFound, DatabaseBusy, DatabaseReadOnly: it is not there, in use, or another role's.
         """
 
+    def exchange(self, name: str, url: str) -> None:
+        """Let a workspace and the graph at a URL of the same database change places.
+
+        Raises:
+            DatabaseBusy, DatabaseReadOnly: the graph is in use, or another role's.
+        """
+
 
 class Listening(Protocol):
     """A subscription to the commits of a graph."""

@@ -92,6 +92,22 @@ class DatabaseWorkspaces:
             for schema in sorted(schemas, reverse=True):
                 connection.execute(f'DROP SCHEMA "{schema}" CASCADE')
 
+    def exchange(self, name: str, url: str) -> None:
+        """Let a workspace and the graph at a URL of this database change places.
+
+        Raises:
+            DatabaseBusy: somebody has the graph open.
+            DatabaseReadOnly: it belongs to another role.
+        """
+        address, one = parse_address(url), self._address_of(name).schema
+        with self._connected(writable=True) as connection:
+            connection.lock_unused(address.schema, f"The graph at {str(address)!r}")
+            connection.execute(
+                f'BEGIN; ALTER SCHEMA "{address.schema}" RENAME TO "{one} other";'
+                f' ALTER SCHEMA "{one}" RENAME TO "{address.schema}";'
+                f' ALTER SCHEMA "{one} other" RENAME TO "{one}"; COMMIT'
+            )
+
     @contextmanager
     def _connected(self, *, writable: bool = False) -> Iterator[PostgresConnection]:
         """A connection that is bound to no workspace."""
