@@ -121,7 +121,10 @@ def reach(
     )
     hint = _advice(later)
     if any(obstacle.code == ImmutableTarget.code for obstacle in problems):
-        hint += " A schema is changed by applying another one: db.schema.apply."
+        hint += (
+            " A schema is changed by applying another one: db.schema.apply(text), or `mycel schema"
+            " apply`."
+        )
     raise ConstraintViolation(
         "This would break, so nothing was changed:\n  " + "\n  ".join(reasons),
         hint=hint,

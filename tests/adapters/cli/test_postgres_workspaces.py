@@ -118,3 +118,17 @@ def test_a_purge_names_the_branches_that_keep_the_text(
     done = run("--db", place, "purge", "Shop:secret", "--reason", "asked", "--yes")
     assert done.status == 0
     assert "Other branches keep what they have of it: draft." in done.stderr
+
+
+def test_commands_that_write_keep_the_mirror_of_a_workspace_up_to_date(
+    run: Run, postgres_server: PostgresServer, tmp_path: Path
+) -> None:
+    url, folder = postgres_server.url("mirrored"), tmp_path / "mirror"
+    assert run("--db", url, "init").status == 0
+    assert run("--db", url, "mirror", "init", str(folder)).status == 0
+    try:
+        assert run("--db", url, "note", "words", "--uri", "concept://shop/here").status == 0
+        assert (folder / "concepts/shop/here.md").exists()
+        assert run("--db", url, "mirror", "status", "--json").object["behind"] == 0
+    finally:
+        assert run("--db", url, "workspace", "remove", "--yes").status == 0

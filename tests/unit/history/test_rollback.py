@@ -124,7 +124,7 @@ def test_after_the_earlier_schema_was_applied_a_rollback_succeeds(db: mycel.Grap
     db.write(lambda tx: tx.put_concept("Person", "b@x", {"email": "b@x", "city": "Bern"}))
     with pytest.raises(ConstraintViolation, match="declaration") as caught:
         db.history.rollback("then")
-    assert "db.schema.apply" in caught.value.hint
+    assert "db.schema.apply(text), or `mycel schema apply`" in caught.value.hint
     db.schema.apply(earlier)
     done = db.history.rollback("then")
     assert [(each.kind, each.label) for each in done.diff.elements] == [("removed", 'Person "b@x"')]

@@ -44,7 +44,7 @@ class Invocation:
     """The folder to use instead of the current one."""
     owner: Path | None = None
     """A folder whose own graph is used, even if a folder above has a graph."""
-    written: Path | None = None
+    written: str | None = None
     """The database that was opened for writing, if it has a mirror to update."""
     graph: Graph | None = None
     """The graph that was opened for writing by a person's command."""
@@ -233,13 +233,13 @@ class Invocation:
                 how[option] = value
         if by_person and not reading:
             how["actor"] = self.actor()
-        if is_file and not reading and has_mirror(path):
-            self.written = path
         try:
             db = mycel.open(
                 place.opened, create=False, readonly=readonly, core_capsules=False, **how
             )
             self.graph = db if by_person and not reading else None
+            if not reading and has_mirror(db.path):
+                self.written = db.path
             return db
         except NotADatabase as error:
             if is_file and not path.exists():
