@@ -466,7 +466,7 @@ class Explorer:
                 version=__version__,
                 time=times.to_text(snapshot.time_us),
                 root=snapshot.overall_root.hex(),
-                writable=not self.readonly,
+                writable=not self.readonly and seen.reader.has_writing_rights(),
                 proposable=proposable(self.db.branch),
                 branch=self.db.branch,
                 branches=self._branches(),

@@ -269,6 +269,7 @@ def test_a_server_without_its_database_or_rights_says_so(
     try:
         server.wait_until_ready()
         assert server.ask({"command": "DESCRIBE PRIMER"}).status_code == 200
+        assert server.get("/api/about").json()["writable"] is False
         refused = server.ask({"command": DEFINE})
         assert (refused.status_code, refused.json()["error"]["name"]) == (403, "DatabaseReadOnly")
         postgres_server.stop("immediate")

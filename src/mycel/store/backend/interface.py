@@ -185,6 +185,9 @@ class Connection(Protocol):
     def replica_lag_s(self) -> float | None:
         """The seconds by which a replica is behind; None if the database is no replica."""
 
+    def has_writing_rights(self) -> bool:
+        """True if the server lets this role write; always for a file, whose opening tells."""
+
     def has_objects(self, *names: str) -> bool:
         """True if the database has all of these tables and indexes."""
 

@@ -170,6 +170,10 @@ class Reader:
         """The seconds by which a replica is behind; None if the database is no replica."""
         return self.connection.replica_lag_s()
 
+    def has_writing_rights(self) -> bool:
+        """True unless the graph is on a server that does not let this role write."""
+        return self.connection.has_writing_rights()
+
     def head(self) -> Head:
         """The head of the journal: positions, counters and roots."""
         return Head.read(self.connection)

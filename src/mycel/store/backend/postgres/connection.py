@@ -355,6 +355,13 @@ class PostgresConnection:
         ).get
         return lag
 
+    def has_writing_rights(self) -> bool:
+        return bool(
+            self.execute(
+                "SELECT has_table_privilege('journal', 'INSERT') AND NOT pg_is_in_recovery()"
+            ).get
+        )
+
     # Objects and storage.
 
     def has_objects(self, *names: str) -> bool:

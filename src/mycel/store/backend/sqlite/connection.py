@@ -61,6 +61,9 @@ class SqliteConnection(apsw.Connection):
     def replica_lag_s(self) -> float | None:
         return None
 
+    def has_writing_rights(self) -> bool:
+        return True
+
     def has_objects(self, *names: str) -> bool:
         marks = ", ".join("?" * len(names))
         query = f"SELECT count(*) FROM sqlite_schema WHERE name IN ({marks})"
