@@ -16,7 +16,6 @@ from mycel.errors import (
     DatabaseCorrupt,
     DatabaseReadOnly,
     DuplicateExists,
-    MycelError,
     NotADatabase,
 )
 from mycel.history.branches import opened
@@ -163,12 +162,7 @@ def _replace_on_server(store: Store, target: str) -> GraphCopy:
     """Copy a graph to a workspace of its own, and let the two change places once it is verified."""
     workspaces = workspaces_in(target)
     aside = f"replaced-{time.time_ns():x}"
-    try:
-        copied = copy_graph(store, workspaces.url_of(aside))
-    except BaseException:
-        with suppress(MycelError):
-            workspaces.remove(aside)
-        raise
+    copied = copy_graph(store, workspaces.url_of(aside))
     try:
         workspaces.exchange(aside, target)
     except (DatabaseBusy, DatabaseReadOnly):  # After others, it may be the old graph.

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import os
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from mycel.errors import ConstraintViolation, DatabaseCorrupt, InternalError
+from mycel.errors import ConstraintViolation, DatabaseCorrupt, InternalError, MycelError
 from mycel.store.backend.sqlite.copy import remove
 from mycel.store.check.verify import verify
 from mycel.store.copying import copy_store
 from mycel.store.database import Store
 from mycel.store.file.workspace_databases import is_address
+from mycel.store.opening import locate
 from mycel.store.query.commits import commit_at
 
 
@@ -49,8 +50,10 @@ def copy_graph(store: Store, target: str | os.PathLike[str]) -> GraphCopy:
     if place == ":memory:":
         raise ConstraintViolation("A copy in memory would be lost.", hint="Name a file or a URL.")
     is_new_file = not is_address(place) and not Path(place).exists()
+    is_on_server = False
     try:
         path, snapshot = copy_store(store, place)
+        is_on_server = is_address(place)
         with closing(Store(place, create=False)) as copied:
             if copied.snapshot() != snapshot:
                 raise InternalError(f"The copy at {path!r} has another root.")
@@ -65,5 +68,11 @@ def copy_graph(store: Store, target: str | os.PathLike[str]) -> GraphCopy:
     except BaseException:
         if is_new_file:
             remove(Path(place))
+        if is_on_server:
+            with suppress(MycelError):
+                branches = locate(
+                    place, readonly=False, durability="full", busy_timeout_s=30.0, vfs=None
+                ).branches
+                branches.remove(branches.open)
         raise
     return GraphCopy(path, commit, snapshot.entries, snapshot.overall_root.hex())

@@ -165,3 +165,24 @@ def test_a_backup_of_a_server_is_a_file_and_is_restored(
         assert draft.verify(replay=True).ok
     with pytest.raises(MycelError):
         restore(tmp_path / "none.db", postgres_server.url())
+
+
+@pytest.mark.parametrize("branch", ["", "&branch=draft"])
+def test_a_copy_that_is_interrupted_while_it_is_verified_is_not_left(
+    postgres_server: PostgresServer, monkeypatch: pytest.MonkeyPatch, branch: str
+) -> None:
+    url = postgres_server.url()
+
+    def interrupt(_store: object) -> None:
+        raise KeyboardInterrupt
+
+    with mycel.open() as db:
+        if branch:
+            db.branches.copy(url)
+        with monkeypatch.context() as patch:
+            patch.setattr("mycel.history.copies.verify", interrupt)
+            with pytest.raises(KeyboardInterrupt):
+                db.branches.copy(url + branch)
+        with pytest.raises(MycelError, match=r"no workspace|no branch"):
+            mycel.open(url + branch, create=False)
+        assert db.branches.copy(url + branch).entries == db.snapshot().entries
