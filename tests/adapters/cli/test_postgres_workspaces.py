@@ -80,6 +80,7 @@ def test_branches_of_a_former_workspace_are_removed(
     assert run("--db", url, "init").status == 0
 
 
+@pytest.mark.sqlite_file("opens the file of a backup")
 def test_a_graph_is_restored_in_the_place_of_another_which_is_kept(
     run: Run, postgres_server: PostgresServer, tmp_path: Path
 ) -> None:

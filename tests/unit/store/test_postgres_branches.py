@@ -144,6 +144,7 @@ def test_a_workspace_does_not_adopt_branches_of_a_former_one(
         db.branches.copy(url)
 
 
+@pytest.mark.sqlite_file("opens the files of a backup")
 def test_branches_of_others_are_named_and_those_of_the_role_are_shown(
     postgres_server: PostgresServer, tmp_path: Path
 ) -> None:

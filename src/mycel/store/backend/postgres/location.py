@@ -107,7 +107,8 @@ class PostgresLocation:
         if self.readonly or not create or (schema != main and main not in known):
             raise NotADatabase(
                 f"There is no workspace {self.address.workspace!r} in the database.",
-                hint="Create it with `mycel init`, with no branch in its URL.",
+                hint="Create it with `mycel init`"
+                + (", without a branch in its URL." if schema != main else "."),
             )
         if schema == main and known and main not in known:
             raise NotADatabase(
