@@ -229,6 +229,7 @@ def test_two_processes_add_nodes_at_once_and_all_of_them_are_there(
         assert len(knowledge.broken_links()) == 20
 
 
+@pytest.mark.sqlite_file("a clone is a file")
 def test_processes_that_pull_and_push_at_once_make_one_copy_of_the_remote(
     tmp_path: Path, workers: Workers
 ) -> None:
