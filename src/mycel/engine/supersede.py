@@ -116,6 +116,8 @@ class SupersessionGuard:
             if link is not None:
                 new, old = link.ends if predicate == SUPERSEDES else reversed(link.ends)
                 links.add((new, old))
+        if not links:  # As in most commits, which then ask the database nothing.
+            return
         older = _Older(tx.reader)
         if len(links) > FEW:
             if _has_circle(older, links):
