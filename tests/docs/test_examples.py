@@ -12,8 +12,11 @@ from tests.docs.running import BASH, Session, agrees, comments_of, stated_output
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where the reader types: empty but for the examples of the repository."""
-    folder = tmp_path / "reader"
+    """Where the reader types: empty but for the examples of the repository. Nothing is at home."""
+    folder, home = tmp_path / "reader", tmp_path / "home"
+    home.mkdir()
+    for variable in ("HOME", "USERPROFILE"):
+        monkeypatch.setenv(variable, str(home))
     shutil.copytree(
         ROOT / "examples", folder / "examples", ignore=shutil.ignore_patterns("__pycache__")
     )

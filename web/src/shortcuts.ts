@@ -1,6 +1,5 @@
 /** The keys that work everywhere on the page. */
 
-import { editing } from './edit/state'
 import type { Explorer } from './explorer'
 import { complain } from './notices'
 import { stage } from './screens/graph'
@@ -10,7 +9,8 @@ import { stepInTime } from './screens/time-strip'
 
 export function startShortcuts(explorer: Explorer): void {
   document.addEventListener('keydown', (event) => {
-    if (event.defaultPrevented || event.isComposing || editing.value || helpOpen.value || savedOpen.value) return
+    // What is open is asked of the page: a dialog tells that it was closed a moment after it was.
+    if (event.defaultPrevented || event.isComposing || document.querySelector('dialog[open]')) return
     const target = event.composedPath()[0]
     if (target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName))) return
     if (press(event, explorer)) event.preventDefault()
