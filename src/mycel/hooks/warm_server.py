@@ -132,6 +132,8 @@ class WarmServer:
                 connection.close()
                 if event == "session-start":
                     self.warm_up()
+            if self._is_kept and not self.is_serving:
+                self.ended.set()  # Not before the answer: the process ends with it.
 
     def warm_up(self) -> None:
         """Load what the first prompt needs, before it comes."""
@@ -145,7 +147,6 @@ class WarmServer:
         is_stale = _program_stamp() != self._program
         if self._is_kept and (event == END or is_stale):
             self.close()  # The next hook finds no socket, and starts another process.
-            self.ended.set()
         if event == END or is_stale:
             return event, b"ok\n" if event == END and self._is_kept else b"no\n"
         if not 0 <= int(size) <= INPUT_BYTES_MAX or current(self._main) != MAIN:
