@@ -93,11 +93,19 @@ def test_the_server_ends_within_the_grace_period_whatever_runs(attacked: Start) 
 
 
 def test_a_long_write_is_rolled_back_and_others_write(attacked: Start) -> None:
-    server = attacked("--write-timeout", "0.05")
-    many = "".join(f'CONCEPT {{ {{type: "Plant", name: "P{at}"}} }} ' for at in range(3_000))
-    status, told = ask(server, f"UPSERT {{ {many} }}")
+    server = attacked("--write-timeout", "0.15")
+    assert ask(server, 'UPSERT { CONCEPT { {type: "$ConceptType", name: "Weed"} } }')[0] == 200
+    for start in range(0, 20_000, 125):
+        weeds = (
+            f'CONCEPT {{ {{type: "Weed", name: "{at}"}} }}' for at in range(start, start + 125)
+        )
+        assert ask(server, f"UPSERT {{ {' '.join(weeds)} }}")[0] == 200
+    weed = '{ ?w {type: "Weed"} }'
+    status, told = ask(server, f"UPDATE ?w SET ATTRIBUTES {{ seen: true }} WHERE {weed}")
     assert (status, told["error"]["name"]) == (504, "ExecutionTimeout")
     assert "nothing was written" in told["error"]["message"]
+    seen = 'FIND(COUNT(?w)) WHERE { ?w {type: "Weed"} FILTER(?w.attributes.seen == true) }'
+    assert ask(server, seen) == (200, {"result": 0})
     assert ask(server, plant("Ivy"))[0] == 200
     assert ask(server, NAMES) == (200, {"result": ["Fern", "Ivy", "Oak"]})
 
