@@ -153,7 +153,7 @@ def _read(value: object) -> Retention | None:
 def _text(rule: Retention | None) -> str:
     if rule is None:
         return "none"
-    days = rule.after_us / 86_400_000_000
+    days = rule.after_us / DAY_US
     plural = "" if days == 1 else "s"
     return f"{rule.end} {days:g} day{plural} after it was {rule.start.replace('_', ' ')}"
 

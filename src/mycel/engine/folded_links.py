@@ -9,8 +9,9 @@ stays does not say is named.
 
 from __future__ import annotations
 
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
+from mycel.engine.periods import period_text, period_us
 from mycel.model import times
 from mycel.model.elements import Proposition
 from mycel.model.evidence import EVIDENCE
@@ -77,12 +78,7 @@ def _missing(own: JsonObject, other: JsonObject, without: tuple[str, ...] = ()) 
 
 def _side(link: Proposition, now_us: int) -> _Side:
     metadata = link.metadata
-    given = [
-        times.from_text(metadata[key]) if times.is_time(metadata.get(key)) else None
-        for key in _PERIOD
-    ]
-    since_us = -INTEGER_MAX if given[0] is None else given[0]
-    until_us = INTEGER_MAX if given[1] is None else given[1]
+    since_us, until_us = period_us(metadata)
     status = metadata.get(STATUS)
     is_in_force = (
         metadata.get(ARCHIVED_AT) is None
@@ -90,7 +86,8 @@ def _side(link: Proposition, now_us: int) -> _Side:
         and not times.is_past(metadata.get(EXPIRES_AT), now_us)
     )
     holds_now = is_in_force and since_us <= now_us < until_us
-    return _Side(metadata, since_us, until_us, given != [None, None], holds_now)
+    is_dated = (since_us, until_us) != (-INTEGER_MAX, INTEGER_MAX)
+    return _Side(metadata, since_us, until_us, is_dated, holds_now)
 
 
 def _common_period(own: _Side, other: _Side) -> tuple[JsonObject, bool]:
@@ -128,15 +125,15 @@ def _sentences(
 ) -> list[str]:
     sentences = []
     if is_lost:
-        other_side = own if _text(period) == _text(other.metadata) else other
+        other_side = own if period_text(period) == period_text(other.metadata) else other
         sentences.append(
-            f"Two links became {heir.id}, which holds {_text(period)}; that one of them held"
-            f" {_text(other_side.metadata)} is only in past states (AS OF)."
+            f"Two links became {heir.id}, which holds {period_text(period)}; that one of them held"
+            f" {period_text(other_side.metadata)} is only in past states (AS OF)."
         )
-    elif _text(period) != _text(own.metadata):
+    elif period_text(period) != period_text(own.metadata):
         sentences.append(
-            f"Two links became {heir.id}, which holds {_text(period)}; they held"
-            f" {_text(own.metadata)}, and {_text(other.metadata)}."
+            f"Two links became {heir.id}, which holds {period_text(period)}; they held"
+            f" {period_text(own.metadata)}, and {period_text(other.metadata)}."
         )
     differing = [
         f"{key} {loser.attributes[key]!r}"
@@ -149,13 +146,3 @@ def _sentences(
             f" {', '.join(first_few(differing, _SHOWN))} gave way."
         )
     return sentences
-
-
-def _text(period: Any) -> str:
-    """A period in words."""
-    words = [
-        f"{word} {period[key]}"
-        for word, key in (("from", VALID_FROM), ("until", VALID_UNTIL))
-        if period.get(key) is not None
-    ]
-    return " ".join(words) or "without dates"

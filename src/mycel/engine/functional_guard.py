@@ -21,9 +21,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from mycel.engine.periods import period_text, period_us
 from mycel.model import times
 from mycel.model.elements import Proposition
-from mycel.model.limits import INTEGER_MAX
 from mycel.model.values import JsonObject, parse_object
 from mycel.store.file.layout import PROPOSITION_TYPE_NUMBER
 from mycel.store.index.lifetimes import ARCHIVED_AT, VALID_FROM, VALID_UNTIL
@@ -116,7 +116,7 @@ def _has_moved(change: Change) -> bool:
     before = change.before
     if change.kind != "update" or not isinstance(before, Proposition):
         return False
-    (since, until), (begin, end) = _period(before.metadata), _period(change.metadata)
+    (since, until), (begin, end) = period_us(before.metadata), period_us(change.metadata)
     return since < until and (until <= begin or end <= since)
 
 
@@ -125,32 +125,19 @@ def _begins_later(change: Change, now_us: int) -> bool:
     if change.kind != "update" or not isinstance(change.before, Proposition):
         return False
     before = change.before.metadata
-    since, _ = _period(before)
-    begin, _ = _period(change.metadata)
+    since, _ = period_us(before)
+    begin, _ = period_us(change.metadata)
     return times.is_past(before.get(VALID_FROM), now_us) and since < begin
-
-
-def _period(metadata: JsonObject) -> tuple[int, int]:
-    """The time for which a link holds, in microseconds."""
-    since, until = (metadata.get(key) for key in (VALID_FROM, VALID_UNTIL))
-    return (
-        times.from_text(since) if times.is_time(since) else -INTEGER_MAX,
-        times.from_text(until) if times.is_time(until) else INTEGER_MAX,
-    )
 
 
 def _warn_moved(tx: Transaction, place: tuple[str, str, str], former: JsonObject) -> None:
     link = tx.get_edge(*place)
     if link is None:
         return
-    words = [
-        f"{word} {former[key]}"
-        for word, key in (("from", VALID_FROM), ("until", VALID_UNTIL))
-        if times.is_time(former.get(key))
-    ]
     tx.warnings.append(
-        f"{link.id} held {' '.join(words)} before. A link has one time, so FOR TIME does not find"
-        f" it then any more; only past states do (AS OF a time before {times.to_text(tx.time_us)})."
+        f"{link.id} held {period_text(former)} before. A link has one time, so FOR TIME does not"
+        " find it then any more; only past states do"
+        f" (AS OF a time before {times.to_text(tx.time_us)})."
     )
 
 
@@ -193,7 +180,7 @@ def _end_others(tx: Transaction, new: Proposition, metadata: JsonObject) -> None
 
 def _is_within(metadata: JsonObject, other: Proposition, others: list[Proposition]) -> bool:
     """True if a link ends before another one, and no link begins where it ends."""
-    _, end = _period(metadata)
-    return end < _period(other.metadata)[1] and all(
-        _period(third.metadata)[0] != end for third in others
+    _, end = period_us(metadata)
+    return end < period_us(other.metadata)[1] and all(
+        period_us(third.metadata)[0] != end for third in others
     )

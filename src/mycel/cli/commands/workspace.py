@@ -102,13 +102,23 @@ def _contents(place: Path | str, **how: Any) -> _Contents:
         return _Contents(problem=error.message)
 
 
-def _states_in(url: str) -> Iterator[WorkspaceState]:
-    """The workspaces of the database that a URL names."""
+def _states_in(url: str, only: str | None = None) -> Iterator[WorkspaceState]:
+    """The workspaces of the database that a URL names, or one of them.
+
+    Raises:
+        NotFound: the database has no workspace `only`.
+    """
     from mycel.store.opening import workspaces_in
 
     database = workspaces_in(url)
-    sizes = database.sizes()
-    for name in database.names():
+    sizes, names = database.sizes(), database.names()
+    if only is not None:
+        if only not in names:
+            raise NotFound(
+                f"The database has no workspace {only!r}.", hint=did_you_mean(only, names)
+            )
+        names = [only]
+    for name in names:
         place = database.url_of(name)
         nodes, links, last_us, branches, problem = _contents(place, readonly=True)
         last_use = times.to_text(last_us) if last_us else ""
@@ -164,7 +174,7 @@ def show(session: Invocation, name: str | None) -> None:
     """Show one workspace, its file, folder, branches and size."""
     place = session.place()
     if place.url is not None:
-        state = _state_in(place.url, name)
+        (state,) = _states_in(place.url, _chosen_in(place.url, name))
     else:
         name = name or place.workspace
         if name is None:
@@ -181,15 +191,12 @@ def _named_in(url: str) -> str | None:
     return parse_qs(urlsplit(url).query).get("workspace", [None])[0]
 
 
-def _state_in(url: str, name: str | None) -> WorkspaceState:
-    """A workspace of a database; by default the one that the URL names."""
+def _chosen_in(url: str, name: str | None) -> str:
+    """The name of a workspace of a database; by default the one that the URL names."""
     name = name or _named_in(url)
     if name is None:
         raise click.UsageError("Name a workspace of the database.")
-    states = {state.workspace: state for state in _states_in(url)}
-    if name not in states:
-        raise NotFound(f"The database has no workspace {name!r}.", hint=did_you_mean(name, states))
-    return states[name]
+    return name
 
 
 @workspace.command("add", cls=Command)
@@ -301,9 +308,7 @@ def _remove_from(session: Invocation, url: str, name: str | None, *, yes: bool) 
 
     if not is_address(url):
         raise click.UsageError("--db names a file: remove that, with what is beside it.")
-    name = name or _named_in(url)
-    if name is None:
-        raise click.UsageError("Name a workspace of the database.")
+    name = _chosen_in(url, name)
     database = workspaces_in(url)
     question = f"Remove the workspace {name} of the database with all branches, for good?"
     if not yes and not confirmed(session, question):

@@ -88,7 +88,7 @@ def test_a_name_that_is_not_utf8_is_skipped_and_watching_goes_on(
 def test_a_folder_that_the_system_does_not_watch_is_an_error_of_ours(
     shop: mycel.Knowledge, project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    watchfiles = pytest.importorskip("watchfiles", reason="the extra `watch` is not installed")
+    watchfiles = pytest.importorskip("watchfiles", reason="the extra `code` is not installed")
 
     def refuse(*_: object, **__: object) -> None:
         raise RuntimeError("too many files")
