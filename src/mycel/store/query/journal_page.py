@@ -9,6 +9,11 @@ from mycel.store.log.journal import Kind
 from mycel.store.query.reader import Reader
 
 _SIZE: Final = "16 + length(coalesce(before, '')) + length(coalesce(after, ''))"
+TRANSACTIONS: Final = (
+    "SELECT t.seq, t.first_seq, t.time, a.name, t.message, t.concepts_root, t.edges_root"
+    " FROM tx t JOIN actor a ON a.id = t.actor WHERE t.seq > ? ORDER BY t.seq"
+)
+"""Transactions after a position."""
 
 
 class JournalPage(NamedTuple):
@@ -29,13 +34,9 @@ class JournalPage(NamedTuple):
 def journal_page(reader: Reader, after: int, limit: int, bytes_max: int) -> JournalPage:
     """Whole transactions after a position: at least one, and then up to a number and a size."""
     head = reader.position
-    query = (
-        "SELECT t.seq, t.first_seq, t.time, a.name, t.message, t.concepts_root, t.edges_root"
-        " FROM tx t JOIN actor a ON a.id = t.actor WHERE t.seq > ? ORDER BY t.seq LIMIT ?"
-    )
     transactions: list[tuple[Any, ...]] = []
     size, last = 0, after
-    for row in reader.fetch_all(query, (after, limit)):
+    for row in reader.fetch_all(f"{TRANSACTIONS} LIMIT ?", (after, limit)):
         (added,) = reader.fetch_one(
             f"SELECT coalesce(sum({_SIZE}), 0) FROM journal WHERE seq > ? AND seq <= ?",
             (last, row[0]),
@@ -45,12 +46,23 @@ def journal_page(reader: Reader, after: int, limit: int, bytes_max: int) -> Jour
         size += added
         transactions.append(tuple(row))
         last = row[0]
-    entries = reader.fetch_all(
+    entries = entries_between(reader, after, last)
+    ends = ends_between(reader, after, last)
+    return JournalPage(entries, transactions, ends, head, last if last < head else None)
+
+
+def entries_between(reader: Reader, after: int, last: int) -> list[Row]:
+    """The entries after a position, up to another."""
+    return reader.fetch_all(
         "SELECT seq, kind, element, before, after, purged FROM journal"
         " WHERE seq > ? AND seq <= ? ORDER BY seq",
         (after, last),
     )
-    ends = [
+
+
+def ends_between(reader: Reader, after: int, last: int) -> list[Row]:
+    """The ends of the links that the entries after a position write, up to another."""
+    return [
         row
         for table, seq in (("proposition", "seq"), ("proposition_past", "from_seq"))
         for row in reader.fetch_all(
@@ -59,7 +71,6 @@ def journal_page(reader: Reader, after: int, limit: int, bytes_max: int) -> Jour
             (after, last),
         )
     ]
-    return JournalPage(entries, transactions, ends, head, last if last < head else None)
 
 
 def purges_page(reader: Reader, after: int, limit: int) -> list[Row]:

@@ -10,7 +10,7 @@ against the key in the record.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
 from mycel.errors import DatabaseCorrupt, MycelError, Unsupported
@@ -50,6 +50,7 @@ from mycel.store.write.element_content import has_text
 from mycel.store.write.ledger import Ledger
 
 _NEW: Final = (Kind.PUT_CONCEPT, Kind.ADD_EDGE)
+_INSERTED_TOGETHER: Final = 5_000
 _DEFINITIONS: Final = (
     ("type", CONCEPT_TYPE_NUMBER, False),
     ("predicate", PROPOSITION_TYPE_NUMBER, True),
@@ -59,8 +60,8 @@ _DEFINITIONS: Final = (
 class CopiedPage(NamedTuple):
     """Rows of a journal, as `store.query.journal_page` reads them."""
 
-    entries: list[Row]
-    transactions: list[tuple[Any, ...]]
+    entries: Iterable[Row]
+    transactions: Iterable[Row]
     ends: Mapping[int, tuple[int, int]]
     """The ends of links, by the entry that writes the link."""
 
@@ -179,7 +180,9 @@ class _Copying:
                 head.concepts_root,
                 head.edges_root,
             ] != [concepts_root, edges_root]:
-                raise DatabaseCorrupt(f"The entries up to {seq} do not lead to its roots.")
+                raise DatabaseCorrupt(
+                    f"The entries up to {seq} do not lead to its roots.", data={"transaction": seq}
+                )
             if self._has_definitions:
                 self._define_indexes()
                 self._has_definitions = False
@@ -360,7 +363,10 @@ class _Copying:
         )
         grave = fields.tombstone
         if is_new and grave is None:
-            (self._concepts if table == "concept" else self._links).append(row)
+            rows = self._concepts if table == "concept" else self._links
+            rows.append(row)
+            if len(rows) == _INSERTED_TOGETHER:
+                self._flush()
             return
         self._flush()
         write = self._ledger.write
