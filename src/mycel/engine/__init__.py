@@ -35,6 +35,7 @@ Modules, in the order in which a command passes through them:
 - `declaration_guard`    rules on the definitions that a schema wrote
 - `violation_list`       several violations as one error
 - `protection_guard`     the guard of the foundation of a graph
+- `kept_guard`           the guard of what is pinned or held
 - `archived_guard`       the guard that warns about writes to archived elements
 - `functional_guard`     the guard of predicates with one value at a time
 - `missing_concepts`     placeholders, and the guard that replaces them

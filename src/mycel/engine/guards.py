@@ -24,6 +24,7 @@ class GraphGuards(Sequence[Guard]):
         from mycel.engine.archived_guard import ArchivedGuard  # noqa: PLC0415
         from mycel.engine.definition_guard import DefinitionGuard  # noqa: PLC0415
         from mycel.engine.functional_guard import FunctionalGuard  # noqa: PLC0415
+        from mycel.engine.kept_guard import KeptGuard  # noqa: PLC0415
         from mycel.engine.missing_concepts import HealingGuard  # noqa: PLC0415
         from mycel.engine.protection_guard import ProtectionGuard  # noqa: PLC0415
         from mycel.engine.schema_guard import SchemaGuard  # noqa: PLC0415
@@ -34,6 +35,7 @@ class GraphGuards(Sequence[Guard]):
             # It runs before the guards that check the final state of the transaction.
             HealingGuard(),
             ProtectionGuard(),
+            KeptGuard(),
             SchemaGuard(),
             DefinitionGuard(strict=self._strict),
             ArchivedGuard(),

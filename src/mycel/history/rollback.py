@@ -15,6 +15,7 @@ from mycel.errors import ConstraintViolation, MycelError
 from mycel.history.state_steps import LISTED_MAX, Goal, Obstacle, reach
 from mycel.model.elements import Concept, Element, Proposition
 from mycel.model.names import META_TYPES
+from mycel.model.retention import HOLD, PINNED, is_kept
 from mycel.model.state import LIVE, State
 from mycel.model.values import object_text
 from mycel.search.validity import OF_UPKEEP
@@ -112,6 +113,10 @@ def revert(tx: Transaction, before: State, after: int) -> Diff:
         if now is not None or then is not None:  # Otherwise it is removed already.
             goals.append(Goal(change.label, now, then))
     later = later_transactions(tx.reader, changed_since, after, LISTED_MAX)
+    for goal in goals:
+        # An element that has not changed since its creation has its pin or hold from there too.
+        if goal.now is not None and goal.then is None and is_kept(goal.now.metadata):
+            tx.update(goal.now.id, drop_metadata=(PINNED, HOLD))
     reach(tx, goals, back.twins, obstacles, later)
     return back
 

@@ -27,6 +27,7 @@ from mycel.knowledge.vocabulary import RESOURCE
 from mycel.model.client_names import import_source_of
 from mycel.model.elements import Element
 from mycel.model.names import SYSTEM_ACTOR
+from mycel.model.retention import is_kept
 from mycel.store.index.lifetimes import ARCHIVED_AT
 from mycel.store.query import authorship, lookup
 from mycel.store.write.transaction import Transaction
@@ -111,7 +112,8 @@ class NoteWriter:
 
         def archive(tx: Transaction) -> None:
             for element in tx.reader.elements(numbers).values():
-                self.counts.archived += archive_element(tx, element, GONE)
+                if not is_kept(element.metadata):
+                    self.counts.archived += archive_element(tx, element, GONE)
 
         if numbers:
             self._knowledge.db.write(archive, message=f"import {self._source}: files are gone")

@@ -44,6 +44,7 @@ from mycel.knowledge.vocabulary import (
 from mycel.model import ids
 from mycel.model.elements import Proposition
 from mycel.model.names import PROPOSITION_TYPE, kind_of, shorten
+from mycel.model.retention import is_kept
 from mycel.store.query import lookup
 from mycel.store.query.reader import Reader
 from mycel.store.write.bulk import ConceptRow, PropositionRow
@@ -327,7 +328,9 @@ def sweep(tx: Transaction, placeholders: Iterable[int]) -> None:
     for number in sorted(placeholders):
         reader = tx.reader
         concept = reader.concept(number)
-        if concept is not None and not concept.attributes and not reader.touching(number):
+        if concept is None or concept.attributes or reader.touching(number):
+            continue
+        if not is_kept(concept.metadata):
             tx.retire(ids.concept_id(number), reason="its last relation was removed")
 
 

@@ -14,7 +14,7 @@ from mycel.knowledge.node_values import DistantNode, Node, Relation
 from mycel.knowledge.uris import parse
 from mycel.model.commits import short
 from mycel.model.names import count, shorten
-from mycel.model.retention import HOLD, PINNED, RETENTION, retention_in_words
+from mycel.model.retention import RETENTION, marks_to_stay, retention_in_words
 from mycel.model.values import JsonObject
 
 if TYPE_CHECKING:
@@ -60,15 +60,8 @@ def terms(node: Node) -> list[str]:
     ]
     if (rule := retention_in_words(node.metadata.get(RETENTION))) and rule:
         parts.append(f"retention: {rule}")
-    parts += marks_to_stay(node)
+    parts += marks_to_stay(node.metadata)
     return ["; ".join(parts)] if parts else []
-
-
-def marks_to_stay(node: Node) -> list[str]:
-    """The marks that keep a node from leaving: a pin, and a hold with its reason."""
-    pin = ["pinned"] if node.metadata.get(PINNED) is True else []
-    hold = node.metadata.get(HOLD)
-    return [*pin, f"held: {value(hold)}"] if hold not in (None, False, "") else pin
 
 
 def _stale(node: Node) -> str:

@@ -10,12 +10,12 @@ from mycel.errors import ConstraintViolation, EmbedderFailed, InvalidSyntax, Myc
 from mycel.knowledge.name_resolution import RESOLVED_NAMES
 from mycel.knowledge.node_values import Linked, Written
 from mycel.knowledge.workspace_files import path_of
-from mycel.mcp import hints, node_text
+from mycel.mcp import hints
 from mycel.mcp.results import Answer, TextPage, answer_about, data_within
 from mycel.mcp.tool_context import ToolCall
 from mycel.model.extras import install_command
 from mycel.model.names import count, first_few, shorten
-from mycel.model.retention import RETENTION, is_kept, is_never
+from mycel.model.retention import RETENTION, is_never
 from mycel.model.values import JsonObject
 
 if TYPE_CHECKING:
@@ -160,7 +160,7 @@ def forget(call: ToolCall) -> Answer:
     action = call.arguments.get("action", "remove" if is_for_relations else "archive")
     if action == "restore":
         return _hide(call, is_restore=True)
-    kept_for_good = _check_not_kept(call)
+    kept_for_good = _kept_for_good(call)
     if action == "archive":
         return _hide(call, is_restore=False, warnings=kept_for_good)
     given = call.arguments.get("relations", ())
@@ -207,24 +207,14 @@ def forget(call: ToolCall) -> Answer:
     return answer_about(len(outcomes), failures, page, data)
 
 
-def _check_not_kept(call: ToolCall) -> tuple[str, ...]:
-    """Warnings about nodes whose own retention is "never".
-
-    Raises:
-        ConstraintViolation: a node is pinned or held.
-    """
+def _kept_for_good(call: ToolCall) -> tuple[str, ...]:
+    """Warnings about nodes whose own retention is "never"."""
     warnings = []
     for uri in call.uris() if call.arguments.get("uris") else ():
         try:
             node = call.state.knowledge.get(uri, content=False)
         except MycelError:
             continue  # The action itself says what is wrong with the URI.
-        if is_kept(node.metadata):
-            raise ConstraintViolation(
-                f"{node.uri} is {'; '.join(node_text.marks_to_stay(node))}, so it stays.",
-                hint="If it is to go all the same, take the mark away first: update_node with"
-                ' metadata {"pinned": false} or {"hold": false}.',
-            )
         if is_never(node.metadata.get(RETENTION)):
             warnings.append(f"{node.uri} was to be kept for good (retention: never).")
     return tuple(warnings)

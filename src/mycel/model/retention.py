@@ -158,7 +158,16 @@ def duration_us(value: object) -> int:
 
 def is_kept(metadata: Mapping[str, Any]) -> bool:
     """True if an element is pinned or held."""
-    return metadata.get(PINNED) is True or metadata.get(HOLD) not in (None, False, "")
+    return bool(marks_to_stay(metadata))
+
+
+def marks_to_stay(metadata: Mapping[str, Any]) -> list[str]:
+    """The marks that keep an element from leaving: a pin, and a hold with its reason."""
+    marks = ["pinned"] if metadata.get(PINNED) is True else []
+    hold = metadata.get(HOLD)
+    if hold not in (None, False, ""):
+        marks.append("held" if hold is True else f"held: {shorten(str(hold))}")
+    return marks
 
 
 def is_never(rule: object) -> bool:

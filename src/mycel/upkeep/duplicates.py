@@ -88,9 +88,13 @@ def _link_doubt(reader: Reader, keep: Concept, merge: Concept) -> str:
     for link in reader.touching_links(merge.number):
         subject, object_ = (keep.number if end == merge.number else end for end in link.ends)
         predicate = reader.find_predicate(link.predicate)
-        if subject == object_ or predicate is None:
+        if predicate is None:
             continue
-        own = reader.link_between(subject, predicate, object_)
+        own = None if subject == object_ else reader.link_between(subject, predicate, object_)
+        if own is not None or subject == object_:  # One of the links will go.
+            about = reader.touching_links(link.number)
+            if any(other is not None and is_kept(other.metadata) for other in (own, link, *about)):
+                return f"a link {link.predicate} that would go is pinned or held"
         if own is not None and is_lossy(own, link, reader.now_us()):
             return f"their links {link.predicate} differ in their time or values"
     return ""

@@ -23,6 +23,10 @@ FREE_NAMES_MAX: Final = 4096
 """The maximum number of names of types and predicates that are remembered because they concern no
 guard."""
 
+CONCERNS_ELEMENT: Final = "concerns_element"
+"""The method of a guard whose rule follows from what an element says, not from its type: it takes
+an element that is to change or to be removed, and returns True if the guard has to check that."""
+
 ChangeKind = Literal["create", "update", "retire"]
 Identity = tuple[str, str | tuple[str, str]]
 """The type and name of a concept, or the predicate and ends of a link."""
@@ -77,6 +81,7 @@ class Guards:
 
     def __init__(self, guards: Sequence[AnyGuard], memory: WriteCache) -> None:
         self._all: Final = guards
+        self._of_elements: Final = [guard for guard in guards if hasattr(guard, CONCERNS_ELEMENT)]
         self._memory: Final = memory
         self._of_type: Final[dict[str, tuple[AnyGuard, ...]]] = {}
         self._of_predicate: Final[dict[str, tuple[AnyGuard, ...]]] = {}
@@ -122,6 +127,9 @@ class Guards:
         if was != name:
             either = (*concerned, *self.concerned(tx, was, link=link))
             concerned = tuple(guard for guard in self._all if guard in either)
+        if before is not None:
+            own = [guard for guard in self._of_elements if getattr(guard, CONCERNS_ELEMENT)(before)]
+            concerned = (*own, *concerned) if own else concerned
         if not concerned:
             return None
         attributes, metadata = map(parse_object, texts)

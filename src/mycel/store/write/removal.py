@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from mycel.errors import ConstraintViolation, ImmutableTarget
-from mycel.model.elements import Concept, Proposition
+from mycel.model.elements import Concept, Element, Proposition
 from mycel.model.limits import REASON_BYTES_MAX
 from mycel.model.names import CONCEPT_TYPE, META_TYPES, check_text, shorten
 from mycel.model.records import Tombstone, concept_key, link_key, record_of, record_of_link
@@ -30,24 +30,27 @@ def links_about(ledger: Ledger, number: int) -> list[Proposition]:
     return [link for n in about if (link := ledger.reader.link(n))]
 
 
-def retire_links(tx: Writing, links: Sequence[Proposition], reason: str) -> None:
-    """Remove links, if the guards agree."""
+def check_removal(tx: Writing, elements: Sequence[Element], reason: str) -> None:
+    """Ask the guards about all elements of a removal, before the first of them is removed."""
     check_text(reason, "reason", REASON_BYTES_MAX)
+    for element in elements:
+        tx.guards.check_removal(tx, element)
+
+
+def retire_links(tx: Writing, links: Sequence[Proposition], reason: str) -> None:
+    """Remove links on which `check_removal` has agreed."""
     ledger = tx.ledger
     # The keys first: a link may be about another one that is removed with it.
     keys = [list(map(ledger.live_key, link.ends)) for link in links]
     tombstone = Tombstone(ledger.time_us, ledger.actor, reason)
     for link, (subject_key, object_key) in zip(links, keys, strict=True):
-        tx.guards.check_removal(tx, link)
         record = record_of_link(link, link.type, subject_key, object_key, tombstone)
         key = link_key(subject_key, link.predicate, object_key)
         ledger.entomb(Kind.REMOVE_EDGE, link, record, key, reason)
 
 
 def retire_concept(tx: Writing, concept: Concept, reason: str) -> None:
-    """Remove a concept that has no link any more, if the guards agree."""
-    check_text(reason, "reason", REASON_BYTES_MAX)
-    tx.guards.check_removal(tx, concept)
+    """Remove a concept that has no link any more, and on which `check_removal` has agreed."""
     ledger = tx.ledger
     tombstone = Tombstone(ledger.time_us, ledger.actor, reason)
     record = record_of(concept, tombstone=tombstone, number=ledger.number_defined_by(concept))

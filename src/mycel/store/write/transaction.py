@@ -652,10 +652,12 @@ class Transaction:
             VersionConflict: it has changed since. The transaction is lost.
         """
         about = removal.links_about(self.ledger, element.number)
+        if isinstance(element, Concept):
+            removal.check_not_in_use(self.ledger, element)
+        removal.check_removal(self, [*about, element], reason)
         if isinstance(element, Proposition):
             removal.retire_links(self, [element, *about], reason)
             return Retired(0, 1 + len(about))
-        removal.check_not_in_use(self.ledger, element)
         removal.retire_links(self, about, reason)
         removal.retire_concept(self, element, reason)
         if element.type in META_TYPES:

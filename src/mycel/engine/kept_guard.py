@@ -1,0 +1,60 @@
+"""The guard of what is pinned or held: it is neither removed nor archived, whatever else says.
+
+It is asked about every removal and about every change of metadata, so no door, rule or merge goes
+past it. Everything else about such an element may change, also its name, its ends, and whether
+another one supersedes it. A pin or hold is lifted by writing `pinned: false` or `hold: false`; then
+the element may go, also in the same transaction.
+"""
+
+from __future__ import annotations
+
+from mycel.errors import ConstraintViolation
+from mycel.model.elements import Concept, Element
+from mycel.model.names import shorten
+from mycel.model.retention import HOLD, PINNED, marks_to_stay
+from mycel.store.index.lifetimes import ARCHIVED_AT
+from mycel.store.write.guards import Change
+from mycel.store.write.transaction import Transaction
+
+
+class KeptGuard:
+    """Refuses to remove, purge or archive an element that is pinned or held."""
+
+    in_bulk = True  # New elements are not removed.
+
+    def concerns(self, _tx: Transaction, _type_or_predicate: str, *, link: bool) -> bool:
+        """False: what matters is the element, not its type."""
+        return False
+
+    def concerns_element(self, before: Element) -> bool:
+        """True if the metadata may have a pin or a hold."""
+        text = before.metadata_json
+        return f'"{PINNED}"' in text or f'"{HOLD}"' in text
+
+    def check(self, _tx: Transaction, change: Change) -> None:
+        """Refuse a removal, and a change that archives the element."""
+        before = change.before
+        if before is None:
+            return
+        metadata = before.metadata
+        leaves = change.kind == "retire" or (
+            change.metadata.get(ARCHIVED_AT) is not None and metadata.get(ARCHIVED_AT) is None
+        )
+        if leaves and (marks := marks_to_stay(metadata)):
+            raise _stays(before, marks)
+
+    def check_commit(self, tx: Transaction) -> None:
+        """Nothing: forbidden changes were refused at once."""
+
+
+def _stays(element: Element, marks: list[str]) -> ConstraintViolation:
+    label = f"The link {element.id}"
+    if isinstance(element, Concept):
+        label = f"{element.type} {shorten(element.name)!r}"
+    return ConstraintViolation(
+        f"{label} is {'; '.join(marks)}, so it stays.",
+        hint="If it is to go all the same, lift the mark first: write pinned: false or hold: false"
+        " to its metadata (UPDATE ?x SET METADATA { pinned: false } WHERE { … } in KIP,"
+        " update_node with metadata over MCP).",
+        data={"id": element.id, "marks": marks},
+    )
