@@ -453,13 +453,12 @@ def _follow_pages(
             newer = source.head()
             check_continues(source, newer, head.entries, head.journal_root)
             head = newer
-        rows = page._replace(
-            transactions=[row for row in page.transactions if row[0] <= head.entries]
-        )
-        if not rows.transactions:
+        transactions = [row for row in page.transactions if row[0] <= head.entries]
+        if not transactions:
             raise RemoteFailed("The remote sends no transaction after the last one.")
-        last = rows.transactions[-1][0]
-        rows = rows._replace(entries=[row for row in rows.entries if row[0] < last])
+        last = transactions[-1][0]
+        entries = [row for row in page.entries if row[0] < last]
+        rows = CopiedPage(entries, transactions, page.ends)
         if last < head.entries:
             pages.ask(last)
         try:
