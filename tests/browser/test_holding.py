@@ -56,6 +56,7 @@ def test_a_node_is_superseded_and_gets_a_rule_in_the_page(
     page.get_by_role("button", name="Keep", exact=True).click()
     dialog = page.get_by_role("dialog")
     expect(dialog).to_contain_text("Its type has no rule.")
+    expect(dialog).to_contain_text("purge (a cycle asks first)")
     rule = dialog.get_by_label("Rule of this node")
     rule.fill("soon")
     dialog.get_by_role("button", name="Save").click()
@@ -70,8 +71,10 @@ def test_a_node_is_superseded_and_gets_a_rule_in_the_page(
     page.get_by_role("button", name="Supersede", exact=True).click()
     dialog.get_by_role("combobox", name="By").fill("new")
     dialog.get_by_label("Reason").fill("inflation")
+    dialog.get_by_label("Holds until").fill("2025-03-31")
     dialog.get_by_role("button", name="Supersede").click()
     expect(dialog).to_have_count(0)
+    assert shop.knowledge().get(OLD).metadata["valid_until"] == "2025-03-31"
     superseded = page.locator(".warning", has_text=f"superseded by {NEW}")
     expect(superseded).to_have_count(1)
     page.locator(".notice").get_by_role("button", name="Undo").last.click()

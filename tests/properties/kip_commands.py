@@ -872,7 +872,9 @@ def lifecycles(draw: st.DrawFn) -> Command:
             ast.ConceptClause(variable, matcher(*draw(likely_identities())))
             for variable in (old, new)
         )
-        return Command(ast.Supersede(old, new, where, reason), scope.parameters)
+        dates = st.sampled_from(("2026-01-31", "1999-12-31T10:00:00Z", "soon"))
+        until = scope.value(draw(dates)) if scope.chance(40) else None
+        return Command(ast.Supersede(old, new, where, until, reason), scope.parameters)
     target = ast.Variable("t")
     where = _own_block(scope, "t", links=scope.chance(40))
     limit = scope.value(draw(st.integers(1, 3))) if scope.chance(20) else None

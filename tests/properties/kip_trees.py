@@ -263,7 +263,7 @@ merges = st.builds(ast.MergeConcept, variables, variables, blocks)
 lifecycles = st.one_of(
     st.builds(ast.Archive, variables, blocks, st.none() | texts, st.none() | limits),
     st.builds(ast.Restore, variables, blocks, st.none() | limits),
-    st.builds(ast.Supersede, variables, variables, blocks, st.none() | texts),
+    st.builds(ast.Supersede, variables, variables, blocks, st.none() | texts, st.none() | texts),
     st.builds(
         ast.TakeStance,
         stance=st.sampled_from(["supports", "challenges"]),

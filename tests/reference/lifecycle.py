@@ -88,6 +88,9 @@ def set_retention(
 def supersede(draft: Draft, node: ast.Supersede, parameters: Parameters) -> JsonObject:
     """Link the new element to the old one, and end the validity of the old one."""
     reason = "" if node.reason is None else parameters.text(node.reason)
+    given = "" if node.until is None else parameters.text(node.until)
+    if node.until is not None:
+        times.from_text(given)
     old, new = (
         _only(draft, variable, node.where, parameters) for variable in (node.target, node.successor)
     )
@@ -97,10 +100,10 @@ def supersede(draft: Draft, node: ast.Supersede, parameters: Parameters) -> Json
     metadata = {"reason": reason} if reason else {}
     link = draft.put_link(new.number, "supersedes", old.number, {}, metadata)
     begins = new.metadata.get("valid_from")
-    until = begins if times.is_time(begins) else times.to_text(draft.time_us)
+    until = given or (begins if times.is_time(begins) else times.to_text(draft.time_us))
     changes = {"status": "superseded"}
     ends = old.metadata.get("valid_until")
-    if not times.is_time(ends) or times.from_text(ends) > times.from_text(until):
+    if given or not times.is_time(ends) or times.from_text(ends) > times.from_text(until):
         changes["valid_until"] = str(until)
     draft.merge_keys(old.number, {}, changes)
     graph = draft.graph

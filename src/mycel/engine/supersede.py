@@ -18,7 +18,7 @@ from typing import Final, NamedTuple
 from mycel.engine.outcome import Outcome, all_or_nothing
 from mycel.engine.values import Values
 from mycel.engine.where_targets import only_target
-from mycel.errors import ConstraintViolation, SelfEdgeError
+from mycel.errors import ConstraintViolation, InvalidSyntax, SelfEdgeError
 from mycel.kip import ast
 from mycel.model import times
 from mycel.model.directions import Way
@@ -30,6 +30,7 @@ from mycel.store.index.lifetimes import VALID_FROM, VALID_UNTIL
 from mycel.store.query.reader import Reader
 from mycel.store.write.guards import Change, identity_of
 from mycel.store.write.transaction import Transaction
+from mycel.syntax.diagnostics import located
 
 SUPERSEDES: Final = "supersedes"
 SUPERSEDED_BY: Final = "superseded_by"
@@ -41,11 +42,12 @@ SUPERSEDED: Final = "superseded"
 def supersede(tx: Transaction, node: ast.Supersede, values: Values) -> Outcome:
     """Run a SUPERSEDE of the one element that each variable is bound to."""
     reason = "" if node.reason is None else values.text(node.reason, "reason of SUPERSEDE")
+    until = "" if node.until is None else _time(node.until, values)
     old, new = (
         only_target(tx, node.where, values, variable) for variable in (node.target, node.successor)
     )
     with all_or_nothing(tx):
-        supersession = supersede_element(tx, old, new, reason)
+        supersession = supersede_element(tx, old, new, reason, until)
     return Outcome(
         {
             "superseded": old.id,
@@ -54,6 +56,15 @@ def supersede(tx: Transaction, node: ast.Supersede, values: Values) -> Outcome:
             "valid_until": supersession.valid_until,
         }
     )
+
+
+def _time(node: ast.Text, values: Values) -> str:
+    text = values.text(node, "UNTIL of SUPERSEDE")
+    try:
+        times.from_text(text)
+    except InvalidSyntax as error:
+        raise located(error, node.span) from None
+    return text
 
 
 class Supersession(NamedTuple):

@@ -73,6 +73,7 @@ OPERATIONS: Final[dict[str, Parameters]] = {
     "supersede": {
         "id": ID,
         "by": Argument("text", "The node that takes its place", required=True),
+        "until": Argument("text", "The time until which it holds", default=""),
         "reason": Argument("text", default=""),
     },
     "retain": {
@@ -286,7 +287,7 @@ def _supersede(knowledge: Knowledge, given: Mapping[str, Any]) -> Work:
 
     def work(tx: Transaction) -> tuple[str, list[str]]:
         node = node_at(tx.reader, uri)
-        supersede_element(tx, node, node_at(tx.reader, successor), given["reason"])
+        supersede_element(tx, node, node_at(tx.reader, successor), given["reason"], given["until"])
         return element_uri(node), []
 
     return work

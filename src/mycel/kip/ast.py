@@ -428,11 +428,12 @@ class Restore(SyntaxNode):
 
 @node
 class Supersede(SyntaxNode):
-    """`SUPERSEDE ?old WITH ?new [BECAUSE "reason"] WHERE { … }`."""
+    """`SUPERSEDE ?old WITH ?new [UNTIL "time"] [BECAUSE "reason"] WHERE { … }`."""
 
     target: Variable
     successor: Variable
     where: Block
+    until: Text | None = None
     reason: Text | None = None
 
 

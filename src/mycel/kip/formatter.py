@@ -296,9 +296,9 @@ def _lifecycle(
             yield from _options(BECAUSE=reason)
             yield from _where(where)
             yield from _options(LIMIT=limit)
-        case ast.Supersede(target, successor, where, reason):
+        case ast.Supersede(target, successor, where, until, reason):
             yield f"SUPERSEDE ?{target.name} WITH ?{successor.name}"
-            yield from _options(BECAUSE=reason)
+            yield from _options(UNTIL=until, BECAUSE=reason)
             yield from _where(where)
         case _:
             assert_never(command)

@@ -43,15 +43,20 @@ def restore(tokens: KipTokens) -> ast.Restore:
 
 
 def supersede(tokens: KipTokens) -> ast.Supersede:
-    """`SUPERSEDE ?old WITH ?new [BECAUSE "…"] WHERE { … }`."""
+    """`SUPERSEDE ?old WITH ?new [UNTIL "…"] [BECAUSE "…"] WHERE { … }`."""
     first = tokens.at
     tokens.at = first + 1
     old = values.variable(tokens, hint=_SUPERSEDE)
     expect(tokens, "WITH", hint=_SUPERSEDE)
     new = values.variable(tokens, hint=_SUPERSEDE)
+    until = None
+    if tokens.tokens[tokens.at] == "UNTIL":
+        tokens.at += 1
+        until = values.text(tokens, "the time until which the old one holds")
     reason = _because(tokens)
-    clauses = where(tokens, *(("BECAUSE",) if reason is None else ()))
-    return ast.Supersede(old, new, clauses, reason, span=tokens.span(first))
+    missing = () if reason is not None else ("BECAUSE",) if until else ("UNTIL", "BECAUSE")
+    clauses = where(tokens, *missing)
+    return ast.Supersede(old, new, clauses, until, reason, span=tokens.span(first))
 
 
 def take_stance(tokens: KipTokens) -> ast.TakeStance:

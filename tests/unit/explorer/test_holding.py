@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 import mycel
-from mycel.errors import ConstraintViolation, MycelError, SelfEdgeError
+from mycel.errors import ConstraintViolation, InvalidSyntax, MycelError, SelfEdgeError
 from mycel.explorer.explorer import Explorer
 from tests.prepared import NEW
 
@@ -77,6 +77,11 @@ def test_a_node_takes_the_place_of_another(explorer: Explorer) -> None:
     assert "superseded by concept://w/a" in str(explorer.view("node", {"id": C})["caveats"])
     explorer.write({"op": "revert", "commit": written["commit"]["commit"]})
     assert "caveats" not in explorer.view("node", {"id": C})
+    written = explorer.write({"op": "supersede", "id": C, "by": "a", "until": "2020-01-31"})
+    assert explorer.view("node", {"id": C})["metadata"]["valid_until"] == "2020-01-31"
+    explorer.write({"op": "revert", "commit": written["commit"]["commit"]})
+    with pytest.raises(InvalidSyntax, match="'soon' is not a time"):
+        explorer.write({"op": "supersede", "id": C, "by": "a", "until": "soon"})
     with pytest.raises(SelfEdgeError):
         explorer.write({"op": "supersede", "id": C, "by": C})
 

@@ -12,6 +12,7 @@ const EXAMPLE = 'archive 90d after updated unless linked'
 
 export function SupersedeForm({ explorer, write, node }: Props): JSX.Element {
   const [by, setBy] = useState('')
+  const [until, setUntil] = useState('')
   const [reason, setReason] = useState('')
   const submit = (event: Event) => {
     event.preventDefault()
@@ -19,12 +20,13 @@ export function SupersedeForm({ explorer, write, node }: Props): JSX.Element {
       op: 'supersede',
       id: node.id,
       by: await idOf(explorer, by, node.id),
+      ...(until && { until }),
       ...(reason.trim() && { reason: reason.trim() }),
     }))
   }
   return (
     <form id={FORM} onSubmit={submit}>
-      <p>The node stays, holds until now, and is shown behind the one that takes its place.</p>
+      <p>The node stays, and is shown behind the one that takes its place.</p>
       <NodeField
         explorer={explorer}
         label="By"
@@ -34,6 +36,9 @@ export function SupersedeForm({ explorer, write, node }: Props): JSX.Element {
         near={node.id}
         placeholder="A name, a path or a URI"
       />
+      <Field label="Holds until" note="Empty: until the other one is valid from, or else until now.">
+        <input name="until" type="date" value={until} onInput={(event) => setUntil(event.currentTarget.value)} />
+      </Field>
       <Field label="Reason">
         <input name="reason" value={reason} onInput={(event) => setReason(event.currentTarget.value)} />
       </Field>
@@ -54,7 +59,9 @@ export function KeepForm({ write, node }: Props): JSX.Element {
         {type ? `Rule of its type: ${type}. ` : 'Its type has no rule. '}
         {'A cycle of upkeep acts on the rule of the node, or else on that of its type.'}
       </p>
-      <Field label="Rule of this node" note="archive, delete, purge or ask; never keeps it for good, empty drops the rule.">
+      <Field
+        label="Rule of this node"
+        note="archive, delete, purge (a cycle asks first) or ask; never keeps it for good, empty drops the rule.">
         <input
           name="rule"
           list="rules"

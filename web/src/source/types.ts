@@ -579,7 +579,7 @@ export type Write =
   | { op: 'delete'; id: string; expect_version?: number; reason?: string }
   | { op: 'archive'; id: string; reason?: string }
   | { op: 'restore'; id: string }
-  | { op: 'supersede'; id: string; by: string; reason?: string }
+  | { op: 'supersede'; id: string; by: string; until?: string; reason?: string }
   | { op: 'retain'; id: string; rule: string | null }
   | { op: 'revert'; commit: string }
 
