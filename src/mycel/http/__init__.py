@@ -18,6 +18,7 @@ Modules, in the order in which a request passes through them:
 - `workspace_mounts`     its workspaces, each an application of its own
 - `metrics`              counters, in the format of Prometheus
 - `kip_endpoint`         from the body of a request to the response
+- `endpoints`            tables of endpoints, and the routes that are made from them
 - `branch_routes`        branches, merges and their conflicts
 - `query_routes`         named queries, listed and run
 - `remote_routes`        the history and neighbourhoods of a graph, for other workspaces
@@ -31,8 +32,8 @@ Modules, in the order in which a request passes through them:
 - `interruption`         stops work that goes on after its answer was given
 - `responses`            JSON, and errors in their wire form
 - `openapi`              the description of the server
-- `branch_openapi`       the part of it about branches and merges
-- `explorer_openapi`     the explorer's part of it
+- `branch_openapi`       the part of it that is made from the tables of endpoints
+- `explorer_openapi`     the part of it about the page of the explorer
 
 A write that has begun is finished even if its client has left, unless it exceeds its limits. The
 client may send it again: the same write twice changes nothing. A read whose client has left is

@@ -30,18 +30,18 @@ from mycel.errors import (
     MycelError,
     NotFound,
 )
-from mycel.http import openapi
-from mycel.http.branch_routes import branch_routes
+from mycel.explorer.open_explorers import OpenExplorers
+from mycel.http import branch_openapi, openapi
+from mycel.http.endpoints import Served, routes
 from mycel.http.explorer_routes import ExplorerRoutes
 from mycel.http.jobs import job_of
 from mycel.http.kip_endpoint import GONE_STATUS, METHODS, respond
 from mycel.http.page_routes import PAGE, is_public, wants_page
 from mycel.http.policy import Policy
-from mycel.http.query_routes import described, query_routes
-from mycel.http.remote_routes import REMOTE_ENDPOINTS, remote_routes
+from mycel.http.query_routes import described
+from mycel.http.remote_routes import REMOTE_ENDPOINTS
 from mycel.http.request_guard import HEALTH, RequestGate
-from mycel.http.responses import JSON, answer, failure, refusal, stopping
-from mycel.http.submission_routes import submission_routes
+from mycel.http.responses import JSON, answer, error_response, refusal, stopping
 from mycel.http.worker_pool import Workers
 from mycel.merkle.proofs import Snapshot
 from mycel.model.allowance import shortage
@@ -137,9 +137,14 @@ def graph_app(
     """
     opened = [_MountedApp(mount, load_after_s) for mount in mounts]
     pages = _Pages(db, policy, opened, branches, workers)
-    explorer = ExplorerRoutes(
-        db, policy, branches, workers, workspace, root if policy.files else None
+    explorers = OpenExplorers(
+        workspace,
+        readonly=policy.readonly,
+        timeout_s=policy.timeout_s,
+        root=root if policy.files else None,
     )
+    served = Served(policy, branches, workers, workspace, signer, explorers)
+    explorer = ExplorerRoutes(db, served)
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
@@ -155,13 +160,14 @@ def graph_app(
             Route(HEALTH, pages.health, methods=["GET"]),
             Route("/openapi.json", pages.description, methods=["GET"]),
             *(Route(mounted.mount.path, mounted) for mounted in opened),
-            *branch_routes(policy, branches, workers),
-            *query_routes(policy, branches, workers),
-            *remote_routes(branches, workers, workspace, signer),
-            *submission_routes(policy, branches, workers, workspace),
+            *routes(branch_openapi.ENDPOINTS, served),
             *explorer.routes(),
         ],
-        exception_handlers={HTTPException: pages.refuse, Exception: pages.fail},
+        exception_handlers={
+            HTTPException: pages.refuse,
+            MycelError: error_response,
+            Exception: error_response,
+        },
         lifespan=lifespan,
     )
     # A path with a trailing slash is another path. There is no redirect: not every client follows
@@ -271,8 +277,8 @@ class _Pages:
         branch = request.query_params.get("branch")
         try:
             snapshot, lag_s = await self._look(branch)
-        except (InvalidIdentifier, NotFound) as error:
-            return refusal(error)
+        except (InvalidIdentifier, NotFound):
+            raise
         except MycelError as error:
             return refusal(error, GONE_STATUS)
         server = f"{request.url.scheme}://{request.headers['host']}"
@@ -319,12 +325,9 @@ class _Pages:
             )
             return refusal(error, 415)
         body = await request.body()
-        try:
-            response = await self._workers.run(
-                request.scope, partial(self._respond, request.query_params.get("branch"), body)
-            )
-        except MycelError as error:
-            return refusal(error)
+        response = await self._workers.run(
+            request.scope, partial(self._respond, request.query_params.get("branch"), body)
+        )
         is_cut = job_of(request.scope).is_aborted and response.status_code != 200
         return stopping() if is_cut else response
 
@@ -355,10 +358,7 @@ class _Pages:
             with self._branches.using(branch) as db:
                 return openapi.query_paths(described(db, readonly=self._policy.readonly))
 
-        try:
-            paths = await self._workers.run(request.scope, operations)
-        except MycelError as error:
-            return refusal(error)
+        paths = await self._workers.run(request.scope, operations)
         servers = [{"url": request.scope["root_path"] or "/"}]
         paths = self._description["paths"] | paths
         return answer(self._description | {"servers": servers, "paths": paths})
@@ -377,10 +377,6 @@ class _Pages:
                 f"{request.url.path} does not take {request.method}.", hint=f"Use {allowed}."
             )
         return refusal(not_found, error.status_code, error.headers)
-
-    async def fail(self, _request: Request, error: Exception) -> Response:
-        """The response to an unexpected error, which the guard logs."""
-        return failure(error)
 
     async def _look(self, branch: str | None = None) -> _Look:
         """The state of a branch, read outside of the worker pool, which may be busy.

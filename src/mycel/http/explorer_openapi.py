@@ -1,14 +1,10 @@
-"""The explorer's part of the OpenAPI description, made from its views."""
+"""The OpenAPI description of the explorer's page, its sessions and its stream."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any, Final
 
-from mycel.explorer import saved
-from mycel.explorer.conflicts import ACTIONS
-from mycel.explorer.edits import OPERATIONS
-from mycel.explorer.explorer import VIEWS, View
 from mycel.explorer.parameters import Argument, ArgumentKind
 
 Schema = dict[str, Any]
@@ -24,21 +20,14 @@ _KINDS: Final[dict[ArgumentKind, Schema]] = {
     "objects": {"type": "array", "items": {"type": "object"}},
     "any": {},
 }
-_ANSWER: Final[Schema] = {
-    "type": "object",
-    "description": "The view; `position` is that of the journal at the state it shows.",
-    "properties": {"position": {"type": ["integer", "null"]}},
-    "required": ["position"],
-}
 _PAGE: Final = {"description": "A file of the page", "content": {"text/html": {}}}
 _OBJECT: Final[Schema] = {"type": "object"}
 
 
 def paths(refused: Refused, branch: Schema) -> dict[str, Any]:
-    """The paths of the explorer; `refused` makes the responses that are errors."""
+    """The paths of the page; `refused` makes the responses that are errors."""
     errors = refused(400, 404, 409, 413, 429, 503, 504)
-    payload = {f"/api/{name}": _view(name, view, errors, branch) for name, view in VIEWS.items()}
-    return payload | {
+    return {
         "/ui": _page("ui", "Leads to the explorer", {"307": {"description": "See /ui/"}}),
         "/ui/": _page("explorer", "The explorer, for browsers", {"200": _PAGE}),
         "/ui/{name}": _page(
@@ -70,29 +59,6 @@ def paths(refused: Refused, branch: Schema) -> dict[str, Any]:
                 | errors,
             }
         },
-        **{
-            f"/api/conflicts/{action}": {
-                "post": _posted(
-                    f"conflicts_{action}",
-                    f"{action.capitalize()} an open merge, or its conflicts",
-                    {key: schema_of(parameter) for key, parameter in parameters.items()},
-                    errors,
-                )
-            }
-            for action, parameters in ACTIONS.items()
-        },
-        **{
-            f"/api/saved/{action}": {
-                "post": _posted(
-                    f"saved_{action}",
-                    f"{action.capitalize()} a saved view",
-                    {key: schema_of(parameter) for key, parameter in known.items()},
-                    errors,
-                )
-            }
-            for action, known in saved.ACTIONS.items()
-        },
-        "/api/write": {"post": _write(errors, branch)},
     }
 
 
@@ -139,38 +105,12 @@ def query_of(name: str, parameter: Argument) -> dict[str, Any]:
     }
 
 
-def _json_response(content: Schema) -> dict[str, Any]:
-    return {"description": "Done", "content": {"application/json": {"schema": content}}}
-
-
-def _view(name: str, view: View, errors: Schema, branch: Schema) -> dict[str, Any]:
-    described = {
-        "summary": view.description,
-        "responses": {"200": _json_response(_ANSWER)} | errors,
-    }
-    queries = [query_of(key, parameter) for key, parameter in view.parameters.items()]
-    payload = {
-        "get": described | {"operationId": f"explorer_{name}", "parameters": [*queries, branch]}
-    }
-    if view.has_body:
-        fields = {key: schema_of(parameter) for key, parameter in view.parameters.items()}
-        payload["post"] = _posted(f"{name}_post", view.description, fields, errors)
-    return payload
-
-
 def _posted(name: str, summary: str, fields: Schema, errors: Schema) -> dict[str, Any]:
     body = {"type": "object", "properties": fields}
+    success = {"description": "Done", "content": {"application/json": {"schema": _OBJECT}}}
     return {
         "operationId": f"explorer_{name}",
         "summary": summary,
         "requestBody": {"required": True, "content": {"application/json": {"schema": body}}},
-        "responses": {"200": _json_response(_OBJECT)} | errors,
+        "responses": {"200": success} | errors,
     }
-
-
-def _write(errors: Schema, branch: Schema) -> dict[str, Any]:
-    fields: Schema = {"op": {"enum": list(OPERATIONS)}, "message": _text()}
-    for parameters in OPERATIONS.values():
-        fields |= {key: schema_of(parameter) for key, parameter in parameters.items()}
-    payload = _posted("write", "Write, and get the commit", fields, errors)
-    return payload | {"parameters": [branch]}

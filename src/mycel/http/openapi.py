@@ -57,7 +57,6 @@ def document(
         }
         | {path: _mount(name) for path, name in mounts.items()}
         | branch_openapi.paths(_refused, _BRANCH)
-        | {"/queries": {"get": _QUERIES}, "/queries/{name}": {"post": _QUERY}}
         | explorer_openapi.paths(_refused, _BRANCH),
         "components": {"schemas": _SCHEMAS, "responses": _RESPONSES},
     }
@@ -461,26 +460,3 @@ _TEAM_PATHS: Final = {
 }
 
 _QUERY_ERRORS: Final = (400, 404, 413, 429, 503, 504)
-_OBJECT: Final = {"type": "object"}
-_QUERIES: Final = {
-    "operationId": "get_queries",
-    "summary": "List the named queries, with their parameters and results",
-    "parameters": [_BRANCH],
-    "responses": {
-        "200": {"description": "The queries by name", "content": _json(_OBJECT)},
-        **_refused(404, 429, 503, 504),
-    },
-}
-_QUERY: Final = {
-    "operationId": "post_queries_name",
-    "summary": "Run a named query; the body has the values of its parameters",
-    "parameters": [
-        {"name": "name", "in": "path", "required": True, "schema": {"type": "string"}},
-        _BRANCH,
-    ],
-    "requestBody": {"required": True, "content": _json(_OBJECT)},
-    "responses": {
-        "200": {"description": "Rows and their columns, or a result", "content": _json(_OBJECT)},
-        **_refused(*_QUERY_ERRORS),
-    },
-}

@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from mycel.errors import AccessDenied, MycelError
+from mycel.errors import AccessDenied
 from mycel.explorer import bundle
 from mycel.http.policy import Policy
 from mycel.http.request_values import given_parameters
@@ -62,11 +62,8 @@ def page_routes(
 
     async def show_page(request: Request) -> Response:
         name = request.path_params.get("name", bundle.INDEX)
-        try:
-            # In a thread, because the first request for a file reads and compresses it.
-            asset = await workers.run(request.scope, partial(bundle.asset, name))
-        except MycelError as error:
-            return refusal(error)
+        # In a thread, because the first request for a file reads and compresses it.
+        asset = await workers.run(request.scope, partial(bundle.asset, name))
         headers = {"etag": f'"{asset.tag}"', "vary": "accept-encoding"}
         headers["cache-control"] = _FOREVER if asset.is_hashed else "no-cache"
         if asset.is_page:
@@ -81,10 +78,7 @@ def page_routes(
         return Response(asset.content, headers=headers, media_type=asset.kind)
 
     async def exchange_ticket(request: Request) -> Response:
-        try:
-            _, given = await given_parameters(request)
-        except MycelError as error:
-            return refusal(error)
+        _, given = await given_parameters(request)
         ticket = given.get("ticket")
         token = policy.sessions.exchange(ticket) if isinstance(ticket, str) else None
         if token is None:

@@ -5,50 +5,43 @@ On a read-only server, a query that writes is treated like an unknown one.
 
 from __future__ import annotations
 
-from typing import Any
-
-from starlette.requests import Request
-from starlette.responses import Response
-from starlette.routing import Route
+from typing import Any, Final
 
 from mycel.api.graph import Graph
-from mycel.api.open_branches import OpenBranches
-from mycel.errors import MycelError
-from mycel.http.policy import Policy
-from mycel.http.request_values import given_parameters
-from mycel.http.responses import JSON, encode, refusal
-from mycel.http.worker_pool import Workers
+from mycel.http.endpoints import Endpoint, EndpointCall, EndpointReply, reply
+from mycel.http.responses import JSON
 from mycel.queries.descriptor import result_wire
 
-LIST: str = "/queries"
-RUN: str = "/queries/{name}"
+QUERIES: Final = "/queries"
 
 
-def query_routes(policy: Policy, branches: OpenBranches, workers: Workers) -> list[Route]:
-    """The routes of named queries."""
-
-    async def serve(request: Request) -> Response:
-        try:
-            branch, given = await given_parameters(request)
-            name = request.path_params.get("name")
-
-            def run() -> bytes:
-                with branches.using(branch) as db:
-                    db.check_in_place()
-                    return encode(_answer(db, policy, name, given))
-
-            payload = await workers.run(request.scope, run)
-        except MycelError as error:
-            return refusal(error)
-        return Response(payload, media_type=JSON)
-
-    return [Route(LIST, serve, methods=["GET"]), Route(RUN, serve, methods=["POST"])]
+def _list(call: EndpointCall) -> EndpointReply:
+    return reply({"queries": described(call.db, readonly=call.served.policy.readonly)})
 
 
-def _answer(db: Graph, policy: Policy, name: str | None, given: dict[str, Any]) -> dict[str, Any]:
-    if name is None:
-        return {"queries": described(db, readonly=policy.readonly)}
-    return result_wire(db.queries.run(name, given, readonly=policy.readonly))
+def _run(call: EndpointCall) -> EndpointReply:
+    readonly = call.served.policy.readonly
+    return reply(result_wire(call.db.queries.run(call.name, call.given, readonly=readonly)))
+
+
+QUERY_ENDPOINTS: Final = (
+    Endpoint(
+        "GET",
+        QUERIES,
+        "List the named queries, with their parameters and results",
+        _list,
+        {},
+        is_checked=False,
+    ),
+    Endpoint(
+        "POST",
+        f"{QUERIES}/{{name}}",
+        "Run a named query; the body has the values of its parameters",
+        _run,
+        {},
+        is_checked=False,
+    ),
+)
 
 
 def described(db: Graph, *, readonly: bool) -> list[dict[str, Any]]:
@@ -61,7 +54,7 @@ def query_operations(
 ) -> dict[str, Any]:
     """An operation of OpenAPI for each query."""
     return {
-        f"{LIST}/{query['name']}": {
+        f"{QUERIES}/{query['name']}": {
             "post": {
                 "operationId": f"query_{query['name']}",
                 "summary": query["description"] or f"Run the query {query['name']}",

@@ -1,29 +1,17 @@
 """The reading part of the protocol between workspaces (docs/remote-protocol.md).
 
 `/refs`, `/commits`, `/diff`, `/journal`, `/purges`, `/consistency`, `/subgraph` and `/search`, each
-of the branch that `?branch=` names. The routes and their description are made from
-`REMOTE_ENDPOINTS`.
+of the branch that `?branch=` names.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from hashlib import sha256
-from typing import Any, Final, NamedTuple
+from typing import Final
 
-from starlette.requests import Request
-from starlette.responses import Response
-from starlette.routing import Route
-
-from mycel.api.graph import Graph
-from mycel.api.open_branches import OpenBranches
-from mycel.errors import ConstraintViolation, MycelError, VersionConflict
-from mycel.explorer.parameters import Argument, Parameters, checked, integer_parameter
-from mycel.http.request_values import given_parameters
-from mycel.http.responses import JSON, encode, refusal
-from mycel.http.worker_pool import PERMISSION, Workers
-from mycel.knowledge.knowledge_view import KnowledgeView
+from mycel.errors import ConstraintViolation
+from mycel.explorer.parameters import Argument, integer_parameter
+from mycel.http.endpoints import Endpoint, EndpointCall, EndpointReply, reply
 from mycel.knowledge.subgraph import (
     HITS_MAX,
     NODES_MAX,
@@ -37,67 +25,36 @@ from mycel.model.directions import DIRECTIONS
 from mycel.model.json_text import read_json
 from mycel.model.limits import INTEGER_MAX
 from mycel.remote import pages
-from mycel.remote.signing import HeadSigner
 from mycel.search.modes import HYBRID, MODES
-from mycel.sharing.scopes import ACTIONS, WorkspaceAccess, readable_text
+from mycel.sharing.scopes import ACTIONS, readable_text
 from mycel.text.kinds import KINDS
 
 CBOR: Final = "application/cbor"
 
 
-class RemoteAnswer(NamedTuple):
-    """The body of an answer, and its ETag if it has one."""
-
-    body: bytes
-    etag: str = ""
-    media_type: str = JSON
-
-
-class _RemoteCall(NamedTuple):
-    """One request: the graph of its branch, its rights, and its parameters."""
-
-    db: Graph
-    workspace: str
-    access: WorkspaceAccess | None
-    given: Mapping[str, Any]
-    signer: HeadSigner | None
-
-
-@dataclass(frozen=True, slots=True)
-class RemoteEndpoint:
-    """One path of the protocol."""
-
-    path: str
-    summary: str
-    run: Callable[[_RemoteCall], RemoteAnswer]
-    parameters: Parameters
-    method: str = "GET"
-    statuses: tuple[int, ...] = (200,)
-
-
-def _refs(call: _RemoteCall) -> RemoteAnswer:
-    payload = {"workspace": call.workspace} | pages.refs(call.db)
+def _refs(call: EndpointCall) -> EndpointReply:
+    payload = {"workspace": call.served.workspace} | pages.refs(call.db)
     paths: list[str] = []
     heads = "".join(head["name"] + head["overall_root"] for head in payload["branches"])
     access = call.access
     payload["can"] = [action for action in ACTIONS if access is None or access.may_ever(action)]
     if access is not None and not access.reads_everything:
         payload["paths"] = paths = readable_text(access.patterns("read", call.db.branch))
-    if call.signer is not None:
-        payload["key"] = call.signer.key
+    if call.served.signer is not None:
+        payload["key"] = call.served.signer.key
         for head in payload["branches"]:
-            head["signature"] = call.signer.sign(
+            head["signature"] = call.served.signer.sign(
                 head["name"], paths, head["entries"], head["overall_root"]
             )
     digest = sha256(f"{heads}{sorted(payload['tags'].items())}{payload['can']}".encode())
-    return RemoteAnswer(encode(payload), digest.hexdigest())
+    return reply(payload, etag=digest.hexdigest())
 
 
-def _commits(call: _RemoteCall) -> RemoteAnswer:
-    return RemoteAnswer(encode(pages.commits_page(call.db, **call.given)))
+def _commits(call: EndpointCall) -> EndpointReply:
+    return reply(pages.commits_page(call.db, **call.given))
 
 
-def _diff(call: _RemoteCall) -> RemoteAnswer:
+def _diff(call: EndpointCall) -> EndpointReply:
     cursor = call.given["cursor"]
     if not (cursor.isascii() and cursor.isdecimal() and len(cursor) < 16):
         raise ConstraintViolation(
@@ -111,25 +68,23 @@ def _diff(call: _RemoteCall) -> RemoteAnswer:
         cursor=int(cursor),
         limit=call.given["limit"],
     )
-    return RemoteAnswer(encode(page))
+    return reply(page)
 
 
-def _journal(call: _RemoteCall) -> RemoteAnswer:
+def _journal(call: EndpointCall) -> EndpointReply:
     page = pages.journal_page(call.db, call.given["after"], call.given["limit"])
-    return RemoteAnswer(page, media_type=CBOR)
+    return EndpointReply(page, media_type=CBOR)
 
 
-def _purges(call: _RemoteCall) -> RemoteAnswer:
-    return RemoteAnswer(pages.purges_page(call.db, call.given["after"]), media_type=CBOR)
+def _purges(call: EndpointCall) -> EndpointReply:
+    return EndpointReply(pages.purges_page(call.db, call.given["after"]), media_type=CBOR)
 
 
-def _consistency(call: _RemoteCall) -> RemoteAnswer:
-    return RemoteAnswer(
-        encode(pages.consistency(call.db, call.given["from"], call.given["to"]).to_dict())
-    )
+def _consistency(call: EndpointCall) -> EndpointReply:
+    return reply(pages.consistency(call.db, call.given["from"], call.given["to"]).to_dict())
 
 
-def _subgraph(call: _RemoteCall) -> RemoteAnswer:
+def _subgraph(call: EndpointCall) -> EndpointReply:
     given = call.given
     try:
         costs = [float(cost) for cost in given["cost"]]
@@ -146,11 +101,11 @@ def _subgraph(call: _RemoteCall) -> RemoteAnswer:
         given["relation"] or None,
         given["proofs"],
     )
-    payload, digest = read_subgraph(KnowledgeView(call.db, workspace=call.workspace), request)
-    return RemoteAnswer(encode(payload), digest)
+    payload, digest = read_subgraph(call.view, request)
+    return reply(payload, etag=digest)
 
 
-def _search(call: _RemoteCall) -> RemoteAnswer:
+def _search(call: EndpointCall) -> EndpointReply:
     given = dict(call.given)
     metadata = given.pop("metadata")
     if metadata is not None:
@@ -158,9 +113,8 @@ def _search(call: _RemoteCall) -> RemoteAnswer:
             given["metadata"] = read_json(metadata)
         except ValueError:
             raise ConstraintViolation("metadata is a JSON object.") from None
-    view = KnowledgeView(call.db, workspace=call.workspace)
-    payload, digest = read_hits(view, given.pop("q"), **given)
-    return RemoteAnswer(encode(payload), digest)
+    payload, digest = read_hits(call.view, given.pop("q"), **given)
+    return reply(payload, etag=digest)
 
 
 def _position(description: str, default: int | None, least: int = 0) -> Argument:
@@ -168,8 +122,9 @@ def _position(description: str, default: int | None, least: int = 0) -> Argument
 
 
 REMOTE_ENDPOINTS: Final = (
-    RemoteEndpoint("/refs", "The branches with their heads and roots, and the tags", _refs, {}),
-    RemoteEndpoint(
+    Endpoint("GET", "/refs", "The branches with their heads and roots, and the tags", _refs, {}),
+    Endpoint(
+        "GET",
         "/commits",
         "Commits after or before a position",
         _commits,
@@ -181,7 +136,8 @@ REMOTE_ENDPOINTS: Final = (
             ),
         },
     ),
-    RemoteEndpoint(
+    Endpoint(
+        "GET",
         "/diff",
         "The elements that differ between two commits",
         _diff,
@@ -195,7 +151,8 @@ REMOTE_ENDPOINTS: Final = (
             ),
         },
     ),
-    RemoteEndpoint(
+    Endpoint(
+        "GET",
         "/journal",
         "The journal after a position, as CBOR, for exact copies",
         _journal,
@@ -206,13 +163,15 @@ REMOTE_ENDPOINTS: Final = (
             ),
         },
     ),
-    RemoteEndpoint(
+    Endpoint(
+        "GET",
         "/purges",
         "The purges in the journal after a position, as CBOR",
         _purges,
         {"after": _position("The position of an entry, or 0", 0)},
     ),
-    RemoteEndpoint(
+    Endpoint(
+        "GET",
         "/consistency",
         "The proof that an older journal is the beginning of this one",
         _consistency,
@@ -223,7 +182,8 @@ REMOTE_ENDPOINTS: Final = (
             ),
         },
     ),
-    RemoteEndpoint(
+    Endpoint(
+        "GET",
         "/subgraph",
         "The neighbourhood of nodes, for traversal from another workspace",
         _subgraph,
@@ -237,7 +197,8 @@ REMOTE_ENDPOINTS: Final = (
             "proofs": Argument("flag", "With proofs of the nodes", False),
         },
     ),
-    RemoteEndpoint(
+    Endpoint(
+        "GET",
         "/search",
         "The nodes that fit a question, with proofs, for search from another workspace",
         _search,
@@ -260,40 +221,3 @@ REMOTE_ENDPOINTS: Final = (
         },
     ),
 )
-
-
-def remote_routes(
-    branches: OpenBranches, workers: Workers, workspace: str, signer: HeadSigner | None
-) -> list[Route]:
-    """The routes of all endpoints; heads are signed if the workspace has a key."""
-
-    def route(endpoint: RemoteEndpoint) -> Route:
-        async def serve(request: Request) -> Response:
-            try:
-                branch, given = await given_parameters(request)
-                known = checked(f"GET {endpoint.path}", endpoint.parameters, given)
-
-                def run() -> RemoteAnswer:
-                    with branches.using(branch) as db:
-                        db.check_in_place()
-                        access = request.scope.get(PERMISSION)
-                        return endpoint.run(_RemoteCall(db, workspace, access, known, signer))
-
-                content = await workers.run(request.scope, run)
-            except VersionConflict as error:
-                return refusal(error, 409)
-            except MycelError as error:
-                return refusal(error)
-            headers = {"etag": f'"{content.etag}"'} if content.etag else {}
-            if content.etag and _matches(request.headers.get("if-none-match", ""), content.etag):
-                return Response(None, 304, headers)
-            return Response(content.body, 200, headers, media_type=content.media_type)
-
-        return Route(endpoint.path, serve, methods=[endpoint.method])
-
-    return [route(endpoint) for endpoint in REMOTE_ENDPOINTS]
-
-
-def _matches(header: str, etag: str) -> bool:
-    """True if a header `If-None-Match` names an ETag."""
-    return any(tag.strip().removeprefix("W/") == f'"{etag}"' for tag in header.split(","))

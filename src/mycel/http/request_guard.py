@@ -35,7 +35,7 @@ from mycel.http.policy import (
     Policy,
 )
 from mycel.http.request_body import CLOSE, Bodies, Refused, RequestBody
-from mycel.http.responses import failure, refusal, stopping
+from mycel.http.responses import refusal, stopping, unexpected
 from mycel.http.token_throttle import DELAY_S, WINDOW_S, Throttle
 from mycel.http.worker_pool import Workers
 
@@ -152,7 +152,7 @@ class RequestGate:
         except Exception as error:  # noqa: BLE001 - The edge: whoever asks gets an answer.
             _failures.exception("A request failed with an unexpected error.")
             if not send.started:
-                await failure(error)(scope, receive, send)
+                await refusal(unexpected(error))(scope, receive, send)
         finally:
             body.release()
             await send.finish()

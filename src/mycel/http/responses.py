@@ -11,6 +11,7 @@ from http import HTTPStatus
 from typing import Any, Final
 
 import orjson
+from starlette.requests import Request
 from starlette.responses import Response
 
 from mycel.engine.result import for_json
@@ -70,9 +71,9 @@ def refusal(
     )
 
 
-def failure(error: Exception) -> Response:
-    """The response to an unexpected error."""
-    return refusal(unexpected(error))
+async def error_response(_request: Request, error: Exception) -> Response:
+    """The response to any error of a handler, for Starlette."""
+    return refusal(error if isinstance(error, MycelError) else unexpected(error))
 
 
 def unexpected(error: Exception) -> MycelError:
@@ -97,6 +98,8 @@ def status_of(error: Mapping[str, Any]) -> int:
         return HTTPStatus.GATEWAY_TIMEOUT
     if error["name"] == DatabaseReadOnly.name:
         return HTTPStatus.FORBIDDEN
+    if error.get("data", {}).get("status") == "stale":
+        return HTTPStatus.PRECONDITION_FAILED  # Of a submission: the base is not the head.
     return REGISTRY.get(error["name"], InternalError).category.http_status
 
 

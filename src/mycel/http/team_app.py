@@ -30,12 +30,13 @@ from mycel import __version__
 from mycel.errors import AccessDenied, InvalidSyntax, MycelError, NotFound, ResourceExhausted
 from mycel.explorer.parameters import checked, integer_parameter
 from mycel.http import openapi
+from mycel.http.endpoints import read_only
 from mycel.http.metrics import CONTENT_TYPE, CommitCount, RequestMetrics
 from mycel.http.page_routes import is_public, public_routes
 from mycel.http.policy import RESOURCE_METADATA, Policy
 from mycel.http.request_guard import GRANT, HEALTH, RequestGate
 from mycel.http.request_values import given_parameters
-from mycel.http.responses import answer, failure, refusal
+from mycel.http.responses import answer, error_response, refusal
 from mycel.http.worker_pool import Workers
 from mycel.http.workspace_mounts import (
     PREFIX,
@@ -77,7 +78,9 @@ def build_team_app(
     """
     metrics = RequestMetrics(commits)
     pages = _TeamPages(folder, policy, create_graph, audit, workers, mount_names, metrics=metrics)
-    public = Starlette(routes=public_routes(policy, workers))
+    public = Starlette(
+        routes=public_routes(policy, workers), exception_handlers={MycelError: error_response}
+    )
     mounts = WorkspaceMounts(
         folder,
         policy,
@@ -110,7 +113,11 @@ def build_team_app(
             Route(RESOURCE_METADATA, pages.resource_metadata, methods=["GET"]),
             Route(f"{RESOURCE_METADATA}/{{path:path}}", pages.resource_metadata, methods=["GET"]),
         ],
-        exception_handlers={HTTPException: pages.refuse, Exception: pages.fail},
+        exception_handlers={
+            HTTPException: pages.refuse,
+            MycelError: error_response,
+            Exception: error_response,
+        },
         lifespan=lifespan,
     )
     site.router.redirect_slashes = False
@@ -287,49 +294,37 @@ class _TeamPages:
 
     async def create(self, request: Request) -> Response:
         """`POST /ws`."""
-        try:
-            _, given = await given_parameters(request)
-            name = given.get("name")
-            if not isinstance(name, str):
-                raise InvalidSyntax('The body has no name: {"name": "shop"}.')
-            access = _grant(request).access(name)
-            if access is None or not access.allows("admin", ""):
-                raise AccessDenied(
-                    "The token may not create this workspace.",
-                    hint="An administrator creates it, with the scope `admin:/**`.",
-                )
-            if self._policy.readonly:
-                raise AccessDenied("This server is read-only.", hint="Start it without --readonly.")
-
-            def make() -> None:
-                self._folder.create(name, self._create_graph)
-
-            await self._workers.run(request.scope, make)
-        except MycelError as error:
-            return refusal(error)
+        _, given = await given_parameters(request)
+        name = given.get("name")
+        if not isinstance(name, str):
+            raise InvalidSyntax('The body has no name: {"name": "shop"}.')
+        access = _grant(request).access(name)
+        if access is None or not access.allows("admin", ""):
+            raise AccessDenied(
+                "The token may not create this workspace.",
+                hint="An administrator creates it, with the scope `admin:/**`.",
+            )
+        if self._policy.readonly:
+            raise read_only()
+        await self._workers.run(
+            request.scope, partial(self._folder.create, name, self._create_graph)
+        )
         return answer(_described(access), 201)
 
     async def audit_log(self, request: Request) -> Response:
         """`GET /audit`."""
-        try:
-            _check_admin(request)
-            _, given = await given_parameters(request)
-            parameters = {
-                "before": integer_parameter("A record", None, 1 << 62, 1),
-                "limit": integer_parameter("The maximum number of records", 100, PAGE_MAX, 1),
-            }
-            known = checked("audit", parameters, given)
-            page = await self._workers.run(request.scope, partial(self._audit.page, **known))
-        except MycelError as error:
-            return refusal(error)
-        return answer(page)
+        _check_admin(request)
+        _, given = await given_parameters(request)
+        parameters = {
+            "before": integer_parameter("A record", None, 1 << 62, 1),
+            "limit": integer_parameter("The maximum number of records", 100, PAGE_MAX, 1),
+        }
+        known = checked("audit", parameters, given)
+        return answer(await self._workers.run(request.scope, partial(self._audit.page, **known)))
 
     async def metrics_text(self, request: Request) -> Response:
         """`GET /metrics`."""
-        try:
-            _check_admin(request)
-        except MycelError as error:
-            return refusal(error)
+        _check_admin(request)
         sizes = await self._workers.run(request.scope, self._folder.sizes)
         gauges = {
             "mycel_streams": ("Streams that are open.", float(self.gate.streams)),
@@ -341,11 +336,8 @@ class _TeamPages:
 
     async def status(self, request: Request) -> Response:
         """`GET /status`."""
-        try:
-            _check_admin(request)
-            sizes = await self._workers.run(request.scope, self._folder.sizes)
-        except MycelError as error:
-            return refusal(error)
+        _check_admin(request)
+        sizes = await self._workers.run(request.scope, self._folder.sizes)
         open_names = set(self.mounts.open.keys())
         payload = {
             "version": __version__,
@@ -400,10 +392,6 @@ class _TeamPages:
             f"{request.url.path} does not take {request.method}.", hint=f"Use {allowed}."
         )
         return refusal(misused, 405, error.headers)
-
-    async def fail(self, _request: Request, error: Exception) -> Response:
-        """The response to an unexpected error, which the gate logs."""
-        return failure(error)
 
 
 def _grant(request: Request) -> Grant:
