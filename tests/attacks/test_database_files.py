@@ -114,7 +114,7 @@ def test_a_table_of_another_program_is_left_alone_and_reported(sound: Path, tmp_
     with mycel.open(path) as db:
         report = db.verify()
         assert [(each.check, each.where, each.what) for each in report.problems] == [
-            ("pages", "table _replica_lock", "is not one of Mycel's")
+            ("pages", "table _replica_lock", "is not part of a Mycel database")
         ]
 
 

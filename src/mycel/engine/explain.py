@@ -129,8 +129,8 @@ def _format_operand(value: ir.Value) -> Any:
 def describe_query(query: ir.Query) -> list[str]:
     """An IR as readable lines."""
     lines = [f"outputs: {', '.join(map(_output, query.outputs))}"]
-    for at, block in enumerate(query.branches):
-        lines += [f"branch {at + 1}:", *_indented(_block(block))]
+    for at, block in enumerate(query.arms):
+        lines += [f"arm {at + 1}:", *_indented(_block(block))]
     if query.gathers_early:
         lines.append("grouped by element first")
     if query.cut:
@@ -148,10 +148,10 @@ def _output(output: ir.Output) -> str:
 
 def _block(block: ir.Block) -> list[str]:
     lines = [_atom(atom) for atom in block.atoms]
-    for attempt in block.attempts:
-        lines.append("attempt:")
-        for branch in attempt.branches:
-            lines += _indented(_block(branch))
+    for optional in block.optionals:
+        lines.append("optional:")
+        for arm in optional.arms:
+            lines += _indented(_block(arm))
     for condition in block.conditions:
         lines += _condition(condition)
     return lines
@@ -167,13 +167,13 @@ def _atom(atom: ir.Atom) -> str:
 
 def _condition(condition: ir.Condition) -> list[str]:
     match condition:
-        case ir.Not(ir.Exists(branches)):
+        case ir.Not(ir.Exists(arms)):
             title = "none of:"
-        case ir.Exists(branches):
+        case ir.Exists(arms):
             title = "some of:"
         case _:
             return [repr(condition)]
-    return [title, *(line for branch in branches for line in _indented(_block(branch)))]
+    return [title, *(line for arm in arms for line in _indented(_block(arm)))]
 
 
 def _indented(lines: list[str]) -> list[str]:

@@ -39,8 +39,8 @@ def condition_variables(condition: ir.Condition) -> frozenset[ir.Variable]:
             return condition_variables(inner)
         case ir.And(conditions) | ir.Or(conditions):
             return frozenset().union(*map(condition_variables, conditions))
-        case ir.Exists(branches):
-            return frozenset().union(*map(block_variables, branches))
+        case ir.Exists(arms):
+            return frozenset().union(*map(block_variables, arms))
         case _:
             assert_never(condition)
 
@@ -48,9 +48,9 @@ def condition_variables(condition: ir.Condition) -> frozenset[ir.Variable]:
 def block_variables(block: ir.Block) -> frozenset[ir.Variable]:
     """Every variable that a block mentions, inside nested blocks too."""
     variables = {name for atom in block.atoms for name in atom_variables(atom)}
-    for attempt in block.attempts:
-        for branch in attempt.branches:
-            variables |= block_variables(branch)
+    for optional in block.optionals:
+        for arm in optional.arms:
+            variables |= block_variables(arm)
     for condition in block.conditions:
         variables |= condition_variables(condition)
     return frozenset(variables)
@@ -63,8 +63,8 @@ def _operands(operands: Iterable[ir.Operand]) -> frozenset[ir.Variable]:
 def is_determined(block: ir.Block, known: frozenset[ir.Variable]) -> bool:
     """True if each binding of the known variables comes from one row of the joins at most.
 
-    Then solutions need not be made distinct. A concept is determined by its type and name, a link
-    by its ends and its only predicate.
+    In that case solutions need not be made distinct. A concept is determined by its type and name,
+    a link by its ends and its only predicate.
     """
     determined = set(known)
     grown = True
@@ -76,8 +76,8 @@ def is_determined(block: ir.Block, known: frozenset[ir.Variable]) -> bool:
     if not all(determined.issuperset(atom_variables(atom)) for atom in block.atoms):
         return False
     return all(
-        len(attempt.branches) == 1 and is_determined(attempt.branches[0], frozenset(determined))
-        for attempt in block.attempts
+        len(optional.arms) == 1 and is_determined(optional.arms[0], frozenset(determined))
+        for optional in block.optionals
     )
 
 

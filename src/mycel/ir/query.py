@@ -1,6 +1,6 @@
 """A query for a backend: blocks of atoms, conditions, and the outputs of the solutions.
 
-A variable is a string. One that the command names keeps its name; one for an unnamed endpoint
+A variable is a string. A variable of the command keeps its name. A variable for an unnamed endpoint
 starts with `#`, cannot be projected, and does not count when solutions are compared.
 
 A value is a `Constant` of the command or a `Parameter` of each execution. Both become bind
@@ -32,8 +32,8 @@ ValueKind = Literal[
 ]
 """The kind of a value: a scalar, a JSON array or object, or (for IN) a list.
 
-A number from 2^63 on is `large`, and is passed as its JSON text: a backend may have no integers of
-that size.
+A number from 2^63 on is `large`, and is passed as its JSON text, because a backend may have no
+integers of that size.
 """
 
 LARGE: Final = 1 << 63
@@ -51,7 +51,7 @@ Conversion = Literal[
     "real",
     "microseconds",
 ]
-"""The conversion of a given value to the bound one; all but `plain` check it."""
+"""The conversion of a parameter's value to the bound value; all but `plain` check it."""
 
 
 @node
@@ -94,9 +94,10 @@ Operand = Field | Value
 
 @node
 class PropertyIndex:
-    """A property by whose values the concepts of a type, or the links of a predicate, are found.
+    """An index of a type's concepts, or a predicate's links, by the values of a property.
 
-    Every live element that has the property has one entry in `slot`. `title` is for people.
+    Every live element that has the property has one entry in `slot`. `title` names the property for
+    people.
     """
 
     slot: int
@@ -122,8 +123,8 @@ class Bound:
 class Probe:
     """A way to find an element: the entries of an index within all bounds.
 
-    It is no condition: the elements still have to pass the conditions that it was made from. A
-    backend without such an index, or a query of the past, ignores it.
+    A probe is no condition: the elements still have to pass the conditions that it was made from. A
+    backend without such an index, or a query of the past, ignores the probe.
     """
 
     index: PropertyIndex
@@ -160,8 +161,8 @@ class ConceptAtom:
 class LinkAtom:
     """A live link between the two ends.
 
-    `predicates` is None where the predicate is a variable. For those in `mirrored` the stored link
-    may also run the other way.
+    `predicates` is None if the predicate is a variable. For predicates in `mirrored` the stored
+    link may also run the other way.
     """
 
     link: Variable
@@ -234,7 +235,7 @@ class TextCondition:
 
 @node
 class Earlier:
-    """The first element has a smaller number than the second. Only rewrites say this."""
+    """The first element has a smaller number than the second. Only rewrites make this condition."""
 
     first: Variable
     second: Variable
@@ -262,9 +263,9 @@ class Or:
 
 @node
 class Exists:
-    """Some solution of one of the branches agrees with the solution at hand."""
+    """Some solution of one of the arms agrees with the present solution."""
 
-    branches: tuple[Block, ...]
+    arms: tuple[Block, ...]
 
 
 Condition = Compare | In | IsNull | TextCondition | Earlier | Never | Not | And | Or | Exists
@@ -274,9 +275,9 @@ Condition = Compare | In | IsNull | TextCondition | Earlier | Never | Not | And 
 
 @node
 class Optional:
-    """An OPTIONAL: branches whose solutions extend the one at hand, if there are any."""
+    """An OPTIONAL: if its arms have solutions that agree with the present one, these extend it."""
 
-    branches: tuple[Block, ...]
+    arms: tuple[Block, ...]
 
 
 @node
@@ -284,19 +285,19 @@ class Block:
     """Atoms joined, then optional blocks in order, then conditions.
 
     `binds`: the named variables that this block gives values to. `sees`: the variables of enclosing
-    blocks that it may use. A branch of UNION is `independent`: it sees none of them, and is joined
+    blocks that it may use. An arm of a UNION is `independent`: it sees none of them, and is joined
     with its surroundings over the variables that both bind.
     """
 
     atoms: tuple[Atom, ...]
-    attempts: tuple[Optional, ...] = ()
+    optionals: tuple[Optional, ...] = ()
     conditions: tuple[Condition, ...] = ()
     binds: frozenset[Variable] = frozenset()
     sees: frozenset[Variable] = frozenset()
     independent: bool = False
 
 
-# The answer that is made of the solutions.
+# The answer that is made from the solutions.
 
 
 @node
@@ -321,12 +322,12 @@ class SortKey:
 
 @node
 class Query:
-    """The branches' solutions, united; then grouped if there is an aggregate, sorted, cut.
+    """The solutions of all arms, united; then grouped if there is an aggregate, sorted and cut.
 
     `predicate_variables` are those bound to predicates rather than to elements.
     """
 
-    branches: tuple[Block, ...]
+    arms: tuple[Block, ...]
     outputs: tuple[Output, ...]
     sort: tuple[SortKey, ...] = ()
     predicate_variables: frozenset[Variable] = frozenset()
@@ -337,11 +338,11 @@ class Query:
     cut: Literal["elements", "names"] | None = None
     """Set if a page needs only the first groups: by element, or by element and shared name."""
     hides: bool = False
-    """True if patterns leave out what is archived."""
+    """True if patterns leave out archived elements."""
     valid_at: Value | None = None
-    """A time in microseconds: what patterns find has to hold at it."""
+    """A time in microseconds at which all elements that patterns find have to hold."""
     indexes: tuple[PropertyIndex, ...] = ()
-    """Those of the types and predicates that the query names."""
+    """The indexes of the types and predicates that the query names."""
 
     @property
     def is_grouped(self) -> bool:

@@ -1,6 +1,6 @@
 """The tree of a KIP command, which the parser makes and every other stage reads.
 
-Nodes are frozen. Their place in the text (`span`) does not count when they are compared, so
+Nodes are frozen. A comparison of nodes ignores their place in the text (`span`), so
 `parse(format(tree)) == tree`. A value without placeholders is one `Literal`, however deep it is.
 """
 
@@ -28,7 +28,7 @@ class Variable(SyntaxNode):
 
 @node
 class Placeholder(SyntaxNode):
-    """`:name`, a value that is given beside the command."""
+    """`:name`, a value that is passed beside the command."""
 
     name: str
 
@@ -186,7 +186,7 @@ class NullTest(SyntaxNode):
 
 @node
 class TextTest(SyntaxNode):
-    """`CONTAINS(text, part)` and its kin."""
+    """`CONTAINS(text, part)`, `STARTS_WITH`, `ENDS_WITH` or `REGEX`."""
 
     function: TextFunction
     operand: Operand
@@ -267,8 +267,9 @@ class OrderKey(SyntaxNode):
 class Find(SyntaxNode):
     """`FIND(…) [AS OF m] [FOR TIME t] [INCLUDE ARCHIVED] WHERE { … } [ORDER BY …] [LIMIT n] …`.
 
-    What stands before WHERE is our extension. A moment is a journal position if it is an integer,
-    and a time if it is a string; FOR TIME leaves out what does not hold at a time.
+    The clauses between FIND(…) and WHERE are our extension. A moment is a journal position if it is
+    an integer, and a time, a commit or a tag if it is a string. FOR TIME leaves out elements that
+    do not hold at a time.
     """
 
     expressions: tuple[Expression, ...]
@@ -419,7 +420,7 @@ class Archive(SyntaxNode):
 
 @node
 class Restore(SyntaxNode):
-    """`RESTORE ?t WHERE { … } [LIMIT n]`: the patterns find what is archived too."""
+    """`RESTORE ?t WHERE { … } [LIMIT n]`: its patterns find archived elements too."""
 
     target: Variable
     where: Block
@@ -502,7 +503,7 @@ class DescribeType(SyntaxNode):
 class DescribeChanges(SyntaxNode):
     """`DESCRIBE CHANGES FROM moment [TO moment] [UNDER "path"]`, which is our extension.
 
-    A moment is what it is after AS OF; without TO, the changes up to the present are meant.
+    Moments are those of AS OF. Without TO, the changes up to the present are meant.
     """
 
     since: Literal | Placeholder

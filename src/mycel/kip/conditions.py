@@ -1,7 +1,8 @@
 """The conditions of FILTER (KIP §3.4.3).
 
-`||` binds loosest, then `&&`, then `!`. A comparison has a path or a value on either side. Level
-by level: `condition` reads disjunctions, `_conjunction` conjunctions, `_unary` the rest.
+`||` binds loosest, then `&&`, then `!`. A comparison has a path or a value on either side. Each
+level of binding has a function: `condition` reads disjunctions, `_conjunction` conjunctions,
+`_unary` the rest.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ OPERATORS = frozenset(get_args(ast.ComparisonOperator))
 _TEXT_TESTS = frozenset({"CONTAINS", "STARTS_WITH", "ENDS_WITH", "REGEX"})
 
 TESTS = _TEXT_TESTS | {"IN", "IS_NULL", "IS_NOT_NULL"}
-"""The functions that are true or false."""
+"""The functions that return true or false."""
 
 
 def condition(tokens: KipTokens, depth: int) -> ast.Condition:
@@ -38,7 +39,7 @@ def _chain(
     part: Callable[[KipTokens, int], ast.Condition],
     node_type: type[ast.Conjunction] | type[ast.Disjunction],
 ) -> ast.Condition:
-    """Parts with an operator between them, or the only part."""
+    """Several parts with an operator between them, or a single part alone."""
     texts = tokens.tokens
     first = tokens.at
     only_part = part(tokens, depth)
@@ -57,7 +58,7 @@ def _join(
     part: ast.Condition,
     kind: type[ast.Conjunction] | type[ast.Disjunction],
 ) -> None:
-    """Add a part; of a part of the same kind, in parentheses, its own parts are added."""
+    """Add a part. If it is in parentheses and of the same kind, add its parts instead."""
     if isinstance(part, kind):
         parts.extend(part.conditions)
     else:
@@ -72,8 +73,7 @@ def _unary(tokens: KipTokens, depth: int) -> ast.Condition:
     token = texts[first]
     if token == "!":
         tokens.at = first + 1
-        # `!(…)` is one level, not two: what is written with the fewest parentheses never
-        # becomes deeper by being formatted.
+        # `!(…)` counts as one level, not two, so that formatting a condition never makes it deeper.
         inner = (
             _parenthesised(tokens, depth) if texts[first + 1] == "(" else _unary(tokens, depth + 1)
         )
@@ -120,8 +120,8 @@ def _operator_hint(tokens: KipTokens, first: int) -> str | None:
     operand_text = shorten(tokens.text[tokens.starts[first] : tokens.ends[tokens.at - 1]])
     if token in {")", "&&", "||"}:
         return (
-            f"A value alone is no condition: write IS_NOT_NULL({operand_text}) if it has to be"
-            f" there, {operand_text} == true if it has to be true."
+            f"A value alone is no condition: write IS_NOT_NULL({operand_text}) if it must"
+            f" exist, {operand_text} == true if it must be true."
         )
     if token in _TEXT_TESTS or token == "IN":
         return f"Functions come first: {token}({operand_text}, …)."
@@ -142,7 +142,7 @@ def operand(tokens: KipTokens) -> ast.Operand:
 
 
 def _test(tokens: KipTokens) -> ast.Condition:
-    """A function that is true or false, where the next tokens are its name and `(`."""
+    """A function that returns true or false; the next tokens are its name and `(`."""
     first = tokens.at
     name = tokens.tokens[first]
     if name not in TESTS:
@@ -164,7 +164,7 @@ def _test(tokens: KipTokens) -> ast.Condition:
         return ast.Membership(subject, choices, span=tokens.span(first))
     argument = operand(tokens)
     if name == "REGEX" and tokens.tokens[tokens.at] == ",":
-        hint = 'REGEX takes two arguments; flags stand in the pattern: "(?i)…" ignores case.'
+        hint = 'REGEX takes two arguments; flags are part of the pattern: "(?i)…" ignores case.'
     expect(tokens, ")", hint=hint)
     return ast.TextTest(name, subject, argument, span=tokens.span(first))  # type: ignore[arg-type]
 

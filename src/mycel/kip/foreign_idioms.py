@@ -1,8 +1,8 @@
 """Hints for several tokens together that come from another language.
 
-The hint repeats the tokens around the failure: `SET born = 1811` becomes
-`SET ATTRIBUTES { born: 1811 }`. Every function reads from a place without moving on, and returns a
-hint, or None. They run only once a command has failed.
+The hint repeats the tokens around the failure: `SET born = 1811` becomes `SET ATTRIBUTES { born:
+1811 }`. Every function reads from a place without moving on, and returns a hint, or None. The
+functions run only after a command has failed.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _WALK = re.compile(r"\*\s*+(?=[0-9.])([0-9]*+)\s*+(\.\.)?\s*+([0-9]*+)", re.ASCI
 
 
 def scalar(tokens: KipTokens, at: int) -> str:
-    """The value at a place as it is written, or an ellipsis for one that takes more than a token.
+    """The value at a place as it is written, or an ellipsis if it is longer than a token.
 
     >>> scalar(KipTokens('{a: "b", c: [1]}'), 3)
     '"b"'
@@ -47,19 +47,22 @@ def path_from(tokens: KipTokens, at: int) -> str:
 
 
 def group(tokens: KipTokens) -> str | None:
-    """SPARQL's braces around a group of clauses, where the next token is the brace."""
+    """A hint about SPARQL's braces around a group of clauses; the next token is the brace."""
     first = tokens.tokens[tokens.at + 1]
     if first[0] not in "?(":
         return None
     after = _after_bracket(tokens, tokens.at)
     if tokens.tokens[after].upper() not in {"UNION", "OR", "||", "|"}:
-        return "Drop these braces: clauses follow one another, and all of them have to hold."
+        return "Remove these braces: clauses follow one another, and all of them have to hold."
     clause = "(…)" if first == "(" else f"{shorten(first)} {{…}}"
-    return f"Drop the first braces: {clause} UNION {{ … }}. Repeat in each what both should share."
+    return (
+        f"Remove the first braces: {clause} UNION {{ … }}. Repeat in each arm the patterns"
+        " that both should share."
+    )
 
 
 def junction(tokens: KipTokens) -> str | None:
-    """A word or sign between two clauses, where it is the next token."""
+    """A hint about a word or sign between two clauses; it is the next token."""
     sign, following = tokens.tokens[tokens.at].upper(), tokens.tokens[tokens.at + 1]
     if sign in {"AND", "&&"}:
         return f"Clauses that all have to hold follow one another: leave {sign} out."
@@ -69,8 +72,8 @@ def junction(tokens: KipTokens) -> str | None:
         return "Conditions are joined inside one filter: FILTER(… || …)."
     pattern = clause(tokens, tokens.at + 1)
     return (
-        f"Patterns are alternatives in a block of UNION: write UNION {{ {pattern} }} in the place "
-        f"of {sign}, and repeat in it what both should share."
+        f"Patterns are alternatives in a block of UNION: write UNION {{ {pattern} }} in the"
+        f" place of {sign}, and repeat in it the patterns that both should share."
     )
 
 
@@ -87,7 +90,7 @@ def clause(tokens: KipTokens, first: int) -> str:
 
 
 def concept_in_parentheses(tokens: KipTokens, opened: int) -> str | None:
-    """`?a (type: "T")`, from the place of the parenthesis on."""
+    """A hint about `?a (type: "T")`, from the place of the parenthesis on."""
     if tokens.tokens[opened + 1] not in {"type", "name"} or tokens.tokens[opened + 2] != ":":
         return None
     after = _after_bracket(tokens, opened)
@@ -118,7 +121,7 @@ def _after_bracket(tokens: KipTokens, opened: int) -> int:
 
 
 def subscript(tokens: KipTokens) -> str | None:
-    """`?c["born"]` in the place of a variable, with the bracket as the next token."""
+    """A hint about `?c["born"]` in the place of a variable; the next token is the bracket."""
     at = tokens.at
     base = tokens.tokens[at - 1] if at else ""
     if tokens.tokens[at] != "[" or base[:1] != "?" or tokens.ends[at - 1] != tokens.starts[at]:
@@ -127,7 +130,7 @@ def subscript(tokens: KipTokens) -> str | None:
 
 
 def matcher_value(tokens: KipTokens, opened: int, *, exact: bool) -> str:
-    """A value in a matcher that is none of its keys; the next token is that key."""
+    """A hint about a key that a matcher does not have; it is the next token."""
     at = tokens.at
     part, key = "attributes", tokens.tokens[at].strip('"')
     if key in {"attributes", "metadata"}:
@@ -150,14 +153,17 @@ def matcher_value(tokens: KipTokens, opened: int, *, exact: bool) -> str:
 
 
 def matcher_choice(tokens: KipTokens, opened: int, key: str) -> str | None:
-    """A variable or several values after a key of a matcher; the next token is the value's."""
+    """A hint about a variable or several values after a key of a matcher.
+
+    The next token is the value.
+    """
     token, before = tokens.tokens[tokens.at], tokens.tokens[opened - 1]
     name = shorten(before) if before[0] == "?" and len(before) > 1 else "?x"
     if token[0] == "?":
         return (
-            f"A matcher takes a text, not a variable: the {key} of what {name} is bound to is"
-            f" {name}.{key}, in FIND and FILTER. Leave the key out, and say by another key or by a"
-            " link what it is."
+            f"A matcher takes a text, not a variable: the {key} of the element in {name} is"
+            f" {name}.{key}, in FIND and FILTER. Leave the key out, and describe the element"
+            " by another key or by a link."
         )
     if token == "|":
         tokens_of_list = [tokens.at - 1, *range(tokens.at + 1, len(tokens.tokens), 2)]
@@ -178,7 +184,10 @@ def matcher_choice(tokens: KipTokens, opened: int, key: str) -> str | None:
 
 
 def triple(tokens: KipTokens, name: str) -> str | None:
-    """SPARQL's `?d treats ?s`, `?d a :Drug`, Cypher's `?d:Drug`, after the variable."""
+    """A hint about SPARQL's `?d treats ?s` or `?d a :Drug`, or Cypher's `?d:Drug`.
+
+    It is read from the place after the variable.
+    """
     texts, at = tokens.tokens, tokens.at
     if texts[at] == ":" and texts[at + 1].isidentifier() and texts[at + 2][0] != "?":
         return f'Write {name} {{type: "{shorten(texts[at + 1])}"}}.'
@@ -194,7 +203,7 @@ def triple(tokens: KipTokens, name: str) -> str | None:
 
 
 def arrow(tokens: KipTokens, opened: int) -> str | None:
-    """Cypher's `(?d)-[:treats]->(?s)` and `(d:Drug)`, from the parenthesis on."""
+    """A hint about Cypher's `(?d)-[:treats]->(?s)` and `(d:Drug)`, from the parenthesis on."""
     texts = tokens.tokens
     after = _after_bracket(tokens, opened)
     first = texts[opened + 1]
@@ -221,7 +230,7 @@ def arrow(tokens: KipTokens, opened: int) -> str | None:
 
 
 def creation(tokens: KipTokens) -> str | None:
-    """Cypher's `MERGE (d:Drug {name: "x"})`, where the next token is the parenthesis."""
+    """A hint about Cypher's `MERGE (d:Drug {name: "x"})`; the next token is the parenthesis."""
     texts, at = tokens.tokens, tokens.at
     if texts[at] != "(":
         return None
@@ -229,7 +238,7 @@ def creation(tokens: KipTokens) -> str | None:
     inner = texts[at : _after_bracket(tokens, at)]
     name = scalar(tokens, at + inner.index("name") + 2) if "name" in inner else '"…"'
     return (
-        "MERGE unites two concepts here. UPSERT creates a concept or changes the one that is there:"
+        "MERGE unites two concepts here. UPSERT creates a concept or changes the existing one:"
         f' UPSERT {{ CONCEPT ?x {{ {{type: "{shorten(label)}", name: {name}}}'
         " SET ATTRIBUTES { … } } }."
     )
@@ -239,7 +248,7 @@ def creation(tokens: KipTokens) -> str | None:
 
 
 def comparison(tokens: KipTokens, first: int) -> str | None:
-    """A sign or word between two operands, the first of which begins at a place."""
+    """A hint about a sign or word between two operands; the first operand begins at a place."""
     texts, at = tokens.tokens, tokens.at
     left = shorten(tokens.text[tokens.starts[first] : tokens.ends[at - 1]])
     sign = tokens.text[tokens.starts[at] : tokens.starts[at] + 2]
@@ -257,14 +266,15 @@ def comparison(tokens: KipTokens, first: int) -> str | None:
 
 
 def aggregate(tokens: KipTokens) -> str | None:
-    """`COUNT(?s) > 1` in a filter, where the next tokens are the function and `(`."""
+    """A hint about `COUNT(?s) > 1` in a filter; the next tokens are the function and `(`."""
     function, argument = tokens.tokens[tokens.at].upper(), tokens.tokens[tokens.at + 2]
     if function not in AGGREGATES:
         return None
     call = f"{function}({shorten(argument) if argument[0] == '?' else '?x'})"
     return (
-        f"A filter sees one row at a time, and an aggregate many. Return it, and sort by it:"
-        f" FIND(…, {call}) WHERE {{ … }} ORDER BY {call} DESC; then drop the rows of the answer."
+        f"A filter tests one row at a time, and an aggregate needs many. Return it, and sort by it:"
+        f" FIND(…, {call}) WHERE {{ … }} ORDER BY {call} DESC; then drop the unwanted rows of"
+        " the answer."
     )
 
 
@@ -272,7 +282,7 @@ def aggregate(tokens: KipTokens) -> str | None:
 
 
 def hops(tokens: KipTokens) -> str | None:
-    """SPARQL's and Cypher's hops, where the next token is the sign after a predicate's name."""
+    """A hint about SPARQL's and Cypher's hops; the next token is the sign after the predicate."""
     before, name, token = tokens.tokens[tokens.at - 2 : tokens.at + 1]
     if name == "}":
         return None
@@ -288,7 +298,7 @@ def hops(tokens: KipTokens) -> str | None:
 
 
 def hops_and_alternatives(tokens: KipTokens, first: int) -> str:
-    """`"p"{1,3} | "q"`, with the first predicate at a place."""
+    """A hint about `"p"{1,3} | "q"`, with the first predicate at a place."""
     subject = tokens.tokens[first - 2]
     subject = shorten(subject) if subject[0] == "?" else "…"
     names: list[str] = []
@@ -304,13 +314,14 @@ def hops_and_alternatives(tokens: KipTokens, first: int) -> str:
     union = " ".join((patterns[0], *(f"UNION {{ {pattern} }}" for pattern in patterns[1:])))
     along = " | ".join(shorten(name.split("{")[0].strip(), 40) for name in names[:3])
     return (
-        f"Hops follow a single predicate: write {union}. To follow several on one way, use "
+        f"Hops follow a single predicate: write {union}. To follow several predicates on one"
+        " walk, use "
         f"TRAVERSE FROM {{…}} ALONG {along}."
     )
 
 
 def hop_range(tokens: KipTokens, opened: int) -> str | None:
-    """Bounds that are not `{m,n}`, from the place of their brace on."""
+    """A hint about bounds that are not `{m,n}`, from the place of their brace on."""
     start = tokens.ends[opened]
     inner = tokens.text[start : max(start, tokens.text.find("}", start))]
     match = _HOPS.fullmatch(inner) if len(inner) < 20 else None
@@ -324,11 +335,11 @@ def hop_range(tokens: KipTokens, opened: int) -> str | None:
 
 
 def arithmetic(tokens: KipTokens, first: int) -> str | None:
-    """`?c.attributes.n + 1`, with an operand at a place and the sign after it."""
+    """A hint about `?c.attributes.n + 1`, with an operand at a place and the sign after it."""
     left, sign, right = tokens.tokens[first], tokens.tokens[first + 1], _operand(tokens, first + 2)
     is_apart = tokens.ends[first] != tokens.starts[first + 1]
     if left[0] != "?" and not (left[0].isdigit() and is_apart):
-        # It is no number, or it is the start of a date.
+        # The operand is no number, or is the start of a date.
         return None
     if left[0] == "?" and (glued := re.fullmatch(r"(\?[\w.]+)-([0-9]+)", left)):
         left, sign, right = glued[1], "-", glued[2]
@@ -356,7 +367,7 @@ def _operand(tokens: KipTokens, at: int) -> str:
 
 
 def assignment(tokens: KipTokens, target: str) -> str:
-    """`SET born = 1811`, where the next token is what follows SET."""
+    """A hint about `SET born = 1811`; the next token is the word after SET."""
     *parts, key = tokens.tokens[tokens.at].split(".")
     part = "METADATA" if parts[1:] == ["metadata"] else "ATTRIBUTES"
     value = "value"
@@ -367,11 +378,12 @@ def assignment(tokens: KipTokens, target: str) -> str:
 
 
 def distinct(tokens: KipTokens) -> str:
-    """DISTINCT outside an aggregate, where it is the next token."""
+    """A hint about DISTINCT outside of an aggregate; it is the next token."""
     path = tokens.tokens[tokens.at + 1]
     path = shorten(path) if path[0] == "?" and len(path) > 1 else "?x.name"
     return (
-        "Rows are distinct by all variables of WHERE, so a value may repeat. To get each value "
+        "Rows are distinct in all variables of WHERE together, so a single value may repeat. To"
+        " get each value "
         f"once, group: FIND({path}, COUNT({path.split('.')[0]})); to count the values, "
         f"COUNT(DISTINCT {path})."
     )

@@ -1,8 +1,8 @@
 """The formatter: `format` writes a command in its canonical form.
 
 `parse(format(tree)) == tree` for every tree that `parse` makes. Each part of a statement has a line
-of its own, blocks are indented by two, and a list or map that does not fit on its line has one line
-per item. Parentheses are written only where they are needed.
+of its own, blocks are indented by two spaces, and a list or map that does not fit on its line has
+one line per item. Parentheses are written only where they are needed.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Parts of a command as text on one line: values, paths, patterns and conditions.
 
-`lines_of` breaks a map that does not fit on a line. `placeholders` finds those of a tree.
+`lines_of` breaks a map that does not fit on a line. `placeholders` finds all placeholders of a
+tree.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from mycel.model.names import is_identifier
 from mycel.syntax.nodes import LazyNodes
 
 WIDTH = 88
-"""The longest line before a list is broken up, without indentation."""
+"""The maximum length of a list on one line, without indentation."""
 
 
 # Values.
@@ -153,7 +154,7 @@ def _predicate(predicate: ast.Predicate) -> str:
 
 
 def condition(node: ast.Condition, *, within: ast.Condition | None = None) -> str:
-    """A condition, in parentheses where the one around it needs them."""
+    """A condition, in parentheses if the condition around it needs them."""
     match node:
         case ast.Disjunction(parts):
             text = _joined(" || ", node, parts)

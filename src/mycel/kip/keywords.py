@@ -1,4 +1,4 @@
-"""Words and signs of other languages, and the KIP for them; and the keywords of KIP. Data only."""
+"""Words and signs of other languages with the KIP to write instead, and the keywords of KIP."""
 
 from __future__ import annotations
 
@@ -28,9 +28,11 @@ _ASK = 'KIP asks with FIND(?x) WHERE { ?x {type: "…"} }.'
 _TELL = 'KIP writes with UPSERT { CONCEPT ?x { {type: "…", name: "…"} SET ATTRIBUTES { … } } }.'
 _REMOVE = "KIP removes with DELETE ATTRIBUTES, METADATA, PROPOSITIONS or CONCEPT … WHERE { … }."
 _TEXT = 'Test text with CONTAINS, STARTS_WITH, ENDS_WITH or REGEX: CONTAINS(?x.name, "…").'
-_PAGE = 'Pages follow one another with LIMIT n and CURSOR "…", the next_cursor of the last answer.'
-_PRIMER = "DESCRIBE PRIMER shows what the graph holds, DESCRIBE CONCEPT TYPES its types."
-_NO_NAMES = "KIP names no values: write this one where it is used, or pass it as a parameter."
+_PAGE = 'Read pages with LIMIT n and CURSOR "…": the cursor is next_cursor of the last answer.'
+_PRIMER = "DESCRIBE PRIMER gives an overview of the graph, DESCRIBE CONCEPT TYPES its types."
+_NO_NAMES = (
+    "KIP has no names for values: write the value where it is used, or pass it as a parameter."
+)
 _NO_BIND = f"KIP has no BIND. {_NO_NAMES}"
 _COMPUTE = "KIP computes only in UPDATE, with ADD, MUL, CLAMP and COALESCE."
 
@@ -60,8 +62,8 @@ WORDS: Final[dict[str, str]] = {
     "BETWEEN": "Write two comparisons: ?x.attributes.n >= 1 && ?x.attributes.n <= 5.",
     "EXISTS": "Require a pattern by writing it in WHERE; exclude one with NOT { … }.",
     "BOUND": "Write IS_NOT_NULL(?x).",
-    "HAVING": "Aggregates cannot be filtered: filter what is aggregated with FILTER(…), or sort"
-    " with ORDER BY COUNT(?x) DESC and drop the rows of the answer.",
+    "HAVING": "Aggregates cannot be filtered: filter the rows before with FILTER(…), or sort"
+    " with ORDER BY COUNT(?x) DESC and drop the unwanted rows of the answer.",
     **_share_hint("ORDERBY SORT SORTBY", "Write ORDER BY ?x.name, ?y.name DESC."),
     "DISTINCT": "DISTINCT belongs in an aggregate: COUNT(DISTINCT ?x).",
     "AS": "FIND has no aliases; columns are in the order of its expressions, and ORDER BY repeats"
@@ -82,37 +84,37 @@ OPENINGS: Final[dict[str, str]] = {
     ),
     **_share_hint(
         "WALK EXPAND NEIGHBORS NEIGHBOURS NEAR",
-        'TRAVERSE FROM {type: "…", name: "…"} MAX_COST 1 gives what is near, nearest first.',
+        'TRAVERSE FROM {type: "…", name: "…"} MAX_COST 1 returns near elements, nearest first.',
     ),
     **_share_hint("ASK CONSTRUCT OPTIONAL UNWIND CALL LOAD WHERE", _ASK),
-    **_share_hint("PREFIX BASE", "KIP has no prefixes: names stand in double quotes, as they are."),
+    **_share_hint("PREFIX BASE", "KIP has no prefixes: write each whole name in double quotes."),
     **_share_hint("DETACH TRUNCATE ERASE", _REMOVE),
     **_share_hint("REPLACE WRITE ADD STORE ALTER", _TELL),
     "HELP": f"A command starts with the keyword of its statement. {_PRIMER}",
-    "HISTORY": "DESCRIBE HISTORY lists the commits; FIND(?x) AS OF … WHERE { … } asks a past"
+    "HISTORY": "DESCRIBE HISTORY lists the commits; FIND(?x) AS OF … WHERE { … } reads a past"
     " state, by a time or a position in the journal.",
     "WITH": "A command starts with the keyword of its statement: FIND asks, UPSERT tells.",
 }
-"""Words that start a command in other languages, in upper case, with advice. Values may be any."""
+"""Words that start a command in other languages, in upper case, each with advice."""
 
 BOUNDS: Final[dict[str, str]] = {
     **_share_hint(
         "DEPTH MAX_DEPTH HOPS MAX_HOPS COST",
-        "How far it goes is bounded by cost: MAX_COST 2 is two links of weight 1.",
+        "Cost bounds the distance: MAX_COST 2 is two links of weight 1.",
     ),
-    **_share_hint("NODES MAX_NODES", "How many to give: LIMIT 50."),
+    **_share_hint("NODES MAX_NODES", "Limit the number of elements with LIMIT 50."),
     **_share_hint(
         "VIA OVER THROUGH FOLLOW TYPES",
-        'Which links to follow: ALONG "depends_on" | "imports".',
+        'Choose the links to follow with ALONG "depends_on" | "imports".',
     ),
     **_share_hint(
         "WHERE FILTER CURSOR ORDER WITH",
-        "A traversal is bounded by ALONG, DIRECTION, MAX_COST, MAX_TOKENS and LIMIT, and comes in"
-        " order of cost; FIND has WHERE.",
+        "A traversal is bounded by ALONG, DIRECTION, MAX_COST, MAX_TOKENS and LIMIT, and returns"
+        " elements in order of cost; FIND has WHERE.",
     ),
-    "TOKENS": "How many tokens to give: MAX_TOKENS 2000.",
+    "TOKENS": "Limit the size of the answer with MAX_TOKENS 2000.",
 }
-"""Words that bound a traversal elsewhere, in upper case."""
+"""Words that bound a traversal in other languages, in upper case."""
 
 CLAUSES: Final[dict[str, str]] = {
     "BIND": _NO_BIND,
@@ -120,16 +122,17 @@ CLAUSES: Final[dict[str, str]] = {
     "VALUES": 'KIP has no VALUES: test with FILTER(IN(?x.name, ["…", "…"])).',
     "MINUS": "Exclude a pattern with NOT { … }.",
 }
-"""Words that start a clause elsewhere, in upper case."""
+"""Words that start a clause in other languages, in upper case."""
 
 FUNCTIONS: Final[dict[str, str]] = {
     **_share_hint(
         "LOWER UPPER LCASE UCASE TOLOWER TOUPPER",
-        'KIP changes no text; to ignore case, filter with REGEX(?x.name, "(?i)…").',
+        "KIP has no functions that change a text; to ignore case, filter with"
+        ' REGEX(?x.name, "(?i)…").',
     ),
     "BIND": _NO_BIND,
 }
-"""Words with arguments after them, in upper case."""
+"""Words of other languages with arguments after them, in upper case."""
 
 CHARACTERS: Final[dict[str, str]] = {
     **_share_hint("' ` ‘ ’ “ ” „ « »", 'Strings are in straight double quotes: "text".'),
@@ -139,12 +142,12 @@ CHARACTERS: Final[dict[str, str]] = {
     "&": "Write && for and.",
     "|": "Write || for or; between predicates a single | gives alternatives.",
     "<>": "Write != for not equal.",
-    "*": "There is no `*`: name the variables and paths that you mean.",
+    "*": "There is no `*`: name the variables and paths to return.",
     "@": "A parameter is written :name.",
     "$": 'A parameter is written :name; names such as "$self" are in double quotes.',
     "/": f"{_COMPUTE[:-1]}; comments start with //.",
     "~": "Test text with CONTAINS, STARTS_WITH, ENDS_WITH or REGEX.",
-    "…": "Replace the ellipsis with what is meant.",
+    "…": "Replace the ellipsis with the omitted text.",
     "?": "A variable is written ?name.",
 }
 """By token."""

@@ -59,11 +59,12 @@ def _delete_hint(tokens: KipTokens, part: str) -> str:
     if of_type.isidentifier() and of_type not in KEYWORDS:
         return (
             f'Write DELETE CONCEPT ?x DETACH WHERE {{ ?x {{type: "{shorten(of_type)}"}} … }}; '
-            "DETACH takes the links along."
+            "DETACH deletes its links too."
         )
     name = shorten(part) if part[0] == "?" and len(part) > 1 else "?x"
     return (
-        f"Say what goes: DELETE CONCEPT {name} DETACH WHERE {{ … }}, DELETE PROPOSITIONS {name} "
+        f"Name what to delete: DELETE CONCEPT {name} DETACH WHERE {{ … }}, DELETE PROPOSITIONS"
+        f" {name} "
         f'WHERE {{ … }} or DELETE ATTRIBUTES {{"key"}} FROM {name} WHERE {{ … }}.'
     )
 
@@ -82,7 +83,7 @@ def _delete_keys(tokens: KipTokens, part: Any, first: int) -> ast.DeleteKeys:
         elif texts[tokens.at] != "}":
             raise unexpected(tokens, ",", "}")
     tokens.at += 1
-    expect(tokens, "FROM", hint="Say whose keys they are: FROM ?target WHERE { … }.")
+    expect(tokens, "FROM", hint="Name the elements that lose the keys: FROM ?target WHERE { … }.")
     target = values.variable(tokens)
     clauses = where(tokens)
     return ast.DeleteKeys(part, tuple(keys), target, clauses, span=tokens.span(first))
@@ -93,7 +94,7 @@ def _delete_concept(tokens: KipTokens, first: int) -> ast.DeleteConcept:
     expect(
         tokens,
         "DETACH",
-        hint="DETACH confirms that the links of the concept go with it: "
+        hint="DETACH confirms that the links of the concept are deleted with it: "
         f"DELETE CONCEPT ?{shorten(target.name)} DETACH WHERE {{ … }}.",
     )
     clauses = where(tokens)
@@ -200,7 +201,7 @@ def _weight(tokens: KipTokens) -> ast.Number | ast.Arithmetic:
 
 
 def _arithmetic(tokens: KipTokens, depth: int) -> ast.Arithmetic:
-    """`ADD(…)` and the like, where the next token is the function's name."""
+    """`ADD(…)`, `MUL(…)`, `CLAMP(…)` or `COALESCE(…)`; the next token is the function's name."""
     if depth > NESTING_DEPTH_MAX:
         raise too_deep(tokens)
     texts = tokens.tokens
@@ -237,7 +238,7 @@ def _argument(tokens: KipTokens, depth: int) -> ast.Arithmetic | ast.Path | ast.
         tokens.at -= 1
         raise fail(
             tokens,
-            f"`{shorten(token)}` is a whole element, and no number.",
+            f"`{shorten(token)}` is a whole element, not a number.",
             f"Name one of its values: {shorten(token)}.attributes.key.",
         )
     return path

@@ -18,7 +18,7 @@ def find(tokens: KipTokens) -> ast.Find:
     tokens.at = first + 1
     expressions = _expressions(tokens)
     moment, time, archived = None, None, False
-    while True:  # In any order, each once.
+    while True:  # The clauses come in any order, each at most once.
         match texts[tokens.at]:
             case "AS" if moment is None:
                 moment = as_of(tokens)
@@ -55,7 +55,7 @@ def _expressions(tokens: KipTokens) -> tuple[ast.Expression, ...]:
         raise unexpected(tokens, "(", hint=form)
     tokens.at += 1
     if texts[tokens.at] == ")":
-        raise fail(tokens, "FIND asks for nothing.", "Name at least one variable: FIND(?x).")
+        raise fail(tokens, "FIND has no expressions.", "Name at least one variable: FIND(?x).")
     expressions = separated(tokens, ",", expression)
     if texts[tokens.at] != ")":
         raise unexpected(tokens, ",", ")")
@@ -98,7 +98,7 @@ def expression(tokens: KipTokens) -> ast.Expression:
 
 
 def _bare_word(tokens: KipTokens) -> str | None:
-    """A hint about a word in the place of an expression: a column, an alias, a variable."""
+    """A hint about a word in the place of an expression, such as a column or an alias."""
     token, following = tokens.tokens[tokens.at : tokens.at + 2]
     if not is_identifier(token) or token.upper() in {*WORDS, "ASC", "DESC"} or following == "(":
         return None
@@ -137,7 +137,11 @@ def for_time(tokens: KipTokens) -> ast.Text | None:
     if tokens.tokens[tokens.at] != "FOR":
         return None
     tokens.at += 1
-    expect(tokens, "TIME", hint='FOR TIME "2026-01-31" leaves out what does not hold at that time.')
+    expect(
+        tokens,
+        "TIME",
+        hint='FOR TIME "2026-01-31" leaves out elements that do not hold at that time.',
+    )
     return values.text(tokens, "a time")
 
 
@@ -146,7 +150,7 @@ def include_archived(tokens: KipTokens) -> bool:
     if tokens.tokens[tokens.at] != "INCLUDE":
         return False
     tokens.at += 1
-    expect(tokens, "ARCHIVED", hint="INCLUDE ARCHIVED finds what is archived too.")
+    expect(tokens, "ARCHIVED", hint="INCLUDE ARCHIVED finds archived elements too.")
     return True
 
 
@@ -159,7 +163,7 @@ def moment(tokens: KipTokens, word: str) -> ast.Literal | ast.Placeholder:
         raise unexpected(
             tokens,
             f"a time in double quotes, an integer from 0 up or a placeholder after {word}",
-            hint=f'A past state is asked by a time, {word} "2026-01-31T10:30:00Z", or by a'
+            hint=f'A past state is chosen by a time, {word} "2026-01-31T10:30:00Z", or by a'
             f" position in the journal, {word} 12.",
         )
     return values.integer(tokens, word, 0)

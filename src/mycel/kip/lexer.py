@@ -1,7 +1,7 @@
-r"""A command's text as tokens. The first character of a token says what it is.
+r"""Splits the text of a command into tokens. The first character of a token determines its kind.
 
     first character            the token is
-    "                          a string, or what there is of one that is broken
+    " a string, or the beginning of a broken string
     ?                          a variable or a dot path (checked where it is used)
     letter or _                a keyword, a bare key or the name of a placeholder
     digit, or a sign or dot    a number (checked where it is used)
@@ -11,10 +11,10 @@ r"""A command's text as tokens. The first character of a token says what it is.
 A placeholder is a colon and a word right after it. The two stay separate tokens because `{a:true}`
 is a key and a value, and only the parser can tell.
 
-A capsule may be of megabytes, most of them attributes and links. There the object after SET
+A capsule may have megabytes, mostly attributes and links. In a capsule, the object after SET
 ATTRIBUTES or WITH METADATA, and the entries after SET PROPOSITIONS, can be *folded* if they are
-plain enough: each is one token from brace to brace, which the parser reads in one go (`values` and
-`upsert`).
+plain enough: each becomes one token from brace to brace, which the parser reads in one step
+(`values` and `upsert`).
 """
 
 from __future__ import annotations
@@ -41,10 +41,11 @@ _CAPSULE_RULES: Final = _RULES._replace(
     " capsule: db.apply_capsule(text) in Python, `mycel capsule apply FILE` on the command line."
 )
 
-# White space and comments before a token, then the token. Possessive quantifiers (`*+`): a comment
-# must not be given back to be read as tokens. Words and numbers take more than the rules allow, so
-# that `foo-bar` or `9x` is one wrong name and not several right ones. A string that is not
-# closed goes as far as it could; giving it back would make a text of quotes take quadratic time.
+# White space and comments before a token, then the token. Possessive quantifiers (`*+`) prevent
+# backtracking: a comment must not be re-read as tokens. Words and numbers match more characters
+# than the rules allow, so that `foo-bar` or `9x` is one wrong name and not several right names. An
+# unclosed string extends as far as possible; backtracking over it would take quadratic time for a
+# text of quotes.
 _SPACE = r"[ \t\r\n]*+"
 _COMMENTS = repeated(rf"//[^\n]*+{_SPACE}")
 _ESCAPES = repeated(r'\\[^\x00-\x1f][^"\\\x00-\x1f]*+')
@@ -70,14 +71,14 @@ _BRACE = re.compile(
 )
 
 WINDOW_CHARACTERS: Final = 1 << 17
-"""Characters of a capsule that are tokens at a time."""
+"""The number of characters of a capsule that are split into tokens at a time."""
 AHEAD_CHARACTERS: Final = 1 << 12
-"""Characters that are tokens beyond a block that is longer than the window."""
+"""The number of characters by which a block that is longer than the window is extended."""
 FOLDED_CHARACTERS_MIN: Final = 4096
-"""In shorter commands folding saves nothing."""
+"""The length from which commands are folded; in shorter commands, folding saves nothing."""
 
-# Folded values are simpler than the language allows: strings without escapes, short numbers,
-# arrays of such; entries whose target is a handle.
+# Folded values are simpler than the language allows: strings without escapes, short numbers, arrays
+# of these; entries whose target is a handle.
 STRING: Final = r'"[^"\\\x00-\x1f]*+"'
 _NAME = "[A-Za-z_][A-Za-z0-9_]*+"
 _WHOLE = "[1-9][0-9]{0,14}"
@@ -103,7 +104,7 @@ def _folding() -> re.Pattern[str]:
 
 
 def _list_of(item: str) -> str:
-    """Any number of items with commas between them, not after them."""
+    """A pattern of any number of items with commas between them, but not after the last item."""
     comma_or_end = rf"(?:,{_SPACE}(?=[^\]}}])|(?=[\]}}]))"
     return _SPACE + repeated(item + _SPACE + comma_or_end)
 
@@ -121,22 +122,22 @@ class KipTokens(tokens.Tokens):
         super().__init__(text, _folding() if folded else _TOKEN, 2, window, start)
         self.names: dict[str, tuple[str, tuple[str, ...]]] = {}
         self.strings: dict[str, str] = {}
-        """Short strings, so that equal ones of a tree are one."""
+        """Short strings: equal strings of a tree share one object."""
 
     def refill(self, at: int) -> None:
-        # The names of all parts together would grow with the text.
+        # Kept across all parts, the names would grow with the text.
         self.names.clear()
         self.strings.clear()
         super().refill(at)
 
     def _larger(self, start: int, size: int) -> int:
-        # As a whole it may be folded, and it is split once.
+        # With the whole brace in the window, it can be folded, and is split only once.
         end = closing_brace(self.text, start)
         return max(2 * size, end - start + AHEAD_CHARACTERS)
 
 
 def closing_brace(text: str, start: int) -> int:
-    """The end of the brace that closes the first one from `start` on, or of the text."""
+    """The end of the brace that closes the first brace from `start` on, or the end of the text."""
     depth = 0
     for brace in _BRACE.finditer(text, start):
         depth += 1 if brace[1] == "{" else -1
@@ -152,7 +153,7 @@ def token_at(text: str, start: int) -> str:
 
 
 def checked(text: object, bytes_max: int) -> str:
-    """A text that may be a command, of at most `bytes_max` bytes."""
+    """A text that may be a command, checked for type, encoding and size (`bytes_max`)."""
     rules = _RULES
     if isinstance(text, str) and len(text) > bytes_max >> 2 and bytes_max < CAPSULE_BYTES_MAX:
         rules = _CAPSULE_RULES if is_capsule(text) else _RULES

@@ -1,8 +1,8 @@
 """Capsules of megabytes, parsed while they are executed.
 
-The tree of a capsule takes ten times the memory of its text. So the blocks of a long capsule are
-parsed when they are iterated, and only a few are a tree at a time. The metadata behind an UPSERT
-applies to the blocks inside it: its place is found first, by counting braces.
+The tree of a capsule takes ten times the memory of its text. The blocks of a long capsule are
+therefore parsed while they are iterated, and only a few trees exist at a time. The metadata after
+an UPSERT applies to the blocks inside it, so its place is found first, by counting braces.
 
 A syntax error is found when its block is read. The caller that executes the capsule has to roll
 back the blocks before it.
@@ -26,14 +26,14 @@ from mycel.syntax.source import Span
 from mycel.syntax.tokens import END
 
 LONG_CHARACTERS_MIN: Final = 1 << 20
-"""Shorter capsules are parsed as a whole."""
+"""The length up to which capsules are parsed as a whole."""
 
 
 def read_capsule(text: str) -> ast.Command:
-    """The tree of a capsule, or of another command; that of a long capsule is read as it is used.
+    """The tree of a command; the tree of a long capsule is parsed while it is used.
 
     Raises:
-        MycelError: as `parse` does; a long capsule raises errors of syntax where it is iterated.
+        MycelError: as `parse`; a long capsule raises syntax errors while it is iterated.
     """
     if len(text) < LONG_CHARACTERS_MIN or token_at(text, 0) != "UPSERT":
         return parse(text, bytes_max=CAPSULE_BYTES_MAX)
@@ -42,7 +42,7 @@ def read_capsule(text: str) -> ast.Command:
 
 
 class _Upserts(LazyNodes[ast.Upsert]):
-    """The statements of a capsule; the blocks of one are read before the next one is."""
+    """The statements of a capsule; all blocks of a statement are read before the next statement."""
 
     def __init__(self, text: str) -> None:
         self._text: Final = text
@@ -69,7 +69,10 @@ class _Upserts(LazyNodes[ast.Upsert]):
 
 
 class _Blocks(LazyNodes[ast.UpsertBlock]):
-    """The blocks of a statement: at first those that nobody has read, then all once more."""
+    """The blocks of a statement.
+
+    The first iteration yields the blocks that are unread yet, later iterations all blocks.
+    """
 
     def __init__(self, text: str, start: int, unread: Iterator[ast.UpsertBlock]) -> None:
         self._text: Final = text
@@ -94,7 +97,7 @@ def _read(text: str, tokens: KipTokens) -> Iterator[ast.UpsertBlock]:
 
 
 def _metadata_ahead(text: str, start: int) -> tuple[int, ast.Map | None]:
-    """The end of the statement that starts there, and its metadata."""
+    """The end of the statement that starts at a place, and its metadata."""
     end = closing_brace(text, start)
     if token_at(text, end) != "WITH":
         return end, None
@@ -105,9 +108,9 @@ def _metadata_ahead(text: str, start: int) -> tuple[int, ast.Map | None]:
 
 @contextmanager
 def _errors_of_parse(text: str) -> Iterator[None]:
-    """Replace an error by that of `parse`, which knows all of the text."""
+    """Replace an error by the error of `parse`, which sees the whole text."""
     try:
         yield
     except (MycelError, RecursionError):
         parse(text, bytes_max=CAPSULE_BYTES_MAX)
-        raise InternalError("A long capsule is read otherwise than a short one.") from None
+        raise InternalError("A long capsule was parsed differently from a short one.") from None

@@ -1,4 +1,4 @@
-"""DESCRIBE, SEARCH and EXPORT (KIP §5 and its additions), and ours: NEAREST and TRAVERSE."""
+"""DESCRIBE, SEARCH and EXPORT (KIP §5 and its additions), and our NEAREST and TRAVERSE."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _FIELDS = {
     "FOR": "for_time",
     "INCLUDE": "include_archived",
 }
-"""The fields of the tree that are not named after their options."""
+"""The fields of the tree whose names differ from those of their options."""
 _EXPORT_OPTION = "EXPORT … WITH DEFINITIONS adds the types and predicates that are used."
 _KINDS = 'The kinds are "notes", "code" and "any".'
 _MODES = 'The modes are "keyword", "semantic" and "hybrid".'
@@ -115,7 +115,7 @@ def _changes(tokens: KipTokens, first: int) -> ast.DescribeChanges:
     """`DESCRIBE CHANGES FROM … [TO …] [UNDER "…"]`."""
     texts = tokens.tokens
     tokens.at += 1
-    expect(tokens, "FROM", hint='Say since when: DESCRIBE CHANGES FROM "2026-01-31".')
+    expect(tokens, "FROM", hint='Name the first moment: DESCRIBE CHANGES FROM "2026-01-31".')
     since, until, under = moment(tokens, "FROM"), None, None
     if texts[tokens.at] == "TO":
         tokens.at += 1
@@ -137,7 +137,7 @@ def search(tokens: KipTokens) -> ast.Search:
             tokens,
             "CONCEPT",
             "PROPOSITION",
-            hint='Say what to search: SEARCH CONCEPT "…" or SEARCH PROPOSITION "…".',
+            hint='Name the kind of element: SEARCH CONCEPT "…" or SEARCH PROPOSITION "…".',
         )
     tokens.at += 1
     term = values.text(tokens, "what to search for")
@@ -166,7 +166,7 @@ def nearest(tokens: KipTokens) -> ast.Nearest:
 
 
 def _options(tokens: KipTokens, known: tuple[str, ...]) -> dict[str, Any]:
-    """Options in any order, each at most once, by the field of the tree that holds them."""
+    """Options in any order, each at most once, under the names of their fields in the tree."""
     options: dict[str, Any] = {}
     while (token := tokens.tokens[tokens.at]) in known:
         name = _FIELDS.get(token, token.lower())
@@ -267,7 +267,7 @@ def _start(tokens: KipTokens) -> ast.ConceptMatcher | ast.LinkById:
             length=tokens.at - opened,
         )
     if token[0] == "?":
-        hint = f"A traversal starts at one element, which is named: {_START}. FIND finds its name."
+        hint = f"A traversal starts at one named element: {_START}. Use FIND to find its name."
     else:
         hint = f'Write {_START}, FROM {{id: "C:…"}} or FROM (id: "P:…").'
     raise unexpected(tokens, "a matcher such as `{…}`, or `(id: …)`", hint=hint)

@@ -1,7 +1,8 @@
 """The parser: `parse` reads one command.
 
-It is a recursive descent, one module per part of the language; every function reads the part that
-it is named after and moves past it. Later stages check that types exist and variables are bound.
+It is a recursive-descent parser, with one module per part of the language. Every function reads the
+part that it is named after and moves past it. Later stages check that types exist and variables are
+bound.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ _LIST = "A command is text and starts with the keyword of its statement: FIND as
 
 
 BEGINNING_CHARACTERS: Final = 1 << 16
-"""Characters of a long text that are parsed before all of it."""
+"""The lengths of the beginnings of a long text that are parsed before the whole text."""
 _GROWTH: Final = 8
 
 
@@ -64,7 +65,7 @@ def parse(text: str, *, bytes_max: int = COMMAND_BYTES_MAX) -> ast.Command:
     Literal(value=5)
 
     Raises:
-        InvalidSyntax: the text is no command; the message shows where and says what to do.
+        InvalidSyntax: the text is no command; the message shows the place and says what to do.
         InvalidIdentifier: a variable, placeholder or bare key is no identifier.
         ResourceExhausted: the text is longer than `bytes_max`, or nests too deep.
     """
@@ -76,21 +77,23 @@ def parse(text: str, *, bytes_max: int = COMMAND_BYTES_MAX) -> ast.Command:
                 try:
                     return _parse_all(KipTokens(text, folded=True))
                 except MycelError:
-                    pass  # All tokens are needed to say what is wrong, and where.
+                    # The message needs the tokens inside of folded ones: parse again without
+                    # folding.
+                    pass
             return _parse_all(KipTokens(text))
         except RecursionError:
-            # The depth of a command is bounded, but the caller may have used up the stack already.
+            # The depth of a command is bounded, but the caller may have used most of the stack.
             raise ResourceExhausted(
-                "The command nests too deep for what is left of the stack.",
-                hint="Flatten the command, or parse it where less has been called.",
+                "The command nests too deep for the rest of the stack.",
+                hint="Flatten the command, or parse it from a shallower call.",
             ) from None
 
 
 def _parse_beginnings(text: str) -> None:
     """Raise the error of a long text that is already wrong at its beginning.
 
-    Megabytes of tokens are not made only to refuse one of the first. A beginning ends anywhere, so
-    an error counts only if it is well before its end.
+    This saves splitting megabytes of text into tokens only to refuse one of the first. A beginning
+    is cut off anywhere, so an error counts only if it is well before the cut.
     """
     size = BEGINNING_CHARACTERS
     while size * _GROWTH < len(text):
@@ -136,7 +139,7 @@ def _about_start(tokens: KipTokens) -> str | None:
     if token in {"{", "["}:
         return _REQUEST if tokens.tokens[tokens.at + 1][:8] in _REQUEST_STARTS else _LIST
     if token[0].isalpha():
-        # Probably a word of another language, about which more can be said.
+        # The first word is probably of another language, for which there may be a hint.
         return OPENINGS.get(token.upper())
     return "A command starts with the keyword of its statement: FIND asks, UPSERT tells."
 

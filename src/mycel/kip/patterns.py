@@ -1,7 +1,7 @@
 """Concept matchers and link patterns (KIP §3.4.1, §3.4.2, §4.1).
 
-UPSERT has to know which element is meant: with `exact`, a matcher is `{type, name}` or `{id}`, and
-a predicate is one name.
+UPSERT needs exactly one element: with `exact`, a matcher is `{type, name}` or `{id}`, and a
+predicate is one name.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def _check_matcher(
     elif node.id is not None or has_both or (something and not exact):
         return
     elif something:
-        problem = "This matcher does not say which concept is meant."
+        problem = "This matcher does not identify a concept."
     else:
         problem = "The matcher is empty."
     raise fail(
@@ -213,7 +213,7 @@ def _predicate(tokens: KipTokens) -> ast.Predicate:
 
 def _predicate_hint(token: str) -> str | None:
     if token == "^":
-        return "Turn the pattern round: (object, predicate, subject)."
+        return "Write the pattern the other way round: (object, predicate, subject)."
     if token in {"(", "["}:
         return 'Alternatives have no brackets and no hops: (?a, "p" | "q", ?b).'
     return None
@@ -236,7 +236,7 @@ def _hops(tokens: KipTokens) -> tuple[int, int | None]:
     if maximum is not None and minimum > maximum:
         raise fail(
             tokens,
-            f"The hops run from {minimum} to {maximum}, which is backwards.",
+            f"The hops run from {minimum} to {maximum}, but the first must not be larger.",
             f"Write {{{maximum},{minimum}}}.",
             at=opened,
             length=tokens.at - opened,

@@ -1,4 +1,4 @@
-"""The statements of KIP by their first words, for those who have only a text."""
+"""The statements of KIP by their first words, for callers that have only a text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Errors for a token that the parser did not expect, with what to write instead.
+"""Errors for a token that the parser did not expect, with the text to write instead.
 
 The parser says what it expected. These functions examine the token: a misspelt keyword, a word of
 another language, a missing comma, an open bracket. Each returns the error, for the parser to raise.
@@ -35,7 +35,10 @@ _OUTSIDE = frozenset(
 )
 """Keywords that are never inside parentheses or values."""
 _COMPARED_CHARACTERS_MAX = 40
-"""Characters of a word that are compared with keywords; none is half as long."""
+"""The number of characters of a word that are compared with keywords.
+
+No keyword is half as long.
+"""
 
 
 def fail(
@@ -52,7 +55,7 @@ def fail(
 
 
 def too_deep(tokens: KipTokens) -> MycelError:
-    """The next token opens one level too many."""
+    """The error for a next token that opens one level too many."""
     return fail(
         tokens,
         f"This nests deeper than {NESTING_DEPTH_MAX} levels.",
@@ -61,11 +64,11 @@ def too_deep(tokens: KipTokens) -> MycelError:
     )
 
 
-# Something else was expected.
+# Errors for an unexpected token.
 
 
 def expect(tokens: KipTokens, token: str, *also: str, hint: str | None = None) -> None:
-    """Read a token, or raise; `also` are others that would be right as well."""
+    """Read a token, or raise an error; `also` are other tokens that would be valid here."""
     if tokens.tokens[tokens.at] != token:
         raise unexpected(tokens, token, *also, hint=hint)
     tokens.at += 1
@@ -83,11 +86,11 @@ def separated(tokens: KipTokens, sign: str, read: Callable[[KipTokens], T]) -> t
 def unexpected(
     tokens: KipTokens, *expected: str, hint: str | None = None, suggestion: str | None = None
 ) -> MycelError:
-    """The error for a next token that is none of those expected.
+    """The error for a next token that is not one of the expected.
 
     `expected` are keywords and signs, which may be misspelt, and phrases (with a space in them).
-    `hint` is used unless the token itself tells more; `suggestion`, given where the parser has
-    recognised what was meant, is always used.
+    `hint` is used unless the token itself suggests a better hint; `suggestion`, which the parser
+    passes if it has recognised the intention, is always used.
     """
     token = tokens.tokens[tokens.at]
     if token[0] == '"' and is_broken(token):
@@ -118,7 +121,7 @@ def list_expected(expected: tuple[str, ...]) -> str:
 
 
 def _about_character(tokens: KipTokens, token: str) -> str | None:
-    """A sign that means nothing in KIP."""
+    """A hint about a sign that has no meaning in KIP."""
     start = tokens.starts[tokens.at]
     if tokens.text.startswith("```", start):
         return "Remove the Markdown fence, and send the command alone."
@@ -140,7 +143,7 @@ def _about_unclosed(tokens: KipTokens, token: str, expected: tuple[str, ...]) ->
         return None
     is_find = open_at[0] == 1 and tokens.tokens[0] == "FIND"
     if token == "{" and is_find:
-        token = "WHERE"  # Forgotten together with the parenthesis.
+        token = "WHERE"  # The brace was forgotten together with the parenthesis.
     elif token not in _OUTSIDE or after == ":":
         return None
     if not is_find:
@@ -151,7 +154,7 @@ def _about_unclosed(tokens: KipTokens, token: str, expected: tuple[str, ...]) ->
 
 
 def _about_date(tokens: KipTokens, token: str) -> str | None:
-    """The rest of a date or a time that began like a number."""
+    """A hint about the rest of a date or a time that began like a number."""
     before = tokens.at - 1
     if (
         before >= 0
@@ -177,7 +180,7 @@ def _about_spelling(token: str, expected: tuple[str, ...]) -> str | None:
 
 
 def _about_word(tokens: KipTokens, token: str, expected: tuple[str, ...]) -> str | None:
-    """A word that is right elsewhere, in KIP or in another language."""
+    """A hint about a word that is valid elsewhere, in KIP or in another language."""
     if not (token[0].isalpha() or token[0] == "_"):
         return None
     if token.upper() in WORDS:
@@ -202,7 +205,7 @@ def _about_word(tokens: KipTokens, token: str, expected: tuple[str, ...]) -> str
 
 
 def _about_missing(tokens: KipTokens, token: str, expected: tuple[str, ...]) -> str | None:
-    """A sign that was left out before a token that would be right after it."""
+    """A hint about a sign that was left out before a token that would be valid after the sign."""
     if token == END or token in CLOSING.values():
         return None
     for sign, what in (",", "comma"), (":", "colon"), ("(", "parenthesis"), ("{", "brace"):
@@ -217,5 +220,5 @@ def _about_missing(tokens: KipTokens, token: str, expected: tuple[str, ...]) -> 
 
 
 def misplaced(tokens: KipTokens, hint: str) -> str | None:
-    """The hint, when the next token is a keyword in the wrong place."""
+    """A hint if the next token is a keyword in the wrong place."""
     return hint if tokens.tokens[tokens.at] in KEYWORDS else None

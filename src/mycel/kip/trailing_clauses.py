@@ -1,6 +1,6 @@
 """Errors for tokens after a complete command: clauses that only another statement has.
 
-LIMIT after a DELETE, for example, is answered with the command to write instead.
+The error for LIMIT after a DELETE, for example, shows the command to write instead.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from mycel.kip.syntax_errors import unexpected
 from mycel.model.names import shorten
 
 _INSIDE = {"FILTER": "(…)", "NOT": " { … }", "OPTIONAL": " { … }", "UNION": " { … }"}
-"""Clauses of WHERE, each with what follows its keyword."""
+"""Clauses of WHERE, each with the text that follows its keyword."""
 _CLAUSES = frozenset(
     ("AS", "WHERE", "ORDER", "LIMIT", "CURSOR", "OFFSET", "SKIP", "TYPE", "PATH", *_INSIDE)
 )
-"""Keywords that begin a clause of some statement, in KIP or elsewhere."""
+"""Keywords that begin a clause of some statement, in KIP or in another language."""
 
 _FIND_ORDER = "The order is FIND, AS OF, WHERE, ORDER BY, LIMIT, CURSOR, each at most once."
 _PAGE_ORDER = "LIMIT comes before CURSOR, each at most once."
@@ -50,7 +50,7 @@ def trailing(tokens: KipTokens, command: ast.Command) -> MycelError:
 
 
 def _instead(tokens: KipTokens, command: ast.Command, token: str) -> str | None:
-    """The command to write in the place of one with a clause that its statement does not have."""
+    """The command to write instead of a command with a clause that its statement does not have."""
     if token in _INSIDE and not isinstance(
         command, ast.Capsule | ast.Describe | ast.Search | ast.Nearest
     ):
@@ -63,9 +63,9 @@ def _instead(tokens: KipTokens, command: ast.Command, token: str) -> str | None:
         case ast.MergeConcept():
             return f"MERGE takes one concept on each side and has no {token}; leave it out."
         case ast.Update() if token != "LIMIT":
-            return f"UPDATE has LIMIT and no {token}; leave it out, or say more in WHERE."
+            return f"UPDATE has LIMIT and no {token}; leave it out, or restrict WHERE."
         case ast.Capsule():
-            return f"UPSERT has no {token}: it writes what its blocks say."
+            return f"UPSERT has no {token}: it writes all of its blocks."
         case ast.Export() if token == "LIMIT":
             return _PAGE_ORDER
         case ast.Export() if token in {"ORDER", "OFFSET", "SKIP"}:
@@ -89,7 +89,8 @@ def _instead(tokens: KipTokens, command: ast.Command, token: str) -> str | None:
         ):
             written = tokens.text[tokens.starts[0] : tokens.ends[tokens.at - 1]]
             return (
-                f"This comes as a whole and has no {token}: write {shorten(written, 60)}. "
+                f"This answer comes as a whole, so the command has no {token}: write"
+                f" {shorten(written, 60)}. "
                 "DESCRIBE CONCEPT TYPES and DESCRIBE PROPOSITION TYPES have LIMIT and CURSOR."
             )
         case _:
@@ -104,8 +105,8 @@ def _delete(tokens: KipTokens, target: str, token: str) -> str:
         return "A DELETE ends with one WHERE { … }."
     rows = scalar(tokens, tokens.at + 1) if token == "LIMIT" else "10"
     return (
-        f"DELETE takes all that WHERE matches and has no {token}. To delete some, ask for them "
-        f"first, FIND({target}.id) WHERE {{ … }} LIMIT {rows}, then add "
+        f"DELETE takes all that WHERE matches and has no {token}. To delete some of them, find"
+        f" these first, FIND({target}.id) WHERE {{ … }} LIMIT {rows}, then add "
         f"FILTER(IN({target}.id, :ids)) to the WHERE of the DELETE."
     )
 

@@ -27,17 +27,17 @@ _BLOCKS = {
     "(": 'A link is a block: PROPOSITION { (?a, "…", ?b) }.',
 }
 _NO_WEIGHT = (
-    "Only links have a weight: set it behind an entry of SET PROPOSITIONS, or in a PROPOSITION"
+    "Only links have a weight: set it after an entry of SET PROPOSITIONS, or in a PROPOSITION"
     " block."
 )
-# A folded entry: nothing but a predicate and a handle.
+# A folded entry has only a predicate and a handle.
 _FOLDED_ENTRY = re.compile(r'\(\s*+"([^"]*+)"\s*+,\s*+\?(\w++)\s*+\)')
 
 
 def capsule(tokens: KipTokens) -> ast.Capsule:
     """One or more UPSERT statements.
 
-    Of a long capsule, some blocks at a time are split into tokens, so that memory holds the tree
+    Of a long capsule, a few blocks at a time are split into tokens, so that memory holds the tree
     and few tokens.
     """
     start = tokens.starts[tokens.at]
@@ -55,7 +55,7 @@ def next_token(tokens: KipTokens) -> str:
 
 
 def _part(tokens: KipTokens, read: Callable[[KipTokens], T]) -> T:
-    """A part that ends before the tokens do, which may be cut off at their end."""
+    """Read a part that ends before the last token, where the text may be cut off."""
     while True:
         first = tokens.at
         try:
@@ -83,7 +83,7 @@ def open_upsert(tokens: KipTokens) -> None:
 
 
 def read_blocks(tokens: KipTokens) -> Iterator[ast.UpsertBlock]:
-    """The blocks up to the closing brace of their UPSERT, each read when it is asked for."""
+    """Yield the blocks up to the closing brace of their UPSERT, each parsed on demand."""
     while (token := next_token(tokens)) != "}":
         if token == "CONCEPT":
             yield _part(tokens, _concept)
@@ -94,7 +94,7 @@ def read_blocks(tokens: KipTokens) -> Iterator[ast.UpsertBlock]:
 
 
 def close_upsert(tokens: KipTokens) -> ast.Map | None:
-    """Read the closing brace and the metadata behind it."""
+    """Read the closing brace and the metadata after it."""
     tokens.at += 1
     return _part(tokens, metadata_clause)
 
@@ -176,8 +176,8 @@ def _not_closed(
 ) -> MycelError:
     """The error for a token where the block should end.
 
-    SET starts the `known` parts, of which some are `left` to write. `is_first`: EXPECT VERSION has
-    not been read.
+    SET starts the `known` parts; the block may still have those in `left`. `is_first` is True if
+    EXPECT VERSION may still come.
     """
     token, part = tokens.tokens[tokens.at : tokens.at + 2]
     if token == "SET" and part in {*_CONCEPT_PARTS, *_LINK_PARTS, "METADATA"}:

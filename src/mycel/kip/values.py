@@ -26,7 +26,7 @@ from mycel.syntax.tokens import SHARED_LENGTH_MAX, new_span
 
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?", re.ASCII)
 
-# In an object that is folded, where no string has escapes.
+# For folded objects, in which no string has escapes.
 _STRING: Final = re.compile(STRING)
 _BARE_KEY: Final = re.compile(r"(?<=[{,\s])(\w++)(?=\s*+:)")
 _STRING_OR_BARE_KEY: Final = re.compile(rf"{STRING}|(?<!\w)(\w++)(?=\s*+:)")
@@ -40,7 +40,7 @@ _PATH = (
     ', without white space. Any other key is written in brackets: ?x.attributes["per day"].'
 )
 _LIMIT = (
-    "LIMIT 1 gives one row. Leave LIMIT out to get everything; FIND(COUNT(?x)) counts, and a dry"
+    "LIMIT 1 returns one row. Leave LIMIT out to get all rows; FIND(COUNT(?x)) counts, and a dry"
     " run only checks the command."
 )
 BELIEF: Final = "belief"
@@ -75,7 +75,7 @@ def _meant_path(tokens: KipTokens, token: str) -> str | None:
         fields = f"{base}.name, {base}.attributes.{field if is_identifier(field) else 'key'}"
         return f"A path is written with dots: {fields}."
     if token[-1] == "." and sign == "*":
-        return f"Take the whole of it: {shorten(token[:-1])}."
+        return f"Return the whole value: {shorten(token[:-1])}."
     return None
 
 
@@ -136,7 +136,7 @@ def _keys(tokens: KipTokens) -> Iterator[str]:
         token = texts[tokens.at]
         if sign == "[":
             if token[0] != '"':
-                hint = "A path does not reach into an array; take the whole of it."
+                hint = "A path does not reach into an array; return the whole array."
                 if is_identifier(token):
                     hint = f'Put the key into double quotes: ["{token}"].'
                 raise unexpected(tokens, "a key in double quotes", hint=hint)
@@ -255,7 +255,7 @@ def integer(tokens: KipTokens, what: str, minimum: int) -> ast.Number:
             f"{what} takes {kind}, not {shorten(token)}.",
             _LIMIT if what == "LIMIT" else None,
         )
-    if value > INTEGER_MAX:  # Only a JSON value may use the sign for one more digit.
+    if value > INTEGER_MAX:  # Only JSON values may have 64 bits without a sign.
         raise _too_large(tokens, at)
     tokens.at = at + 1
     return ast.Literal(value, span=tokens.span_at(at))
@@ -299,10 +299,10 @@ def mapping(tokens: KipTokens, what: str) -> ast.Map:
 
 
 def _unfolded(tokens: KipTokens, token: str) -> dict[str, Any]:
-    """The object of a folded token (see `lexer`); raises if a key is given twice."""
+    """The object of a folded token (see `lexer`). Raises an error if a key is given twice."""
     starts_quoted = token[1:].lstrip()[:1] == '"'
     try:
-        # Split at the bare keys and joined with quotes, the text has quotes around each key.
+        # The text is split at the bare keys and joined again with quotes around each key.
         members: dict[str, Any] = orjson.loads(
             token if starts_quoted else '"'.join(_BARE_KEY.split(token))
         )
@@ -310,10 +310,11 @@ def _unfolded(tokens: KipTokens, token: str) -> dict[str, Any]:
         members = {}
     if members and token.count(":") == len(members):
         return members
-    # Quoted keys and bare ones, or colons in strings.
+    # The object mixes quoted and bare keys, or strings have colons.
     members = orjson.loads(_STRING_OR_BARE_KEY.sub(_quoted, token))
     if _STRING.sub("", token).count(":") != len(members):
-        raise unexpected(tokens, "a plain object")  # Nobody reads this: see `parser`.
+        # Never shown: `parse` parses again without folding.
+        raise unexpected(tokens, "a plain object")
     return members
 
 
@@ -367,7 +368,7 @@ def _array(tokens: KipTokens, depth: int) -> Any:
     tokens.at += 1
     if plain:
         return items
-    # Each item ends where the next begins: at its comma, which its span leaves out.
+    # The text of an item ends where the next item begins; its span leaves out the comma.
     return ast.ArrayTemplate(
         tuple(_wrapped(tokens, item, place) for item, place in zip(items, places, strict=True)),
         span=tokens.span(opened),
@@ -434,7 +435,7 @@ def _wrapped(tokens: KipTokens, item: Any, place: int) -> ast.Value:
 
 
 def _last(tokens: KipTokens, place: int) -> int:
-    """The last token of the value that starts at a place: itself, or its closing bracket."""
+    """The last token of a value that starts at a place: its only token, or its closing bracket."""
     at, depth = place, 0
     while True:
         token = tokens.tokens[at]

@@ -1,4 +1,4 @@
-"""WHERE and its clauses (KIP §3.4), and the modifiers that several statements end with."""
+"""WHERE and its clauses (KIP §3.4), and the modifiers at the end of several statements."""
 
 from __future__ import annotations
 
@@ -25,7 +25,9 @@ def where(tokens: KipTokens, *also: str) -> ast.Block:
         if tokens.tokens[tokens.at] == "{":
             raise unexpected(tokens, "WHERE", *also, hint="Put WHERE before the braces.")
         ended = tokens.tokens[tokens.at] == END
-        hint = "Say what to look for: WHERE { … } is required, and comes before ORDER BY and LIMIT."
+        hint = (
+            "Describe what to find: WHERE { … } is required, and comes before ORDER BY and LIMIT."
+        )
         raise unexpected(tokens, "WHERE", *also, hint=hint if ended else misplaced(tokens, hint))
     tokens.at += 1
     return block(tokens, 1, "WHERE")
@@ -90,7 +92,7 @@ def _bound(tokens: KipTokens, depth: int) -> ast.ConceptClause | ast.LinkClause:
         "{",
         "(",
         suggestion=foreign_idioms.triple(tokens, label),
-        hint=f'Say what the variable is: {label} {{type: "…"}} for a concept, or '
+        hint=f'Describe the variable: {label} {{type: "…"}} for a concept, or '
         f'{label} (?s, "…", ?o) for a link.',
     )
 

@@ -1,7 +1,7 @@
 """From a parsed command to a plan that a backend can run.
 
-- `catalog`   what the planner asks of the graph: numbers of names, and how many there are
-- `bind`      names to numbers, variables to their scopes; the first stage that knows the catalog
+- `catalog`   the facts that the planner needs: numbers of names, indexes, counts
+- `bind` names to numbers, variables to their scopes; the first stage that uses the catalog
 - `time_literals`   times in a filter, spelled as the properties that they are compared with
 - `rewrites`  one ordered tuple of named passes over the IR; each can be switched off
 """

@@ -4,8 +4,9 @@ A block binds the variables of its patterns. Inner blocks see them; a UNION sees
 itself (KIP §3.4.7). Filters, NOTs and OPTIONALs of a block apply to its own patterns, not to those
 of the UNIONs beside it.
 
-A parameter shapes a plan as the name of a type or predicate, or by the kind of value that a filter
-compares with. `Bound.roles` lists these, so that a plan is reused for all other parameters.
+A parameter shapes a plan if it is the name of a type or predicate, or by the kind of its value if a
+filter compares with it. `Bound.roles` lists these, so that a plan is reused for all other
+parameters.
 """
 
 from __future__ import annotations
@@ -85,7 +86,7 @@ def bind_find(find: ast.Find, catalog: DefinedNames, values: CommandValues) -> B
     binder = _Binder(catalog, values, hides=not find.include_archived)
     if find.for_time is not None:
         binder.valid_at = binder.time(find.for_time, "FOR TIME")
-    branches, variables = binder.where(find.where)
+    arms, variables = binder.where(find.where)
     outputs = tuple(binder.output(expression, variables) for expression in find.expressions)
     grouped = any(isinstance(output, ir.Aggregate) for output in outputs)
     try:
@@ -103,7 +104,7 @@ def bind_find(find: ast.Find, catalog: DefinedNames, values: CommandValues) -> B
             "ORDER BY has an aggregate, but FIND has none.",
             hint="Add the aggregate to FIND(…), or order by a plain expression.",
         )
-    return binder.finish(branches, outputs, sort, variables)
+    return binder.finish(arms, outputs, sort, variables)
 
 
 def bind_targets(
@@ -116,9 +117,9 @@ def bind_targets(
 ) -> BoundQuery:
     """Bind a WHERE; its solutions are the element numbers of the variables in `targets`."""
     binder = _Binder(catalog, values, hides=not include_archived)
-    branches, variables = binder.where(where)
+    arms, variables = binder.where(where)
     outputs = tuple(binder.output(ast.Path(target), variables) for target in targets)
-    return binder.finish(branches, outputs, (), variables)
+    return binder.finish(arms, outputs, (), variables)
 
 
 def value_kind(value: Any) -> ir.ValueKind:
@@ -148,7 +149,7 @@ def list_kind(items: Sequence[Any]) -> ir.ValueKind:
 
 
 def _check_group_order(sort: tuple[ir.SortKey, ...], outputs: tuple[ir.Output, ...]) -> None:
-    """Refuse a sort key that is no aggregate and not among the groups."""
+    """Refuse a sort key that is neither an aggregate nor a group."""
     variables = {
         output.variable for output in outputs if isinstance(output, ir.Field) and not output.path
     }
@@ -158,7 +159,7 @@ def _check_group_order(sort: tuple[ir.SortKey, ...], outputs: tuple[ir.Output, .
         if key.output.variable not in variables:
             name = path_text(key.output.variable, key.output.path)
             raise UnknownReference(
-                f"ORDER BY {name}: rows are grouped, and {name} is not what they are grouped by.",
+                f"ORDER BY {name}: rows are grouped, but not by {name}.",
                 hint=f"Add {name} to FIND(…), or order by an aggregate.",
             )
 
@@ -189,7 +190,7 @@ class _Binder:
 
     def finish(
         self,
-        branches: tuple[ir.Block, ...],
+        arms: tuple[ir.Block, ...],
         outputs: tuple[ir.Output, ...],
         sort: tuple[ir.SortKey, ...],
         variables: Iterable[str],
@@ -201,7 +202,7 @@ class _Binder:
                 span=self.predicate_variables[name].span,
             )
         query = ir.Query(
-            branches,
+            arms,
             outputs,
             sort,
             predicate_variables=frozenset(self.predicate_variables),
@@ -217,9 +218,9 @@ class _Binder:
     # Blocks.
 
     def where(self, block: ast.Block) -> tuple[tuple[ir.Block, ...], dict[str, None]]:
-        branches = self.block(block, frozenset(), independent=False)
-        bound = {name for branch in branches for name in branch.binds}
-        return branches, {name: None for name in self.order if name in bound}
+        arms = self.block(block, frozenset(), independent=False)
+        bound = {name for arm in arms for name in arm.binds}
+        return arms, {name: None for name in self.order if name in bound}
 
     def block(
         self, clauses: ast.Block, sees: frozenset[str], *, independent: bool
@@ -227,11 +228,11 @@ class _Binder:
         """A block's own patterns, if it has any, and then each of its UNIONs."""
         own = [clause for clause in clauses if not isinstance(clause, ast.Union)]
         self._warn_after_union(clauses)
-        branches = [self._own(own, sees, independent=independent)] if own else []
+        arms = [self._own(own, sees, independent=independent)] if own else []
         for clause in clauses:
             if isinstance(clause, ast.Union):
-                branches += self.block(clause.block, frozenset(), independent=True)
-        return tuple(branches)
+                arms += self.block(clause.block, frozenset(), independent=True)
+        return tuple(arms)
 
     def _warn_after_union(self, clauses: ast.Block) -> None:
         seen = False
@@ -250,13 +251,13 @@ class _Binder:
             if isinstance(clause, ast.ConceptClause | ast.LinkClause):
                 self._pattern(clause, patterns)
         bound = frozenset(patterns.variables)
-        attempts = []
+        optionals = []
         for clause in clauses:
             if isinstance(clause, ast.Optional):
                 allowance.check()
-                branches = self.block(clause.block, sees | bound, independent=False)
-                attempts.append(ir.Optional(branches))
-                bound |= {name for branch in branches for name in branch.binds}
+                arms = self.block(clause.block, sees | bound, independent=False)
+                optionals.append(ir.Optional(arms))
+                bound |= {name for arm in arms for name in arm.binds}
         conditions: list[ir.Condition] = []
         for clause in clauses:
             if isinstance(clause, ast.Filter):
@@ -265,7 +266,7 @@ class _Binder:
                 inner = self.block(clause.block, sees | bound, independent=False)
                 conditions.append(ir.Not(ir.Exists(inner)))
         return ir.Block(
-            tuple(patterns.atoms), tuple(attempts), tuple(conditions), bound, sees, independent
+            tuple(patterns.atoms), tuple(optionals), tuple(conditions), bound, sees, independent
         )
 
     # Patterns.
@@ -472,7 +473,7 @@ class _Binder:
         return ir.Constant(ir.canonical(value) if kind in ("json", "large") else value, kind)
 
     def _roles_inside(self, node: ast.Value) -> None:
-        """Placeholders inside a list or an object shape the plan by their values."""
+        """Roles of the placeholders inside a list or an object: their values shape the plan."""
         match node:
             case ast.Placeholder(name):
                 self.roles.add((name, "name"))
@@ -573,7 +574,7 @@ class _Binder:
 
 
 def _checked_regex(operand: ir.Operand, node: ast.Operand) -> ir.Operand:
-    """Refuse a regular expression that cannot be compiled, whether or not a row ever meets it."""
+    """Refuse a regular expression that cannot be compiled, even if no row needs it."""
     if isinstance(operand, ir.Parameter) and operand.kind == "text":
         return replace(operand, conversion="pattern")
     if isinstance(operand, ir.Constant) and operand.kind == "text":
@@ -585,7 +586,7 @@ def _checked_regex(operand: ir.Operand, node: ast.Operand) -> ir.Operand:
 
 
 def _concept_ends(facts: Sequence[PredicateFacts]) -> ir.ConceptEnds:
-    """The ends that are concepts by any of these predicates; a symmetric one is read both ways."""
+    """The ends that are certainly concepts, whichever of these predicates the link has."""
     from_links = any(fact.leads_from_links for fact in facts)
     to_links = any(fact.leads_to_links for fact in facts)
     if any(fact.is_symmetric for fact in facts):
@@ -601,7 +602,7 @@ def _parsed(parse: Callable[[str], int], text: str, node: ast.Text) -> int:
 
 
 def _flat(condition: ir.Condition) -> tuple[ir.Condition, ...]:
-    """The conditions of a conjunction, each on its own: they can then be tested apart."""
+    """The conditions of a conjunction one by one, so that each is tested as early as possible."""
     if isinstance(condition, ir.And):
         return tuple(flat for part in condition.conditions for flat in _flat(part))
     return (condition,)
@@ -635,7 +636,7 @@ def _refuse_unbound(variable: ast.Variable, bound: list[str]) -> NoReturn:
     close = did_you_mean(variable.name, bound)
     listing = ", ".join(f"?{name}" for name in sorted(bound)) or "none"
     raise UnknownReference(
-        f"?{variable.name} is bound by no pattern that can be seen from here.",
+        f"?{variable.name} is bound by no pattern in this scope.",
         hint=f"{close} Variables bound here: {listing}. Add a pattern such as"
         f' ?{variable.name} {{type: "…"}}.'.strip(),
         span=variable.span,

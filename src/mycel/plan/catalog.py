@@ -9,7 +9,7 @@ from mycel.kip import ast
 
 
 class CommandValues(Protocol):
-    """The values of one command, parameters in the place of placeholders."""
+    """The values of one command, with parameters in place of placeholders."""
 
     def value(self, node: ast.Value) -> Any:
         """The JSON value of a node."""
@@ -36,7 +36,7 @@ class PropertySlot(NamedTuple):
 
 
 class DefinedNames(Protocol):
-    """Names that are defined now."""
+    """The defined names, and the facts about them that plans depend on."""
 
     def type_number(self, name: str) -> int:
         """The number of a defined type. Raises TypeMismatch, with the closest names."""
@@ -51,7 +51,7 @@ class DefinedNames(Protocol):
         """True if elements may be archived."""
 
     def slots(self, owner: int, *, link: bool) -> Mapping[str, PropertySlot]:
-        """The properties of a type's concepts, or a predicate's links, that are indexed."""
+        """The indexed properties of a type's concepts, or of a predicate's links."""
 
     def moments(self, owner: int, *, link: bool, lists: bool) -> Collection[str]:
         """The properties that a schema declares as DateTime, or with `lists` as [DateTime]."""

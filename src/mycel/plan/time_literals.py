@@ -1,11 +1,11 @@
-"""Times in a FILTER, spelled as properties hold them.
+"""Rewrites times in a FILTER to the spelling that properties have.
 
-A DateTime has one spelling in the graph, and two are compared as texts. A text that is compared
-with a property which a schema declares as a DateTime is brought into that spelling: here for a
+A DateTime has one spelling in the graph, and DateTimes are compared as texts. If a text is compared
+with a property that a schema declares as a DateTime, it is brought into that spelling: here for a
 literal, at each execution for a parameter. A text that is no time stays as it is.
 
 The type of the element has to be known: its pattern names it, or it is the end of a declared edge.
-Of several predicates, or branches of an OPTIONAL, all have to agree.
+If there are several predicates, or arms of an OPTIONAL, all have to agree.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _NONE: Final[Times] = frozenset()
 def spell_moments(query: ir.Query, catalog: DefinedNames) -> ir.Query:
     """The query with times spelled as the properties that they are compared with."""
     spelling = _Spelling(catalog)
-    return replace(query, branches=tuple(spelling.block(branch, {}) for branch in query.branches))
+    return replace(query, arms=tuple(spelling.block(arm, {}) for arm in query.arms))
 
 
 class _Spelling:
@@ -38,37 +38,37 @@ class _Spelling:
         self._catalog: Final = catalog
 
     def block(self, block: ir.Block, around: Known) -> ir.Block:
-        if not block.conditions and not block.attempts:
+        if not block.conditions and not block.optionals:
             return block
         known = {} if block.independent else dict(around)
         for variable, times in self._of_atoms(block).items():
             known[variable] = known.get(variable, _NONE) | times
         bound = _bound(block) if block.independent else _bound(block) | block.sees
-        attempts = []
-        for attempt in block.attempts:
-            spelled = tuple(self.block(branch, known) for branch in attempt.branches)
-            attempts.append(ir.Optional(spelled))
-            known |= self._of_attempt(attempt, bound)
-            bound |= _bound_names(attempt)
+        optionals = []
+        for optional in block.optionals:
+            spelled = tuple(self.block(arm, known) for arm in optional.arms)
+            optionals.append(ir.Optional(spelled))
+            known |= self._of_optional(optional, bound)
+            bound |= _bound_names(optional)
         conditions = tuple(self._condition(condition, known) for condition in block.conditions)
-        return replace(block, attempts=tuple(attempts), conditions=conditions)
+        return replace(block, optionals=tuple(optionals), conditions=conditions)
 
     # What is known.
 
     def _of_block(self, block: ir.Block) -> Known:
         """The properties that are times, of the variables that a block binds."""
         known, bound = self._of_atoms(block), _bound(block)
-        for attempt in block.attempts:
-            known |= self._of_attempt(attempt, bound)
-            bound |= _bound_names(attempt)
+        for optional in block.optionals:
+            known |= self._of_optional(optional, bound)
+            bound |= _bound_names(optional)
         return known
 
-    def _of_attempt(self, attempt: ir.Optional, bound: frozenset[ir.Variable]) -> Known:
-        """The times of variables that an OPTIONAL binds; earlier bindings are left out."""
-        branches = [(branch.binds, self._of_block(branch)) for branch in attempt.branches]
+    def _of_optional(self, optional: ir.Optional, bound: frozenset[ir.Variable]) -> Known:
+        """The properties that are times, of the new variables of an OPTIONAL."""
+        arms = [(arm.binds, self._of_block(arm)) for arm in optional.arms]
         return {
-            name: _common(known.get(name, _NONE) for binds, known in branches if name in binds)
-            for name in _bound_names(attempt) - bound
+            name: _common(known.get(name, _NONE) for binds, known in arms if name in binds)
+            for name in _bound_names(optional) - bound
         }
 
     def _of_atoms(self, block: ir.Block) -> dict[ir.Variable, Times]:
@@ -128,7 +128,8 @@ class _Spelling:
             case ir.TextCondition(
                 "CONTAINS", ir.Field() as field, ir.Constant() | ir.Parameter() as value
             ):
-                # Of a list. A single moment is searched for a part of its text.
+                # CONTAINS on a list compares items; on a single time it searches a part of the
+                # text.
                 return ir.TextCondition(
                     "CONTAINS", field, self._value(field, value, known, lists=True)
                 )
@@ -138,8 +139,8 @@ class _Spelling:
                 return ir.And(tuple(self._condition(condition, known) for condition in conditions))
             case ir.Or(conditions):
                 return ir.Or(tuple(self._condition(condition, known) for condition in conditions))
-            case ir.Exists(branches):
-                return ir.Exists(tuple(self.block(branch, known) for branch in branches))
+            case ir.Exists(arms):
+                return ir.Exists(tuple(self.block(arm, known) for arm in arms))
             case _:
                 return node
 
@@ -187,5 +188,5 @@ def _bound(block: ir.Block) -> frozenset[ir.Variable]:
     return frozenset(name for atom in block.atoms for name in atom_variables(atom))
 
 
-def _bound_names(attempt: ir.Optional) -> frozenset[ir.Variable]:
-    return frozenset(name for branch in attempt.branches for name in branch.binds)
+def _bound_names(optional: ir.Optional) -> frozenset[ir.Variable]:
+    return frozenset(name for arm in optional.arms for name in arm.binds)

@@ -1,7 +1,7 @@
-"""The types of a query's columns as JSON Schema, where they follow from command and schema.
+"""The types of a query's columns as JSON Schema, if command and schema determine them.
 
-A variable has a type if a clause outside of UNION, OPTIONAL and NOT gives it one. In a query
-AS OF the past, columns of attributes have no type: the schema of that time is not read.
+A variable has a type if a clause outside of UNION, OPTIONAL and NOT states it. In a query AS OF the
+past, columns of attributes have no type: the schema of that time is not read.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ _TEXTS: Final = frozenset(("name", "type", "id"))
 
 
 class ColumnOrigin(NamedTuple):
-    """The origin of a column: a variable of one type and a path from it, or a function of that."""
+    """The origin of a column: a variable of one type and a path from it, or a function of both."""
 
     type: str = ""
-    """The type of the variable; empty if it is not known."""
+    """The type of the variable; empty if unknown."""
     fields: tuple[str, ...] = ()
     function: str = ""
 

@@ -58,7 +58,7 @@ class QueryParameter:
 
     @property
     def type_text(self) -> str:
-        """The type as it is written."""
+        """The type as a declaration writes it."""
         name = f"[{self.type}]" if self.is_list else self.type
         return f"{name}?" if self.is_optional else name
 
@@ -84,5 +84,5 @@ class NamedQuery:
 
     @property
     def is_tool(self) -> bool:
-        """True if it is offered to models as a tool of its own."""
+        """True if the query is offered to models as a tool of its own."""
         return TOOL in self.annotations

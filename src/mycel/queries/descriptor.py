@@ -1,4 +1,7 @@
-"""A named query for other programs: JSON Schema of its parameters, columns, what it touches."""
+"""A named query described for other programs.
+
+Its parameters as JSON Schema, its columns, and the types and predicates that it reads and writes.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ class QueryFacts(NamedTuple):
 
     writes: bool
     columns: tuple[str, ...]
-    """Of FIND; empty for other commands."""
+    """The columns of a FIND; empty for other commands."""
     origins: tuple[ColumnOrigin, ...]
     """Of each column."""
     types: tuple[str, ...]
@@ -44,7 +47,10 @@ def query_facts(query: NamedQuery) -> QueryFacts:
 
 @lru_cache(_BODIES_MAX)
 def _facts_of(body: str) -> QueryFacts:
-    """The facts about a command. Each run needs them, and reading them takes longer than a run."""
+    """The facts about a command.
+
+    They are cached, because each run needs them, and computing them takes longer than a run.
+    """
     command = parse(body)
     types: dict[str, None] = {}
     predicates: dict[str, None] = {}
@@ -124,7 +130,7 @@ def _value_schema(of_type: ParameterType) -> dict[str, Any]:
         case "I32" | "U32":
             limits = SCALARS[of_type].limits or ()
             return {"type": "integer", **dict(zip(("minimum", "maximum"), limits, strict=True))}
-        # As texts: clients in JavaScript round numbers above 2^53.
+        # Large integers may come as texts, because clients in JavaScript round numbers above 2^53.
         case "I64":
             return {"type": "string", "format": "int64"}
         case "U64":
@@ -144,7 +150,7 @@ def _value_schema(of_type: ParameterType) -> dict[str, Any]:
 def result_schema(facts: QueryFacts, catalog: Catalog) -> dict[str, Any]:
     """The JSON Schema of the result: rows of a FIND, or the result of another command.
 
-    Values have types as far as `catalog` and the command tell them.
+    Values have types as far as `catalog` and the command determine them.
     """
     if not facts.columns:
         return {"type": "object", "properties": {"result": {}}}
@@ -179,7 +185,7 @@ def result_wire(result: Result) -> dict[str, Any]:
 
 
 def descriptor(query: NamedQuery, catalog: Catalog) -> dict[str, Any]:
-    """A query for other programs."""
+    """The description of a query for other programs."""
     facts = query_facts(query)
     other_annotations = {
         k: v for k, v in query.annotations.items() if k not in ("description", "instruction")

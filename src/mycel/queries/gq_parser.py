@@ -1,7 +1,7 @@
-"""From the text of a `.gq` file to declarations of named queries.
+"""Parses the text of a `.gq` file into declarations of named queries.
 
-The header has tokens of its own. The body is copied: braces are counted outside of strings and
-comments, and KIP parses what is between them. Every error names its line.
+The header has tokens of its own. The body is copied up to its closing brace (strings and comments
+do not count), and parsed as KIP. Every error names its line.
 """
 
 from __future__ import annotations
@@ -185,12 +185,12 @@ class _Reader:
     def _expect(self, mark: str, what: str = "") -> None:
         if not self._accept(mark):
             token = self._token or "the end"
-            self._fail(f"Here should be {what or repr(mark)}, not {shorten(token)!r}", FORM)
+            self._fail(f"Expected {what or repr(mark)}, not {shorten(token)!r}", FORM)
 
     def _take(self, kind: str, what: str = "a declaration") -> str:
         token = self._token
         if self._kind != kind:
-            self._fail(f"Here should be {what}, not {shorten(token or 'the end')!r}", FORM)
+            self._fail(f"Expected {what}, not {shorten(token or 'the end')!r}", FORM)
         self._advance()
         return token
 

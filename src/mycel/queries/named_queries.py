@@ -1,9 +1,9 @@
 """`db.queries`: the named queries of a graph.
 
 A definition is a concept of the type NamedQuery with its text, so it is journaled, branched, merged
-and proven like any other knowledge. It is checked when it is added: its syntax, its parameters, and
-the types and predicates that it names. A text that came in by another door is checked when it is
-run.
+and proven like any other knowledge. A definition is checked when it is added: its syntax, its
+parameters, and the types and predicates that it names. A definition that came in by another door is
+checked when it runs.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _ONE: Final = "FIND(?q.attributes.text) WHERE { ?q {type: :type, name: :name} }"
 
 
 class QueryProblem(NamedTuple):
-    """A named query that does not work, and why."""
+    """A named query that does not work, and the reason."""
 
     name: str
     why: str
@@ -84,7 +84,7 @@ class NamedQueries:
         return lambda **arguments: self.run(name, arguments)
 
     def get(self, name: str, *, readonly: bool = False) -> NamedQuery:
-        """One query; with `readonly`, only one that does not write.
+        """The query with a name; with `readonly`, a query that writes counts as missing.
 
         Raises:
             NotFound: there is none of this name.
@@ -98,7 +98,7 @@ class NamedQueries:
         return query
 
     def _unknown(self, name: str, *, readonly: bool) -> NotFound:
-        """The error for a query that is denied or does not exist: the answer is the same."""
+        """The error for a query that does not exist, or that is denied because it writes."""
         known = [query.name for query in self if not (readonly and query_facts(query).writes)]
         close = did_you_mean(name, known)
         return NotFound(
@@ -107,10 +107,11 @@ class NamedQueries:
         )
 
     def add(self, text: str, *, message: str = "") -> list[NamedQuery]:
-        """Add the queries of a text, in place of those of the same names, all or none.
+        """Add all queries of a text, or none; they replace queries with the same names.
 
         Raises:
-            InvalidSyntax, TypeMismatch, ConstraintViolation: one does not work; nothing is added.
+            InvalidSyntax, TypeMismatch, ConstraintViolation: a query does not work; nothing is
+                added.
         """
         queries = parse_queries(text)
         if not queries:
@@ -165,7 +166,7 @@ class NamedQueries:
         return [descriptor(query, catalog) for query in self]
 
     def check(self) -> list[QueryProblem]:
-        """The queries that do not work with the definitions of now."""
+        """The queries that do not work with the present definitions."""
         problems: list[QueryProblem] = []
         for name, text in self._texts():
             try:
@@ -175,7 +176,7 @@ class NamedQueries:
         return problems
 
     def broken_by(self, steps: Iterable[SchemaStep]) -> list[QueryProblem]:
-        """The queries that name a type or property which a change of the schema takes away."""
+        """The queries that name a type or property that a change of the schema removes."""
         names = {
             step.before.name
             for step in steps
@@ -199,8 +200,8 @@ class NamedQueries:
         unknown = [name for name in facts.placeholders if name not in names]
         if unknown:
             raise ConstraintViolation(
-                f"Line {query.line}: The body of {query.name} has the placeholder"
-                f" :{unknown[0]}, and no parameter of this name.",
+                f"Line {query.line}: The body of {query.name} has the placeholder :{unknown[0]},"
+                " but there is no parameter of this name.",
                 hint=f"Declare it: ${unknown[0]}: String.",
             )
         unused = [name for name in names if name not in facts.placeholders]
@@ -222,7 +223,7 @@ class NamedQueries:
             for name in facts.predicates:
                 reader.predicate_number(name)
         values = {parameter.name: _example(parameter) for parameter in query.parameters}
-        # Explaining plans the command and runs nothing: undefined names are found.
+        # EXPLAIN plans the command, which finds undefined names, and runs nothing.
         self._engine().execute(f"EXPLAIN {query.body}", values)
 
     def _texts(self) -> list[tuple[str, str]]:

@@ -1,7 +1,7 @@
 """The values of a call, checked against the parameters of a named query.
 
-Whole numbers of 64 bits may be given as texts, since JavaScript rounds them. Texts from a command
-line are read by the type.
+Integers of 64 bits may be given as texts, because JavaScript rounds them. Texts from a command line
+are converted to the type of the parameter.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ def checked_arguments(query: NamedQuery, given: Mapping[str, Any]) -> dict[str, 
     """The value of each parameter.
 
     Raises:
-        InvalidSyntax: one is missing or unknown.
-        InvalidValueType: one is not of its type.
+        InvalidSyntax: a parameter is missing or unknown. // InvalidValueType: a value has not the
+        type of its parameter.
     """
     names = [parameter.name for parameter in query.parameters]
     for name in given:

@@ -1,9 +1,9 @@
 """From a logical plan to one SQL statement.
 
 - `dialect`     the words that differ from database to database, as a Protocol
-- `sqlite`      the dialect of SQLite: documents, our functions, hints to its planner
+- `sqlite` the dialect of SQLite: documents, functions of Mycel, hints to the query planner
 - `postgres`    the dialect of PostgreSQL
-- `portable`    SQL that both spell alike
+- `portable` SQL that is the same in both dialects
 - `state_tables`  the tables of a state, live or past
 - `scope`       the expression of each variable in the statement; bind parameters
 - `fields`      a part of an element as an expression: a value to compare, or a cell of the result
@@ -11,7 +11,7 @@
 - `walks`       walks of many hops
 - `negation`    NOT of one link from a given element
 - `select_builder`  a SELECT under construction
-- `patterns`    blocks: joins in the planned order, attempts, walks
+- `patterns`    blocks: joins in the planned order, optionals, walks
 - `aggregates`  aggregates and groups
 - `compiler`    the whole statement: solutions, groups, order, limit, cells
 """

@@ -1,4 +1,4 @@
-"""Aggregates, in one step or in two, and what rows are grouped by."""
+"""Aggregates, in one step or in two, and the expressions by which rows are grouped."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def compile_aggregate(
 ) -> str:
     """An aggregate over the rows of a group.
 
-    With `exact`, sums may go beyond 64 bits, where SQLite's own would fail, and MIN and MAX tell
-    integers from 2^63 on apart; these are then JSON texts.
+    With `exact`, sums may go beyond 64 bits, where SQLite's own sums would fail, and MIN and MAX
+    tell integers from 2^63 on apart; the results are then JSON texts.
     """
     function = _function(dialect, node.function, exact=exact)
     if exact and is_extreme(node.function):
@@ -49,7 +49,7 @@ def _function(dialect: Dialect, function: AggregateName, *, exact: bool) -> str:
 
 
 def _certain(dialect: Dialect, extreme: str) -> str:
-    """MIN or MAX; it ends the statement where SQLite may have chosen the wrong value."""
+    """MIN or MAX; it fails the statement if SQLite may have chosen the wrong value."""
     return (
         f"CASE WHEN {dialect.is_float(extreme)} AND {extreme} >= {portable.LARGE}"
         f" THEN {dialect.INEXACT} ELSE {extreme} END"
@@ -65,7 +65,7 @@ def _argument_text(dialect: Dialect, node: ir.Aggregate, access: Access) -> str:
 
 
 def _finite(dialect: Dialect, node: ir.Aggregate, text: str) -> str:
-    """JSON has no infinity: a sum beyond what a float holds is null."""
+    """A sum that is null beyond the range of a float, because JSON has no infinity."""
     return dialect.finite(text) if is_sum(node.function) else text
 
 
@@ -105,7 +105,7 @@ def in_two_steps(
     *,
     exact: bool = False,
 ) -> tuple[list[str], str]:
-    """The columns of the first grouping, and the expression of the second one over them."""
+    """The columns of the first grouping, and the expression of the second grouping over them."""
     match node.function:
         case "AVG":
             argument = _argument(dialect, node, access)
@@ -128,7 +128,7 @@ _TWINS: Final = (
     " (SELECT count(DISTINCT name) FROM concept)) any_twin{in_order}concept c"
     " WHERE c.name IN (SELECT name FROM concept GROUP BY name HAVING count(*) > 1)"
 )
-"""Concepts that share their name with another one. Usually there is none; one scan shows it."""
+"""Concepts that share their name with another concept; usually there is none."""
 
 
 def first_groups(
@@ -137,14 +137,15 @@ def first_groups(
     """The groups by element that may be among the first `rows` by their column `count`.
 
     Groups with the same count as the last of them are kept. With `share_names`, elements with the
-    same name become one group later: all of these are kept, and the least count that is enough is
-    found from the other groups.
+    same name become one group later: all of these are kept, and the least sufficient count is found
+    from the other groups.
     """
     compared, way, any_ = (">=", "DESC", 0) if descending else ("<=", "ASC", LARGE_COUNT)
     tables, alone, twin_test = f"counted AS {portable.KEPT} ({groups})", "", ""
     if share_names:
         tables += f", twin AS {portable.KEPT} ({_TWINS.format(in_order=portable.JOIN_IN_ORDER)})"
-        some = "EXISTS (SELECT 1 FROM twin)"  # If the scan finds none, no element has to be tested.
+        # If the scan finds no shared name, no element has to be tested.
+        some = "EXISTS (SELECT 1 FROM twin)"
         alone, twin_test = (
             f" WHERE NOT {some} OR k0 NOT IN (SELECT id FROM twin)",
             (f" OR {some} AND k0 IN (SELECT id FROM twin)"),

@@ -1,8 +1,8 @@
 """A whole query as one statement: solutions, then groups, order and limit, then cells.
 
-Solutions are rows of numbers. Where joins could repeat one, or branches are united, they are made
-distinct first. The cells of an element are read last, after sorting and cutting, so that no cell is
-read for a row that is dropped.
+Solutions are rows of numbers. If joins could repeat a solution, or arms are united, the solutions
+are made distinct first. The cells of an element are read last, after sorting and cutting, so that
+no cell is read for a row that is dropped.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _RANK: Final = (
 
 @node
 class Statement:
-    """SQL, what to bind, and for each column whether it holds JSON text."""
+    """SQL, the values to bind, and for each column whether it holds JSON text."""
 
     text: str
     bindings: tuple[ir.Value, ...]
@@ -60,9 +60,9 @@ def compile_query(
 ) -> Statement:
     """The statement of a query.
 
-    With `limited` it gives one page, in a total order: `ties` break ties, by default in the order
-    of the joins, which is nearly free. With `past` it is about the state at a journal position.
-    With `exact`, sums may go beyond 64 bits, and so may what MIN and MAX choose from.
+    With `limited` it returns one page in a total order: `ties` break ties, by default in the order
+    of the joins, which costs nearly nothing. With `past` it reads the state at a journal position.
+    With `exact`, sums may go beyond 64 bits, and so may the values that MIN and MAX compare.
     """
     compiler = _Compiler(query, dialect, limited=limited, past=past, ties=ties, exact=exact)
     return compiler.statement()
@@ -77,7 +77,8 @@ def compile_numbers(
     names = [output.variable for output in query.outputs if isinstance(output, ir.Field)]
     columns = ", ".join(f"{select.scope[n].number} AS n{at}" for at, n in enumerate(names))
     order = ", ".join(f"{at + 1}{dialect.NULLS_FIRST}" for at in range(len(names)))
-    # Two steps: if SQLite made solutions distinct and sorted them at once, it would keep every row.
+    # Two steps, because SQLite would keep every row in memory to make solutions distinct and sort
+    # them at once.
     rows = f"({select.text(columns, distinct=True)}{dialect.APART}) u"
     text = f"SELECT * FROM {rows} ORDER BY {order}"
     if limited:
@@ -105,7 +106,7 @@ class _Compiler:
         valid_at = None if query.valid_at is None else self.bindings.add(query.valid_at)
         moment = self.bindings.add(MOMENT) if past else None
         sources = StateTables(moment, dialect, query.hides, valid_at)
-        # A page in no particular order is full before all solutions are made.
+        # A page without an order is full before all solutions are made.
         is_eager = not limited or bool(query.sort) or query.is_grouped
         self.patterns: Final = Patterns(sources, self.bindings, is_eager=is_eager)
         self.fields: Final = self.patterns.fields
@@ -125,7 +126,7 @@ class _Compiler:
         return Statement(*self.bindings.used_in(text), kinds, texts, self.ties)
 
     def _shows_elements(self) -> bool:
-        """True if a row holds whole elements, which are assembled after the limit."""
+        """True if a row holds whole elements: their JSON is assembled after the limit."""
         return any(not output.path for output in self._plain())
 
     def _cut(self) -> str:
@@ -137,14 +138,14 @@ class _Compiler:
 
     def solutions(self) -> Select:
         """Each solution once, as a row of numbers."""
-        branches = self.query.branches
+        arms = self.query.arms
         past = self.patterns.sources.is_past
         variables, needed = frozenset(self.query.variables), self._needed_variables()
-        if len(branches) == 1 and not past and is_determined(branches[0], variables):
-            return self.patterns.select(branches[0], {}, needed)
-        selects = [self.patterns.select(block, {}, needed) for block in branches]
+        if len(arms) == 1 and not past and is_determined(arms[0], variables):
+            return self.patterns.select(arms[0], {}, needed)
+        selects = [self.patterns.select(block, {}, needed) for block in arms]
         texts = [
-            select.text(self._slots(select.scope), distinct=len(branches) == 1 and not past)
+            select.text(self._slots(select.scope), distinct=len(arms) == 1 and not past)
             for select in selects
         ]
         if past:
@@ -158,7 +159,7 @@ class _Compiler:
         return Select(self.dialect, scope, [f" FROM ({rows}) s"])
 
     def _needed_variables(self) -> frozenset[ir.Variable]:
-        """The variables that groups, order or cells are made of."""
+        """The variables that groups, order or cells need."""
         columns = [*self.query.outputs, *(key.output for key in self.query.sort)]
         fields = (
             column.argument if isinstance(column, ir.Aggregate) else column for column in columns
@@ -181,7 +182,8 @@ class _Compiler:
         scope = {name: _outer_cell(select.scope[name], f"s.k{at}") for at, name in enumerate(used)}
         outer = Select(self.dialect, scope, [f" FROM ({text}) s"])
         outputs = [self._output(outer, field) for field in self._plain()]
-        # The limit keeps SQLite from merging the two queries and assembling rows before it sorts.
+        # The limit stops SQLite from merging the two queries, which would assemble rows before it
+        # sorts.
         return outer.text(_columns(outputs)) + self.dialect.APART, outputs
 
     def _ordered(self, select: Select, columns: str) -> str:
@@ -191,7 +193,7 @@ class _Compiler:
             if isinstance(key.output, ir.Field)
             for order in sort_terms(self.dialect, self._key(select, key.output), key.descending)
         ]
-        if self.limited or keys:  # Pages or not, ties have one order.
+        if self.limited or keys:  # Ties have the same order with and without pages.
             self.ties = self.ties or tuple(
                 name for name in select.scope if name in self.query.variables
             )
@@ -211,11 +213,11 @@ class _Compiler:
         return access
 
     def _key(self, select: Select, field: ir.Field) -> Access:
-        """A key to sort by. Where a filter lets only one kind of value pass, it is of that kind."""
+        """A key to sort by. If a filter lets only one kind of value pass, the key has that kind."""
         access = self._access(select, field)
-        if access.kind != "json" or len(self.query.branches) > 1:
+        if access.kind != "json" or len(self.query.arms) > 1:
             return access
-        for condition in self.query.branches[0].conditions:
+        for condition in self.query.arms[0].conditions:
             match condition:
                 case ir.Compare(
                     operator, ir.Field() as tested, ir.Constant() | ir.Parameter() as value
@@ -230,7 +232,7 @@ class _Compiler:
         return all(
             any(variable in atom_variables(atom) for atom in block.atoms)
             and not any(isinstance(a, ir.WalkAtom) and a.link == variable for a in block.atoms)
-            for block in self.query.branches
+            for block in self.query.arms
         )
 
     def _output(self, select: Select, output: ir.Field) -> OutputColumn:
@@ -294,7 +296,7 @@ class _Compiler:
     def _groups(
         self, select: Select, aggregate: Callable[[ir.Aggregate], str]
     ) -> tuple[str, list[OutputColumn]]:
-        """The columns of the groups in order; `aggregate` makes the SQL of one."""
+        """The columns of the groups in order; `aggregate` returns the SQL of one aggregate."""
         output_columns = [
             self._bare(self._output(select, output))
             if isinstance(output, ir.Field)
@@ -326,7 +328,7 @@ class _Compiler:
         return text + self._cut(), output_columns
 
     def _gathered(self, select: Select) -> tuple[Select, dict[ir.Aggregate, str]]:
-        """Groups by element, and how the aggregates are made of theirs."""
+        """Groups by element, and the expressions that combine their aggregates."""
         grouped = dict.fromkeys(key.variable for key in self._plain())
         numbers = [select.scope[name].number for name in grouped]
         columns = [f"{number} AS k{at}" for at, number in enumerate(numbers)]
@@ -375,7 +377,7 @@ def _columns(outputs: list[OutputColumn]) -> str:
 
 
 def _united(texts: list[str]) -> str:
-    """Branches united, in groups: SQLite takes no more than 500 at once."""
+    """Arms united, in groups: SQLite takes no more than 500 at once."""
     while len(texts) > UNITED_MAX:
         groups = [texts[at : at + UNITED_MAX] for at in range(0, len(texts), UNITED_MAX)]
         texts = [f"SELECT * FROM ({' UNION '.join(group)}) u" for group in groups]
@@ -390,8 +392,8 @@ def _common_kind(scopes: list[Scope], name: ir.Variable) -> CellKind:
 def sort_terms(dialect: Dialect, access: Access, descending: bool) -> list[str]:
     """The sort expressions: nulls last in both directions, kinds of values apart.
 
-    Integers from 2^63 on are floats here. To tell them apart would take a third term, which costs
-    a fifth of the whole where a type is sorted by what is ordinary.
+    Integers from 2^63 on are sorted as floats. To tell them apart would take a third term, which
+    costs a fifth of the whole time when a type is sorted by ordinary values.
     """
     way = " DESC" if descending else ""
     if access.kind == "json":

@@ -1,12 +1,13 @@
 """Conditions as SQL. False and NULL count alike.
 
-Values of different JSON types are never equal and never ordered (KIP notes). SQLite would compare
-a number with a text, and sees booleans as numbers and arrays as texts; so where a value comes from
-a stored document, its JSON type is tested too. The comparison comes first: it fails for most rows,
-and then the type is never looked at.
+Values of different JSON types are never equal and never ordered (docs/kip.md). SQLite would compare
+a number with a text, and treats booleans as numbers and arrays as texts, so the JSON type of a
+value from a stored document is tested too. The comparison comes first: it fails for most rows, and
+then the type is never read.
 
-SQLite reads an integer from 2^63 on as a float. That compares correctly with every smaller
-number, so our function compares only two large integers with equal floats, or a large constant.
+SQLite reads an integer from 2^63 on as a float, which compares correctly with every smaller number.
+Mycel's own function is therefore needed only for two large integers with equal floats, or for a
+large constant.
 """
 
 from __future__ import annotations
@@ -78,7 +79,8 @@ def equal(dialect: Dialect, left: Access, right: Access) -> str:
         return _equals_constant(dialect, left, right)
     if left.kind == right.kind and left.kind in ("text", "number", "element"):
         return f"{left.value} IS NOT DISTINCT FROM {right.value}"
-    if "json" not in (left.kind, right.kind):  # Two kinds: equal if both are null.
+    # A text and a number, for example: equal only if both are null.
+    if "json" not in (left.kind, right.kind):
         return f"({left.value} IS NULL AND {right.value} IS NULL)"
     letter = left.letter(dialect)
     test = f"{left.beside(right.kind)} = {right.beside(left.kind)}"
@@ -93,7 +95,7 @@ def equal(dialect: Dialect, left: Access, right: Access) -> str:
 
 
 def _exactly(dialect: Dialect, left: Access, right: Access) -> str:
-    """A second test of values that SQLite finds equal; only large numbers can fail it."""
+    """A second test of values that SQLite finds equal; only large numbers can fail this test."""
     if dialect.IS_EXACT:
         return ""
     return (
@@ -103,7 +105,7 @@ def _exactly(dialect: Dialect, left: Access, right: Access) -> str:
 
 
 def _with_large(dialect: Dialect, operator: str, left: Access, right: Access) -> str:
-    """A comparison with a constant from 2^63 on, of which every smaller number falls short."""
+    """A comparison with a constant from 2^63 on; every smaller number is less than the constant."""
     if operator == "!=":
         return negated(_with_large(dialect, "==", left, right))
     if left.kind == "large":
@@ -193,7 +195,7 @@ def one_of(dialect: Dialect, operand: Access, values: ir.Value, placeholder: str
 def bounded(dialect: Dialect, value: str, bound: ir.Bound, placeholder: str, real: str = "") -> str:
     """The value of an index's entry is within a bound.
 
-    In an index, booleans are 1 and 0, and integers from 2^63 on are texts of 20 digits; `real` is
+    In an index, booleans are 1 and 0, and integers from 2^63 on are texts of 20 digits. `real` is
     the placeholder of such a number as a float.
     """
     match bound.value.kind:
@@ -212,7 +214,10 @@ def bounded(dialect: Dialect, value: str, bound: ir.Bound, placeholder: str, rea
 
 
 def text_test(dialect: Dialect, function: str, operand: Access, argument: Access) -> str:
-    """CONTAINS and its kin: both must be texts; CONTAINS also looks into an array."""
+    """CONTAINS, STARTS_WITH, ENDS_WITH or REGEX.
+
+    Both values must be texts; CONTAINS also looks into an array.
+    """
     tests = [] if argument.kind == "text" else _is_text(argument)
     texts = operand.kind in ("text", "json") and argument.kind in ("text", "json")
     alternatives = []

@@ -1,4 +1,4 @@
-"""The Protocol of a dialect: what each database spells in its own way.
+"""The Protocol of a dialect: SQL that each database spells in its own way.
 
 The other modules write SQL that both databases read (`portable`), and ask a dialect for the rest. A
 dialect is a module with these names: `sqlite`, `postgres`. Its functions return pieces of SQL;
@@ -15,7 +15,7 @@ from mycel.model.aggregates import AggregateName
 
 
 class Dialect(Protocol):
-    """The words of a database."""
+    """The functions and constants of a dialect."""
 
     @property
     def APART(self) -> str: ...  # noqa: N802

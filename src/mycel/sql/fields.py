@@ -1,7 +1,7 @@
 """A part of an element as SQL: a value to compare, or a cell of the result.
 
-Whole elements and JSON values leave the statement as JSON text, spliced from what is stored, so
-that nothing is parsed and printed again on the way to the caller.
+Whole elements and JSON values leave the statement as JSON text, spliced from the stored texts, so
+nothing is parsed and printed again on the way to the caller.
 """
 
 from __future__ import annotations
@@ -19,14 +19,16 @@ from mycel.syntax.nodes import node
 AccessKind = Literal[
     "text", "number", "large", "json", "element", "true", "false", "null", "document"
 ]
-"""The kind of a value that is not null. `json`: only the stored document tells it; `large`: a
-number from 2^63 on, as JSON text."""
+"""The kind of a value that is not null.
+
+`json`: only the stored document determines the kind; `large`: a number from 2^63 on, as JSON text.
+"""
 
 CLASS: Final = (
     "CASE {type} WHEN 'integer' THEN 'n' WHEN 'real' THEN 'n' WHEN 'text' THEN 's'"
     " WHEN 'true' THEN 't' WHEN 'false' THEN 'f' WHEN 'array' THEN 'a' WHEN 'object' THEN 'o' END"
 )
-"""JSON types as one letter each, both kinds of number being one."""
+"""One letter for each JSON type; integers and floats share a letter."""
 
 _UPDATED_BY: Final = (
     "(SELECT (SELECT a.name FROM actor a WHERE a.id = u.actor) FROM tx u"
@@ -37,7 +39,7 @@ _BELIEF: Final = (
     "CASE WHEN {row}.metadata LIKE '%%\"evidence\"%%'"
     " OR {row}.metadata LIKE '%%\"confidence\"%%' THEN %s ELSE 'accepted' END"
 )
-"""The status of a link. Most links have neither evidence nor a confidence; that is tested first."""
+"""The status of a link. The common case, neither evidence nor a confidence, is tested first."""
 _METADATA: Final = (
     '\'{{"_version":\' || {row}.version || \',"_updated_at":"\' || %s'
     " || '\"' || CASE {row}.metadata WHEN '{{}}' THEN '}}'"
@@ -62,7 +64,7 @@ class Access:
     """The value where it is a text, for `json`."""
     is_constant: bool = False
     is_present: bool = False
-    """True if it is never null."""
+    """True if the value is never null."""
 
     def beside(self, kind: str) -> str:
         """The value in the form in which it is compared with a value of this kind."""
@@ -114,11 +116,11 @@ class Fields:
 
     @property
     def _metadata(self) -> str:
-        """The metadata of a row with those that the engine adds, as JSON text."""
+        """The metadata of a row, with the keys that the engine adds, as JSON text."""
         return _METADATA % self._dialect.time_text("{row}.updated_at")
 
     def access(self, cell: Cell, path: tuple[str, ...]) -> Access:
-        """A part of what a cell is bound to, to compare."""
+        """A part of the element of a cell, to compare."""
         if cell.kind == "predicate":
             return Access("text", self._predicate_name(cell.number))
         match path:
@@ -166,7 +168,7 @@ class Fields:
                 return Access("null", "NULL")
 
     def _json_path(self, keys: Sequence[str]) -> str:
-        """The path to a value in a document: spelled out, or bound unless keys are identifiers."""
+        """The path to a value in a document: written out, or bound unless keys are identifiers."""
         plain = self._dialect.plain_path(keys)
         return plain or self.bindings.add(ir.Constant(self._dialect.bound_path(keys), "text"))
 
@@ -182,7 +184,7 @@ class Fields:
         )
 
     def output(self, cell: Cell, path: tuple[str, ...]) -> OutputColumn:
-        """A part of what a cell is bound to, to return."""
+        """A part of the element of a cell, to return."""
         if not path and cell.kind != "predicate":
             return OutputColumn(self._element(cell), is_json=True)
         access = self.access(cell, path)
@@ -191,7 +193,7 @@ class Fields:
         return OutputColumn(access.value, is_json=False)
 
     def element_id(self, number: str) -> str:
-        """The id that people see."""
+        """The public id of an element."""
         return (
             f"CASE WHEN {number} & 1 = 1 THEN 'P:' || {number} || ':' || (SELECT r.name FROM"
             f" {self.sources.links('y')} JOIN predicate r ON r.id = y.predicate"

@@ -2,11 +2,11 @@
 
 `(?a, "knows", ?b) (?b, "knows", ?c) NOT { (?a, "knows", ?c) }` with a given `?a` tests for many
 `?c` whether `?a` is linked to them. If `?a` has few links, each test is a look-up. For a hub it is
-faster to collect all its targets once and test against that set; for a few tests, collecting them
-can take a thousand times as long as the look-ups.
+faster to collect all its targets once and test against that set; but if there are few tests,
+collecting the targets can take a thousand times as long as the look-ups.
 
-So the set is used only if the block reads the same links anyway, and the statement itself decides,
-by counting the links up to a bound.
+The set is therefore used only if the block reads the same links anyway, and the statement itself
+decides, by counting the links up to a bound.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ class Fan(NamedTuple):
     def lacks(self, end: Cell, predicate: str, not_exists: str) -> str:
         """The test that an element is not at the other end of these links.
 
-        `predicate` is where its number is bound; `not_exists` asks about one element.
+        `predicate` is the placeholder of the predicate's number; `not_exists` is the test of one
+        link.
         """
         far = "object" if self.side == "subject" else "subject"
         links = f"proposition q WHERE q.{self.side} = {self.ground} AND q.predicate = {predicate}"
@@ -40,7 +41,7 @@ class Fan(NamedTuple):
 
 
 def fans_of(atom: ir.LinkAtom, subject: Cell | None, object_: Cell | None) -> tuple[Fan, ...]:
-    """The fan whose links a pattern reads; none if more than one end narrows the pattern."""
+    """The fan whose links a pattern reads; none if more than one end restricts the pattern."""
     match atom.predicates, subject, object_:
         case (int() as predicate,), Cell(ground=str() as ground), None:
             return (Fan("subject", ground, predicate),)
@@ -54,7 +55,7 @@ def gathered(block: ir.Block, scope: Scope, fans: set[Fan]) -> tuple[Fan, Cell] 
     """The links against which a NOT can be tested as a set, and the element that is tested."""
     match block:
         case ir.Block(atoms=(ir.LinkAtom(mirrored=(), predicate_variable=None) as atom,)) if not (
-            block.attempts or block.conditions or block.independent or atom.link in scope
+            block.optionals or block.conditions or block.independent or atom.link in scope
         ):
             subject, object_ = scope.get(atom.subject), scope.get(atom.object)
         case _:

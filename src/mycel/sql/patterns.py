@@ -1,8 +1,8 @@
-"""Blocks as joins: atoms in the planned order, then attempts; conditions as early as possible.
+"""Blocks as joins: atoms in the planned order, then optional blocks; conditions come early.
 
-The order of joins is the planner's: `CROSS JOIN` keeps SQLite from choosing another. An attempt
-(OPTIONAL) of one atom is a LEFT JOIN. A larger one cannot be joined directly, because a subquery in
-FROM may not look at its neighbours; a table-valued function may, so such an attempt, and likewise a
+The planner decides the order of joins: `CROSS JOIN` keeps SQLite from choosing another. An OPTIONAL
+of one atom is a LEFT JOIN. A larger OPTIONAL cannot be joined directly, because a subquery in FROM
+may not refer to its neighbours. A table-valued function may, so such an OPTIONAL, and likewise a
 walk, is gathered into a JSON array of numbers that `json_each` opens again.
 """
 
@@ -23,17 +23,23 @@ from mycel.sql.select_builder import Select
 from mycel.sql.state_tables import StateTables
 
 TABLES_JOINED_MAX: Final = 40
-"""Of SQLite's 64; room is left for what is joined only to be read."""
+"""The maximum number of tables in a join.
+
+SQLite allows 64; the rest is for tables that are joined only to read cells.
+"""
 PAST_TABLES_JOINED_MAX: Final = 4
-"""Of a past state, SQLite takes every table apart into two halves, and asks about all combinations.
-It would prepare a join of thirty for ten seconds."""
+"""The maximum number of tables in a join over a past state.
+
+SQLite splits every table into two halves and considers all combinations, so that preparing a join
+of thirty would take ten seconds.
+"""
 
 
 class Patterns:
     """Compiles blocks of one statement."""
 
     def __init__(self, sources: StateTables, bindings: Bindings, *, is_eager: bool = True) -> None:
-        """With `is_eager` all solutions are made, even if only some are returned."""
+        """With `is_eager` all solutions are computed, even if only some are returned."""
         self.sources: Final = sources
         self.dialect: Final = sources.dialect
         is_whole = not (sources.is_past or sources.is_filtered)
@@ -47,9 +53,9 @@ class Patterns:
     def select(
         self, block: ir.Block, scope: Scope, needed: frozenset[ir.Variable] | None = None
     ) -> Select:
-        """A block joined to what is around it (`scope`).
+        """A block joined to the query around it (`scope`).
 
-        Of a whole branch, `needed` are the variables that something is made of afterwards.
+        For an arm of the whole query, `needed` are the variables that later steps read.
         """
         if block.independent:
             return self._independent(block, scope)
@@ -63,14 +69,14 @@ class Patterns:
                     waiting = self._settle(select, waiting, block, *upcoming)
                 self._atom(select, atom)
             waiting = self._settle(select, waiting, block, *upcoming)
-        for attempt in block.attempts:
-            self._attempt(select, attempt)
+        for optional in block.optionals:
+            self._attempt(select, optional)
         for condition in waiting:
             select.where.append(self.condition(select, condition))
         return select
 
     def _independent(self, block: ir.Block, scope: Scope) -> Select:
-        """A branch of UNION inside another block: it runs alone, and is then joined by name."""
+        """An arm of a UNION inside another block: it runs alone, and is then joined by name."""
         firm = {name for atom in block.atoms for name in atom_variables(atom) if ir.is_named(name)}
         inner = {name: cell for name, cell in scope.items() if name in firm}
         select = self.select(replace(block, independent=False), inner)
@@ -85,9 +91,10 @@ class Patterns:
         block: ir.Block,
         upcoming: ir.Atom | None = None,
     ) -> list[ir.Condition]:
-        """Test every condition whose variables are all there; return the others.
+        """Test every condition whose variables are all bound; return the others.
 
-        One about a concept whose row is joined next waits for that row, or it would be read twice.
+        A condition about a concept whose row is joined next waits for that row, because it would be
+        read twice otherwise.
         """
         visible = block.binds | block.sees
         soon = {upcoming.variable} if isinstance(upcoming, ir.ConceptAtom) else set()
@@ -157,7 +164,7 @@ class Patterns:
             self.sources.is_past
             or select.scope.keys() & {variable, other}
             or variable in {other, *needed}
-            or block.attempts
+            or block.optionals
             or sum(variable in atom_variables(atom) for atom in block.atoms) != 2
             or any(variable in condition_variables(condition) for condition in block.conditions)
         ):
@@ -174,7 +181,7 @@ class Patterns:
         return f"(SELECT g.id FROM {self.sources.concepts('g')} WHERE {tests})"
 
     def _shown_tests(self, row: str, atom: ir.ConceptAtom) -> list[str]:
-        """The conditions under which a concept is found at all."""
+        """The conditions on archived elements and on times, for a concept."""
         return [] if atom.is_addressed else self.sources.concept_tests(row)
 
     def _probe(self, select: Select, probe: ir.Probe | None) -> str | None:
@@ -204,7 +211,7 @@ class Patterns:
         if atom.name is not None:
             tests.append(f"{row}.name = {self.bindings.add(atom.name)}")
         if atom.type is not None:
-            # By number there is one row at most: the index on types would only mislead.
+            # A number gives at most one row: the plus keeps SQLite from the index on types.
             is_found = is_found or atom.number is not None
             column = f"+{row}.type" if is_found else f"{row}.type"
             tests.append(f"{column} = {self._number(atom.type)}")
@@ -228,8 +235,8 @@ class Patterns:
     ) -> list[str]:
         """The link has one of these predicates.
 
-        With `apart` it is said in other words. SQLite tests a condition that both sides of an
-        OR share by itself: it would then read all links of the predicate, not those of the known
+        With `apart` the condition is written differently. SQLite factors out a condition that both
+        sides of an OR share, and would then read all links of the predicate, not those of the known
         end.
         """
         if predicates is None:
@@ -265,7 +272,8 @@ class Patterns:
                 select.fans.update(
                     negation.fans_of(atom, scope.get(atom.subject), scope.get(atom.object))
                 )
-            # The object first: the index by predicate gives new variables in this order.
+            # The object comes first, because the index by predicate gives new variables in this
+            # order.
             for variable, column, kind in (
                 (atom.object, "object", _kind(atom.concepts.object)),
                 (atom.subject, "subject", _kind(atom.concepts.subject)),
@@ -321,9 +329,9 @@ class Patterns:
     # Walks.
 
     def _begin_walk(self, select: Select, atom: ir.Atom, waiting: Sequence[ir.Condition]) -> bool:
-        """Bind one end of a walk with unknown ends: the one that conditions are about.
+        """Bind one end of a walk whose ends are both unknown: the end that has conditions.
 
-        Then they are tested before it walks. False if the atom is no such walk.
+        The conditions are then tested before the walk. Returns False if the atom is no such walk.
         """
         scope = select.scope
         if not isinstance(atom, ir.WalkAtom) or scope.keys() & {atom.subject, atom.object}:
@@ -350,7 +358,7 @@ class Patterns:
             start, end, forward = subject, object_, True
         if start is None:
             raise InternalError("A walk begins at an element that is not bound.")
-        if atom.minimum == 0:  # Of a walk of several hops, the links are tested.
+        if atom.minimum == 0:  # If the walk has several hops, each of its links is tested instead.
             select.where += self.sources.shown_tests(start.number)
         walk = walks.Walk(self.sources, atom, self._number(atom.predicate), forward)
         if atom.link is not None:
@@ -364,7 +372,7 @@ class Patterns:
             name, row = self.names.fresh("w"), self.names.fresh("j")
             is_concept = start.kind == "concept"
             reached = walk.reached(name, start.ground or start.number, is_concept=is_concept)
-            if start.ground is not None:  # Then the walk is not gathered for every row.
+            if start.ground is not None:  # The walk is then not gathered again for every row.
                 select.join(f"({reached}) {row}")
                 number = f"{row}.n"
             else:
@@ -387,7 +395,7 @@ class Patterns:
 
     def _joined_by(self, walk: walks.Walk, start: Cell, end: Cell) -> str:
         """The condition that a walk joins two known elements."""
-        if start.ground is not None:  # From one element: SQLite collects the ends once.
+        if start.ground is not None:  # From a single element, SQLite collects the ends only once.
             name, is_concept = self.names.fresh("w"), start.kind == "concept"
             reached = walk.reached(name, start.ground, is_concept=is_concept)
             return f"{end.number} IN ({reached})"
@@ -409,12 +417,12 @@ class Patterns:
             elif variable is not None:
                 scope[variable] = Cell(number, kind)
 
-    # Attempts.
+    # Optional blocks.
 
-    def _attempt(self, select: Select, attempt: ir.Optional) -> None:
+    def _attempt(self, select: Select, optional: ir.Optional) -> None:
         fresh = dict.fromkeys(
             name
-            for block in attempt.branches
+            for block in optional.arms
             for name in sorted(block.binds)
             if name not in select.scope
         )
@@ -422,20 +430,20 @@ class Patterns:
             return  # An OPTIONAL without new variables changes no solution.
         allowance.check()
         select.make_room(self._tables_max)
-        single = None if self.sources.is_past else _single_atom(attempt)
+        single = None if self.sources.is_past else _single_atom(optional)
         if single is not None:
-            self._left_join(select, single, attempt.branches[0])
+            self._left_join(select, single, optional.arms[0])
             return
         row = self.names.fresh("j")
         rows = " UNION ".join(
-            self._gather(block, select.scope, list(fresh)) for block in attempt.branches
+            self._gather(block, select.scope, list(fresh)) for block in optional.arms
         )
         count = len(fresh)
         columns = [f"g.v{at}" for at in range(count)]
         select.left_join(
             self.dialect.opened(self.dialect.gathered(columns, f"({rows}) g"), row), "TRUE"
         )
-        kinds = self._kinds(attempt, fresh)
+        kinds = self._kinds(optional, fresh)
         for at, name in enumerate(fresh):
             number = self.dialect.item(row, None if count == 1 else at)
             select.scope[name] = Cell(number, "predicate" if name in kinds else "element")
@@ -447,18 +455,18 @@ class Patterns:
             for at, name in enumerate(fresh)
         )
         text = inner.text(columns)
-        # In a past state the rows are gathered once, as a subquery of its own, not merged into
+        # In a past state the rows are gathered once, in a subquery that SQLite does not merge into
         # the query around it.
         return f"SELECT * FROM ({text}{self.dialect.APART}) u" if self.sources.is_past else text
 
     @staticmethod
-    def _kinds(attempt: ir.Optional, fresh: dict[ir.Variable, None]) -> set[ir.Variable]:
+    def _kinds(optional: ir.Optional, fresh: dict[ir.Variable, None]) -> set[ir.Variable]:
         """The new variables that are names of predicates."""
         variables: set[ir.Variable] = set()
-        waiting = list(attempt.branches)
+        waiting = list(optional.arms)
         while waiting:
             block = waiting.pop()
-            waiting += [branch for inner in block.attempts for branch in inner.branches]
+            waiting += [arm for inner in block.optionals for arm in inner.arms]
             variables |= {
                 atom.predicate_variable
                 for atom in block.atoms
@@ -497,7 +505,7 @@ class Patterns:
     # Conditions.
 
     def condition(self, select: Select, node: ir.Condition, *, by_number: bool = False) -> str:
-        """A condition; with `by_number`, without joining anything for it."""
+        """A condition; with `by_number`, no table is joined for it."""
         match node:
             case ir.Compare(operator, left, right):
                 return conditions.compare(
@@ -522,8 +530,8 @@ class Patterns:
                 return f"{select.scope[first].number} < {select.scope[second].number}"
             case ir.Never():
                 return conditions.NEVER
-            case ir.Not(ir.Exists(branches)):
-                return conditions.all_of([self._lack(select, block) for block in branches])
+            case ir.Not(ir.Exists(arms)):
+                return conditions.all_of([self._lack(select, block) for block in arms])
             case ir.Not(inner):
                 return conditions.negated(self.condition(select, inner, by_number=by_number))
             case ir.And(inner):
@@ -533,13 +541,13 @@ class Patterns:
                 return conditions.any_of(
                     [self.condition(select, part, by_number=by_number) for part in inner]
                 )
-            case ir.Exists(branches):
-                return conditions.any_of(self._exist(select, branches))
+            case ir.Exists(arms):
+                return conditions.any_of(self._exist(select, arms))
             case _:
                 assert_never(node)
 
-    def _exist(self, select: Select, branches: tuple[ir.Block, ...]) -> list[str]:
-        return [f"EXISTS ({self.select(block, select.scope).text('1')})" for block in branches]
+    def _exist(self, select: Select, arms: tuple[ir.Block, ...]) -> list[str]:
+        return [f"EXISTS ({self.select(block, select.scope).text('1')})" for block in arms]
 
     def _lack(self, select: Select, block: ir.Block) -> str:
         (exists,) = self._exist(select, (block,))
@@ -564,7 +572,8 @@ class Patterns:
     def at_hand(self, select: Select, cell: Cell, path: tuple[str, ...]) -> Cell:
         """The cell with a row to read columns from; the row is joined if there is none.
 
-        A past state is read by number: SQLite would copy all of it to join it on the left.
+        Rows of a past state are looked up by number, because SQLite would copy the whole state for
+        a LEFT JOIN.
         """
         if self.sources.is_past:
             return cell
@@ -605,16 +614,16 @@ def _kind(is_concept: bool) -> CellKind:
 def _other_end(row: str, end: Cell, kind: CellKind) -> Cell:
     """The end of a link that is not this one.
 
-    As a sum, because it names the known end only once: in a chain of such links a CASE would double
-    in length with every step.
+    It is computed as a sum, which names the known end only once: in a chain of such links, a CASE
+    would double in length with every step.
     """
     return Cell(f"({row}.subject + {row}.object - {end.number})", kind, is_present=True)
 
 
-def _single_atom(attempt: ir.Optional) -> ir.ConceptAtom | ir.LinkAtom | None:
-    """The only atom of an attempt that can be joined as it is."""
-    block = attempt.branches[0]
-    if len(attempt.branches) > 1 or len(block.atoms) > 1 or block.attempts or block.independent:
+def _single_atom(optional: ir.Optional) -> ir.ConceptAtom | ir.LinkAtom | None:
+    """The only atom of an OPTIONAL that can be joined as it is."""
+    block = optional.arms[0]
+    if len(optional.arms) > 1 or len(block.atoms) > 1 or block.optionals or block.independent:
         return None
     match block.atoms:
         case (ir.ConceptAtom() as atom,):

@@ -1,6 +1,6 @@
-"""SQL that both dialects spell alike; it names functions that each backend provides.
+"""SQL that is the same in both dialects. It calls functions that each backend provides.
 
-Words in which they differ are in a dialect (`dialect`).
+SQL in which the databases differ is in a dialect (`dialect`).
 """
 
 from __future__ import annotations
@@ -45,5 +45,5 @@ def json_member(value: str, array: str) -> str:
 
 
 def compared(one: str, other: str) -> str:
-    """Below 0, 0 or above: two numbers given as JSON texts, exactly."""
+    """A number below 0, 0 or above 0: the exact order of two numbers given as JSON texts."""
     return f"mycel_compare({one}, {other})"

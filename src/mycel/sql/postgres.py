@@ -1,4 +1,4 @@
-"""PostgreSQL's dialect: documents, functions of ours, and hints to its planner.
+"""PostgreSQL's dialect: documents, functions of Mycel, and hints to the query planner.
 
 It implements `Dialect`; the functions that it names are in `store/backend/postgres/library`.
 Documents are text in one canonical form, and read as `json`, which keeps numbers and the order of
@@ -23,7 +23,7 @@ IS_EXACT: Final = True
 
 
 def stored(table: str) -> str:
-    """A table, where a common table expression has its name: a view of it, which has another."""
+    """A view of a table, for use where a common table expression hides the name of the table."""
     return f"stored_{table}"
 
 
@@ -38,12 +38,12 @@ WHOLE: Final = "'{}'"
 
 
 def plain_path(keys: Sequence[str]) -> str | None:
-    """The path to a value, spelled out; None if a key is no identifier."""
+    """The path to a value, written out; None if a key is no identifier."""
     return f"'{{{','.join(keys)}}}'" if all(map(is_identifier, keys)) else None
 
 
 def bound_path(keys: Sequence[str]) -> str:
-    """The path to a value, as it is bound."""
+    """The path to a value, as a bound parameter."""
     quoted = (key.replace("\\", "\\\\").replace('"', '\\"') for key in keys)
     return "{" + ",".join(f'"{key}"' for key in quoted) + "}"
 
@@ -61,12 +61,12 @@ def value_at(document: str, path: str) -> str:
 
 
 def number_at(document: str, path: str) -> str:
-    """A number in a document; NULL for what is none."""
+    """A number in a document; NULL for any other value."""
     return f"mycel_number({_part(document, path)})"
 
 
 def string_at(document: str, path: str) -> str:
-    """A text in a document; NULL for what is none."""
+    """A text in a document; NULL for any other value."""
     return f'mycel_string({_part(document, path)}) COLLATE "C"'
 
 
@@ -174,7 +174,7 @@ def ordered(value: str) -> str:
 
 
 def like(text: str, pattern: str) -> str:
-    """The condition that a text fits a pattern of LIKE, however ASCII letters are written."""
+    """The condition that a text fits a pattern of LIKE, ignoring the case of ASCII letters."""
     return f'({text}) COLLATE "C" ILIKE {pattern}'
 
 
@@ -189,7 +189,7 @@ def sort_keys(type_: str, value: str, number: str, string: str) -> list[str]:
 
 
 def time_text(microseconds: str) -> str:
-    """A time in UTC, as it is shown."""
+    """A time in UTC, as results show it."""
     return f"mycel_time({microseconds})"
 
 
@@ -239,9 +239,9 @@ def finite(number: str) -> str:
 
 
 def group_parts(type_: str, value: str, number: str, string: str) -> tuple[str, str, str, str]:
-    """The type, value, number and text of a value that rows are grouped by, from the value alone.
+    """The type, value, number and text of a grouped value, all computed from the value alone.
 
-    So a document is parsed once for a group, and not for each of its rows.
+    The document is thus parsed once for each group, not for each of its rows.
     """
     return (
         f"mycel_type({value})",
@@ -252,17 +252,17 @@ def group_parts(type_: str, value: str, number: str, string: str) -> tuple[str, 
 
 
 def bare(value: str) -> str:
-    """The value of a group, for an expression that is the same in all of its rows."""
+    """The value of a group, for an expression that is equal in all rows of the group."""
     return f"(array_agg({value}))[1]" if value else ""
 
 
 def entry(value: str) -> str:
-    """A bound value as the index of properties has it."""
+    """A bound value in the form of an entry of the index of properties."""
     return f"mycel_entry({value})"
 
 
 def group_key(type_: str, value: str, text: str) -> str:
-    """A value that is equal where JSON values are."""
+    """An expression that is equal for equal JSON values."""
     return value
 
 

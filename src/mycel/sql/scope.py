@@ -17,7 +17,7 @@ CellKind = Literal["concept", "link", "element", "predicate"]
 class Cell:
     """The binding of a variable: an expression for its number.
 
-    `row` is the alias of the table row, if the statement joins it; then its columns need no
+    `row` is the alias of the table row, if the statement joins it; its columns then need no
     look-up.
     """
 
@@ -27,9 +27,9 @@ class Cell:
     ground: str | None = None
     """The number as an expression without variables, if constants determine it."""
     is_present: bool = False
-    """True if it is always bound, and so never null."""
+    """True if the variable is always bound, and so never null."""
     is_named: bool = False
-    """True if a name determines it; few concepts share a name."""
+    """True if a name determines the variable; few concepts share a name."""
 
 
 Scope = dict[ir.Variable, Cell]
@@ -43,7 +43,7 @@ class Bindings:
     _places: dict[tuple[ir.Value, type | None], int] = field(default_factory=dict)
 
     def add(self, value: ir.Value) -> str:
-        """The placeholder of a value; the same value gets the same one."""
+        """The placeholder of a value; equal values share a placeholder."""
         # 1, 1.0 and True are equal in Python, but are three values here.
         key = (value, type(value.value) if isinstance(value, ir.Constant) else None)
         if key not in self._places:
@@ -54,8 +54,8 @@ class Bindings:
     def used_in(self, text: str) -> tuple[str, tuple[ir.Value, ...]]:
         """The text with its placeholders renumbered, and their values.
 
-        What cannot be true is not tested, so a value may have been added and never used. Commands
-        that share a statement share the text itself too, which then stays in the caches.
+        A value may have been added and never used, because impossible conditions are left out.
+        Commands that share a statement also share the text object, which then stays in the caches.
         """
         places = dict.fromkeys(int(digits) for digits in _PLACEHOLDER.findall(text))
         numbers = {old: new for new, old in enumerate(sorted(places), 1)}

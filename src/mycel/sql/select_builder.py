@@ -14,7 +14,7 @@ _NOTHING: Final = "(SELECT 1) no_row"
 
 @dataclass(slots=True)
 class Select:
-    """The tables that it joins, the conditions that must hold, and what its variables are."""
+    """Joined tables, conditions, and the cell of each variable."""
 
     dialect: Dialect
     scope: Scope
@@ -25,7 +25,8 @@ class Select:
     halves: dict[str, str] = field(default_factory=dict)
     """Concept rows that were joined to read columns of a variable that might be a link."""
     fans: set[negation.Fan] = field(default_factory=set)
-    """Fans whose links are all read: to read them a second time costs little more."""
+    """Fans whose links the block reads in any case, so that reading them twice costs little more.
+    """
     folds: int = 0
 
     def join(self, table: str) -> None:
@@ -37,9 +38,9 @@ class Select:
         self.tables.append(f" LEFT JOIN {table} ON {on}")
 
     def make_room(self, tables_max: int) -> None:
-        """Fold the tables so far into one, where SQLite would join too many at once.
+        """Fold the tables so far into one subquery, if SQLite would join too many at once.
 
-        The limit that limits nothing keeps SQLite from taking it apart again.
+        A limit that limits nothing keeps SQLite from merging the subquery again.
         """
         if len(self.tables) < tables_max:
             return

@@ -1,4 +1,4 @@
-"""SQLite's own dialect: documents, functions of ours, and hints to its planner.
+"""SQLite's dialect: documents, functions of Mycel, and hints to the query planner.
 
 It implements `Dialect`; the functions that it names are in `store/backend/sqlite`.
 """
@@ -25,19 +25,19 @@ NULLS_FIRST: Final = ""
 """The place of nulls in an order of numbers."""
 
 EXTREMES_ARE_JSON: Final = False
-"""True if MIN and MAX always choose among JSON texts."""
+"""True if MIN and MAX always compare JSON texts."""
 
 IS_EXACT: Final = False
 """True if numbers of documents compare exactly, however large."""
 
 
 def stored(table: str) -> str:
-    """A table, where a common table expression has its name."""
+    """A stored table, for use where a common table expression hides its name."""
     return f"main.{table}"
 
 
 def by_index(name: str) -> str:
-    """A hint behind a table: read it by this index."""
+    """A hint after a table: read it by this index."""
     return f"INDEXED BY {name}"
 
 
@@ -48,12 +48,12 @@ WHOLE: Final = "'$'"
 
 
 def plain_path(keys: Sequence[str]) -> str | None:
-    """The path to a value, spelled out; None if a key is no identifier."""
+    """The path to a value, written out; None if a key is no identifier."""
     return f"'{'.'.join(('$', *keys))}'" if all(map(is_identifier, keys)) else None
 
 
 def bound_path(keys: Sequence[str]) -> str:
-    """The path to a value, as it is bound."""
+    """The path to a value, as a bound parameter."""
     return ".".join(("$", *map(json.dumps, keys)))
 
 
@@ -141,7 +141,7 @@ def has_word(row: str, word: str) -> str:
 
 
 def reach(row: str, *arguments: object) -> str:
-    """A table with one row for each level of a search: `elements` is an array of those it found."""
+    """A table with one row for each level of a search: `elements` is an array of its elements."""
     return f"mycel_reach({', '.join(map(str, arguments))}) {row}"
 
 
@@ -159,7 +159,7 @@ def ordered(value: str) -> str:
 
 
 def like(text: str, pattern: str) -> str:
-    """The condition that a text fits a pattern of LIKE, however ASCII letters are written."""
+    """The condition that a text fits a pattern of LIKE, ignoring the case of ASCII letters."""
     return f"{text} LIKE {pattern}"
 
 
@@ -174,7 +174,7 @@ def sort_keys(type_: str, value: str, number: str, string: str) -> list[str]:
 
 
 def time_text(microseconds: str) -> str:
-    """A time in UTC, as it is shown."""
+    """A time in UTC, as results show it."""
     return (
         f"strftime('%Y-%m-%dT%H:%M:%S', {microseconds} / 1000000, 'unixepoch')"
         f" || printf('.%06dZ', {microseconds} % 1000000)"
@@ -219,7 +219,7 @@ def exact_aggregate_function(function: AggregateName) -> str:
 
 
 INEXACT: Final = "mycel_inexact()"
-"""An error of this text ends the statement: it has to be compiled with exact aggregates."""
+"""The text of the error that ends a statement which has to be compiled with exact aggregates."""
 
 
 def finite(number: str) -> str:
@@ -233,12 +233,12 @@ def group_parts(type_: str, value: str, number: str, string: str) -> tuple[str, 
 
 
 def bare(value: str) -> str:
-    """The value of a group, for an expression that is the same in all of its rows."""
+    """The value of a group, for an expression that is equal in all rows of the group."""
     return value
 
 
 def entry(value: str) -> str:
-    """A bound value as the index of properties has it."""
+    """A bound value in the form of an entry of the index of properties."""
     return value
 
 
@@ -251,7 +251,7 @@ _GROUP_KEY: Final = (
 
 
 def group_key(type_: str, value: str, text: str) -> str:
-    """A value that is equal where JSON values are: numbers as they are, all others marked."""
+    """An expression that is equal for equal JSON values: numbers unchanged, all others marked."""
     return _GROUP_KEY.format(type=type_, value=value, text=text)
 
 

@@ -1,8 +1,8 @@
 """The tables of a state: the live tables, or those of a moment of the past.
 
-Live tables hold only live rows, so a pattern is a table. A past state is the live rows written by
-then and the past rows in force then; SQLite moves the conditions of a join into both halves, so
-the indexes still serve.
+Live tables hold only live rows, so a pattern reads a table. A past state is a union of the live
+rows written by then and the past rows in force then; SQLite moves the conditions of a join into
+both halves, so the indexes are still used.
 
 `StateTables` names the tables in a statement that is compiled. A query that is written for the live
 tables reads another state if it begins with `tables(state)`.
@@ -51,9 +51,9 @@ class StateTables:
     moment: str | None = None
     dialect: Dialect = sqlite
     hides: bool = False
-    """True if patterns leave out what is archived."""
+    """True if patterns leave out archived elements."""
     valid_at: str | None = None
-    """The bind parameter of a time for which what patterns find has to hold."""
+    """The bind parameter of a time at which found elements have to hold."""
 
     @classmethod
     def of(cls, state: State, dialect: Dialect = sqlite) -> Self:
@@ -72,7 +72,7 @@ class StateTables:
     def link_halves(self) -> list[tuple[str, str]]:
         """The tables that hold links, as `q`, each with the condition under which a row counts.
 
-        For where SQLite could not take the two halves of a past state apart by itself.
+        For queries in which SQLite would not split the two halves of a past state by itself.
         """
         tests = "".join(f" AND {test}" for test in self.link_tests("q"))
         if self.moment is None:

@@ -1,11 +1,11 @@
-"""Walks of many hops: level by level in SQL where there are few, by our own search otherwise.
+"""Walks of many hops: level by level in SQL for few levels, by a search function for more.
 
-A pair matches `{m,n}` when some walk of a length from m to n joins it. Up to `LEVELS_MAX` hops from
-a known element, each level is a table of the elements that walks of that length reach; that takes
-half the time of a search. But SQLite copies a level for each mention in the next one, once for
-each direction and each table: so symmetric walks of a past state have fewer levels.
+A pair matches `{m,n}` if some walk of a length from m to n joins it. Up to `LEVELS_MAX` hops from a
+known element, each level is a table of the elements that walks of that length reach, which takes
+half the time of a search. But SQLite copies a level for each mention in the next level, once for
+each direction and each table, so symmetric walks of a past state have fewer levels.
 
-Beyond that, and where both ends are known, functions of ours search the levels
+For more hops, or if both ends are known, functions of Mycel search the levels
 (`store/backend/sqlite/walks`): every element is visited once, and a search is remembered for
 further rows.
 """
@@ -22,11 +22,14 @@ from mycel.syntax.nodes import node
 
 LEVELS_MAX: Final = 5
 COPIES_MAX: Final = 32
-"""Copies of the first level, at most. With more, SQLite takes longer to prepare the statement than
-a search takes to run; from 1024 copies, fewer inside OPTIONALs, it refuses them."""
+"""The maximum number of copies of the first level.
+
+With more, SQLite takes longer to prepare the statement than a search takes to run; from 1024 copies
+on, fewer inside OPTIONALs, it refuses the statement.
+"""
 
 ANY_TIME: Final = INTEGER_MAX
-"""The value that means: no time of validity is asked for."""
+"""The value that stands for no time of validity."""
 
 RUN: Final = ir.Parameter("#run", "number")
 """A number that differs for each run of a statement."""
@@ -45,8 +48,8 @@ class Walk:
     def starts(self, row: str, *, in_order: bool) -> tuple[str, str, list[str]]:
         """The start of a walk with unknown ends: a table, a column, and a condition.
 
-        With `in_order` SQLite knows that the rows come in the order of the column, if that is to
-        be had, so that a page is full before all starts are tried.
+        With `in_order` the rows come, where possible, in an order of the column that SQLite knows,
+        so that a page is full before all starts are tried.
         """
         atom, near = self.atom, "subject" if self.forward else "object"
         concepts = self.sources.concepts(row)
@@ -88,7 +91,7 @@ class Walk:
 
     @property
     def has_few_levels(self) -> bool:
-        """True if the levels are tables of the statement."""
+        """True if the walk has so few levels that they are tables of the statement."""
         maximum = self.atom.maximum
         return maximum is not None and (
             maximum <= LEVELS_MAX and len(self._steps()) ** maximum <= COPIES_MAX
@@ -101,7 +104,7 @@ class Walk:
     def joins(self, run: str, start: str, end: str) -> str:
         """The condition that some walk leads from one element to another.
 
-        Few elements are on a circle, and round a circle lead walks of any number of hops.
+        Walks from an element to itself are answered from the elements on circles, which are few.
         """
         atom = self.atom
         joined = self.sources.dialect.reaches(run, start, end, *self._bounds(), int(self.forward))
@@ -135,7 +138,7 @@ class Walk:
     def reached(self, name: str, start: str, *, is_concept: bool) -> str:
         """A query of every element `n` that a walk from `start` reaches, each once.
 
-        A walk of no hops joins a concept with itself, but no link: KIP §3.4.2 speaks of nodes.
+        A walk of no hops joins a concept with itself, but not a link: KIP §3.4.2 speaks of nodes.
         """
         if self.has_few_levels and self.atom.maximum is not None:
             return self._levels(name, start, self.atom.maximum, is_concept=is_concept)
@@ -167,7 +170,7 @@ class Walk:
                 continue
             storage = portable.KEPT
             if len(steps) == 1 and level == 1:
-                # From one element each end is reached once, and an index has these columns.
+                # One step from one element reaches each end once, so the rows are distinct already.
                 storage = portable.INLINE
             elif len(steps) == 1:
                 union = f"SELECT DISTINCT{union[6:]}"

@@ -1,8 +1,8 @@
-"""Copies a graph to another database, with its whole journal: equal roots, equal proofs.
+"""Copies a graph to another database, with its whole journal: roots and proofs stay equal.
 
 Tables of content and of the journal are copied row by row. The index of properties and the text
-index are made again, because each kind of database stores them in another form. Data that search
-derives is left out, and is derived when it is needed. The whole copy is one transaction of the new
+index are made again, because SQLite and PostgreSQL store them differently. Data that search derives
+is left out; the copy derives it when it needs it. The whole copy is one transaction of the new
 graph.
 """
 
@@ -94,7 +94,7 @@ _OPTIONAL: Final = {
 
 
 def copy_store(store: Store, place: str) -> tuple[str, Snapshot]:
-    """Copy a graph to a place where there is none. Returns the path or URL, and the roots.
+    """Copy a graph to a place that has none. Returns the path or URL of the copy, and its roots.
 
     Raises:
         DuplicateExists: there is a graph already.

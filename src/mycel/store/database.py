@@ -121,7 +121,9 @@ class Store:
         place = self.path
         if place == MEMORY:
             if readonly:
-                raise NotADatabase("A graph in memory is new, so there is nothing to read in it.")
+                raise NotADatabase(
+                    "Opening a graph in memory read-only is refused: it is new and empty."
+                )
             from shutil import rmtree  # noqa: PLC0415 - a graph in a file starts without it
 
             directory = private_directory()
@@ -147,8 +149,7 @@ class Store:
         )
         if readonly:
             self._idle.append(self._reader(connection))
-        # The writer has a registry of its own: before the commit, names that it adds are not
-        # shared.
+        # The writer has its own registry: names that it adds are not shared before the commit.
         self._writer = Writer(
             self.location, Registry(), clock_us, guards, None if readonly else connection
         )
@@ -203,7 +204,8 @@ class Store:
         if reader.process != self._process:
             self.location.abandon(reader.connection)
         elif reader.connection.is_lost:
-            # The other readers were probably lost too: the next caller gets a new connection.
+            # The pooled readers have probably lost their connections too; the next caller gets a
+            # new one.
             self._drop_idle()
         elif self._closed or len(self._idle) >= IDLE_READERS_MAX:
             reader.connection.close()
@@ -215,7 +217,7 @@ class Store:
             self._idle.pop().connection.close()
 
     def lending(self, state: State = LIVE) -> ReaderLease:
-        """A reader for the block, without a snapshot: each statement reads its own moment."""
+        """A reader for the block, without a snapshot: each statement sees the newest commit."""
         return ReaderLease(self, state, snapshot=False)
 
     def reading(self, state: State = LIVE) -> ReaderLease:
@@ -223,7 +225,7 @@ class Store:
         return ReaderLease(self, state, snapshot=True)
 
     def stream(self, state: State, read: Callable[[Reader], Iterator[T]]) -> Iterator[T]:
-        """Yield what `read` yields. The reader is lent until the end."""
+        """Yield the items that `read` yields. The reader is lent until they end."""
         reader = self.take(state)
         try:
             rows = read(reader)
@@ -259,8 +261,8 @@ class Store:
     def reading_once(self) -> Iterator[Reader]:
         """A reader as in `reading_afresh`, for reading much of the file once.
 
-        The connection maps nothing into memory: otherwise the process would grow by as much as it
-        reads, and stay that large.
+        The connection maps nothing into memory: the process would grow by all that it reads, and
+        stay that large.
         """
         with self.reading_afresh() as reader:
             reader.connection.map_nothing()
@@ -268,9 +270,10 @@ class Store:
             yield reader
 
     def needs_seed(self) -> bool:
-        """True if the core capsules of a new graph are not written yet.
+        """True if the core capsules are still to be written into the graph.
 
-        They are also missing if the process that made the file has died. A bare graph needs none.
+        The graph is new, or the process that made it died before it wrote them. A bare graph has
+        none.
         """
         with self.reading() as reader:
             rows = reader.fetch_all("SELECT message FROM tx ORDER BY seq LIMIT 2")
@@ -295,7 +298,7 @@ class Store:
         """Check that the store is open, and that this thread is in no transaction.
 
         Raises:
-            ConstraintViolation, DatabaseClosed: it is not so.
+            ConstraintViolation, DatabaseClosed: a transaction is open, or the store is closed.
         """
         self._check_open()
         if self._writer.is_mine():
@@ -308,10 +311,10 @@ class Store:
     # Writing.
 
     def check_may_write(self) -> None:
-        """Check that the permission of this thread allows writing to this branch.
+        """Check that this thread has permission to write to this branch.
 
         Raises:
-            AccessDenied: it may not.
+            AccessDenied: it has not.
         """
         author_of("", self._writer.branch)
 
@@ -345,16 +348,19 @@ class Store:
         self.location.check_may_scrub()
 
     def scrub(self) -> bool:
-        """Rewrite the file, so that no page keeps bytes of what was deleted, and cut the log.
+        """Rewrite the file so that no page keeps bytes of deleted content, and empty the log.
 
         Moving rows between pages leaves copies in unused space, so only a rewrite removes them.
-        Returns False if others kept the file busy, or the disk was full, so that traces may remain.
+        Returns False if others kept the file busy, or the disk was full: traces may remain.
         """
         self._check_writable()
         return self.location.scrub()
 
     def fold(self, *, wait: bool = True) -> bool:
-        """Bring tree pages and text index up to date on disk. Returns False if it got no turn."""
+        """Write pending changes into the tree pages and the text index.
+
+        Returns False if another writer had the turn.
+        """
         if self.location.readonly or self._writer.is_mine():
             return False
 
@@ -369,11 +375,14 @@ class Store:
 
     @property
     def pending_changes(self) -> int:
-        """The changes that the next fold brings into the tree pages, as far as is known."""
+        """The number of changes that wait for the next fold, as the writer last saw it."""
         return self._writer.pending_changes
 
     def merge_text(self) -> bool:
-        """Merge a few pages of the text index. Returns False if none is left, or without a turn."""
+        """Merge a few pages of the text index.
+
+        Returns False if none is left, or if another writer had the turn.
+        """
         if self.location.readonly or self._writer.is_mine():
             return False
         merged: list[bool] = []
@@ -384,7 +393,7 @@ class Store:
         return any(merged)
 
     def begin_checkpoint(self) -> None:
-        """Copy the log into the file soon, unless a writer is at work."""
+        """Start to copy the log into the file in the background, unless a writer is at work."""
         if not self.location.readonly and not self._writer.is_mine():
             self._writer.begin_checkpoint()
 
@@ -421,8 +430,8 @@ class Store:
         """Append transactions of another copy of this graph, with all derived rows.
 
         Raises:
-            DatabaseCorrupt: they do not lead to the roots that they name; nothing was written.
-            Unsupported: the other copy has purged something that this one has.
+            DatabaseCorrupt: they do not give the roots that they state; nothing was written.
+            Unsupported: the other copy has purged an element that this copy still has.
         """
         from mycel.store.write.journal_copy import copy_page  # noqa: PLC0415 - seldom needed
 
@@ -441,7 +450,7 @@ class Store:
     ) -> T | None:
         """Run `maintain` for data that can be derived again.
 
-        It does nothing and returns None if the file is read-only or somebody is writing.
+        Does nothing and returns None if the file is read-only or another writer is at work.
         """
         if self.location.readonly or self._writer.is_mine():
             return None

@@ -1,8 +1,8 @@
 """Resolves the path of a graph, checks the file, and creates a new one.
 
 A graph "in memory" is a private file, in a directory that the system keeps in memory if it can. It
-is removed when the graph is closed. So it behaves like any other graph: readers keep their
-snapshots while others write. SQLite's own in-memory databases do not allow this.
+is removed when the graph is closed. A graph in memory behaves like any other: readers keep their
+snapshots while others write, which SQLite's own in-memory databases do not allow.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def locate(
 
     Raises:
         NotADatabase: no file can have this name.
-        ConstraintViolation: there is no such durability, memory, or patience.
+        ConstraintViolation: `durability`, `memory` or `busy_timeout_s` has an impossible value.
     """
     if durability not in get_args(Durability):
         raise ConstraintViolation(
@@ -95,7 +95,7 @@ def check_address(url: str) -> None:
     """Check that a text can be the URL of a graph on a server, without asking the server.
 
     Raises:
-        NotADatabase, InvalidIdentifier: it is none, or has a password.
+        NotADatabase, InvalidIdentifier: it is no such URL, or has a password.
     """
     from mycel.store.backend.postgres.address import parse_address  # noqa: PLC0415 - seldom used
 
@@ -151,7 +151,7 @@ def _examine(path: str, connection: Connection) -> None:
 def _make_lifetimes(connection: Connection) -> None:
     connection.begin_writing()
     try:
-        if lifetimes.are_missing(connection):  # Another process may have made them first.
+        if lifetimes.are_missing(connection):  # Another process may have made the tables first.
             lifetimes.make(connection)
         connection.execute("COMMIT")
     finally:

@@ -1,9 +1,9 @@
 """The objects of a file: tables, indexes, views and triggers, and foreign ones among them.
 
-SQLite runs code that a file brings along: a view in place of a table, a trigger, an index on an
-expression, a virtual table. So a file with a foreign object is refused before anything else in it
-is read, and the error names the object. There is one exception: a plain foreign table runs nothing,
-and programs that replicate databases need one. `verify` reports it.
+SQLite runs code that a file contains: a view in place of a table, a trigger, an index on an
+expression, a virtual table. A file with a foreign object is therefore refused before anything else
+in it is read, and the error names the object. The exception is a plain foreign table, which runs no
+code, and which programs that replicate databases need. `verify` reports it.
 """
 
 from __future__ import annotations
@@ -81,16 +81,15 @@ def check_objects(path: str, connection: Connection) -> None:
     for object_ in foreign_objects(connection):
         if not object_.is_plain_table:
             raise NotADatabase(
-                f"{path!r} has the {object_}, which is not one of Mycel's: it could run when the"
-                " file"
-                " is read.",
+                f"{path!r} has the {object_}, which Mycel did not make: it could run code when"
+                " the file is read.",
                 hint="If it is yours, remove it with the program that made it. If the file came"
                 " from somebody else, do not trust it.",
             )
 
 
 def foreign_objects(connection: Connection) -> list[SchemaObject]:
-    """The objects that Mycel did not make, or not in this form; views come first."""
+    """Objects that Mycel did not make, or that have another definition; views come first."""
     rows = connection.execute("SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY 1 DESC")
     return [
         schema_object
@@ -128,7 +127,7 @@ def _own_objects() -> dict[tuple[str, str], str]:
     )
     objects = {}
     for part in ";".join(texts).split(";"):
-        statement = part.strip().replace(" IF NOT EXISTS", "", 1)  # As SQLite stores it.
+        statement = part.strip().replace(" IF NOT EXISTS", "", 1)  # The text as SQLite stores it.
         if head := _HEAD.match(statement):
             objects[head[1].lower(), head[2]] = statement
     return objects

@@ -84,7 +84,7 @@ HINTS: dict[str, str] = {
     asked('d {type: "Drug"}'): "A variable is written ?d.",
     # FIND and what follows it.
     "FIND(?d->name) WHERE { }": "?d.name, ?d.attributes.name",
-    "FIND(?d.attributes.*) WHERE { }": "Take the whole of it: ?d.attributes.",
+    "FIND(?d.attributes.*) WHERE { }": "Return the whole value: ?d.attributes.",
     "FIND(d) WHERE { }": "A variable is written ?d",
     f"FIND(?d) {{ {DRUG} }}": "Put WHERE before the braces.",
     "FIND(?d.name AS n) WHERE { }": "FIND has no aliases",
@@ -98,7 +98,7 @@ HINTS: dict[str, str] = {
     'FIND(?d, COUNT(?s)) WHERE { (?d, "treats", ?s) } ORDER BY count DESC': "ORDER BY COUNT(?s)",
     asked(DRUG, "SORT BY ?d.name"): "Write ORDER BY",
     asked(DRUG, "sort ?d.name"): "Write ORDER BY",
-    asked(DRUG, "LIMIT 0"): "LIMIT 1 gives one row.",
+    asked(DRUG, "LIMIT 0"): "LIMIT 1 returns one row.",
     asked(DRUG, "LIMIT 5, 10"): "CURSOR",
     asked(DRUG, "LIMIT 5 OFFSET 10"): "CURSOR",
     asked(DRUG, "HAVING COUNT(?d) > 1"): "ORDER BY COUNT(?x) DESC",

@@ -12,9 +12,9 @@ LINK = ir.LinkAtom("#2", "town", "#1", (64,))
 NOBODY: frozenset[str] = frozenset()
 
 
-def block(*atoms: ir.Atom, attempts: tuple[ir.Optional, ...] = ()) -> ir.Block:
+def block(*atoms: ir.Atom, optionals: tuple[ir.Optional, ...] = ()) -> ir.Block:
     names = frozenset(name for atom in atoms for name in atom_variables(atom) if ir.is_named(name))
-    return ir.Block(atoms, attempts, binds=names)
+    return ir.Block(atoms, optionals, binds=names)
 
 
 @cases(
@@ -38,8 +38,8 @@ def test_a_condition_tells_the_variables_of_blocks_inside_it() -> None:
     assert condition_variables(either) == {"x", "y", "town", "#1", "#2"}
     assert condition_variables(ir.Never()) == NOBODY
     assert condition_variables(ir.In(name, ir.Constant("[1]", "numbers"))) == {"x"}
-    attempt = ir.Optional((block(ULM),))
-    assert block_variables(block(TOWN, attempts=(attempt,))) == {"town", "#1"}
+    optional = ir.Optional((block(ULM),))
+    assert block_variables(block(TOWN, optionals=(optional,))) == {"town", "#1"}
 
 
 @cases(
@@ -66,7 +66,7 @@ def test_rows_need_no_comparing_where_everything_follows_from_the_solution(
     assert is_determined(block(*atoms), frozenset(known)) is determined
 
 
-def test_an_attempt_must_follow_too() -> None:
+def test_an_optional_must_follow_too() -> None:
     firm, loose = ir.Optional((block(ULM),)), ir.Optional((block(ULM), block(ULM)))
-    assert is_determined(block(TOWN, attempts=(firm,)), frozenset({"town"}))
-    assert not is_determined(block(TOWN, attempts=(loose,)), frozenset({"town"}))
+    assert is_determined(block(TOWN, optionals=(firm,)), frozenset({"town"}))
+    assert not is_determined(block(TOWN, optionals=(loose,)), frozenset({"town"}))

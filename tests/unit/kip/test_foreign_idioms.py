@@ -32,8 +32,8 @@ def entry(text: str) -> str:
         # SPARQL's groups and clauses.
         (where('{ ?c {type: "T"} } UNION { ?c {type: "U"} }'), "{", "?c {…} UNION { … }"),
         (where('{ (?a, "p", ?b) } UNION { (?a, "q", ?b) }'), "{", "(…) UNION { … }"),
-        (where('{ ?c {type: "T"} }'), "{", "Drop these braces"),
-        (where("{ ?c {type:"), "{", "Drop these braces"),
+        (where('{ ?c {type: "T"} }'), "{", "Remove these braces"),
+        (where("{ ?c {type:"), "{", "Remove these braces"),
         (where("BIND(1 AS ?n)"), "BIND", "KIP has no BIND"),
         (where("bind(1 AS ?n)"), "bind", "KIP has no BIND"),
         (where('MINUS { (?x, "p", ?y) }'), "MINUS", "NOT { … }"),
@@ -42,7 +42,7 @@ def entry(text: str) -> str:
         (where('FILTER ?x.name == "a"'), "?x.name", "FILTER(condition)"),
         (where('CONTAINS(?x.name, "a")'), "CONTAINS", "FILTER(CONTAINS(…))"),
         # Keys in brackets.
-        (filtered("?x.attributes.tags[0] == 1"), "0", "take the whole of it"),
+        (filtered("?x.attributes.tags[0] == 1"), "0", "return the whole array"),
         (where('(?x["attributes"], "p", ?y)'), "[", "Write ?x here; paths are for FIND"),
         # Attributes in a matcher.
         (
@@ -77,7 +77,7 @@ def entry(text: str) -> str:
         (walk('"influenced"*2'), "*", '"influenced"{2}'),
         (walk(":p+"), "+", ":p{1,}"),
         (walk('"a"/"b"'), "/", '(?a, "a", ?m) (?m, …, ?b)'),
-        (walk('^"a"'), "^", "Turn the pattern round"),
+        (walk('^"a"'), "^", "Write the pattern the other way round"),
         (walk("?p+"), "+", "A predicate variable takes no hops"),
         (walk('"a" | "b"+'), "+", "one UNION block for each"),
         ('UPSERT { PROPOSITION { (?a, "p"+, ?b) } }', "+", "a single name"),

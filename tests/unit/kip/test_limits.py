@@ -103,7 +103,7 @@ def test_a_stack_that_is_almost_used_up_is_no_crash() -> None:
         return parse(text) if levels == 0 else descend(levels - 1)
 
     assert isinstance(descend(0), ast.Capsule)
-    with pytest.raises(ResourceExhausted, match="left of the stack"):
+    with pytest.raises(ResourceExhausted, match="the rest of the stack"):
         descend(sys.getrecursionlimit() - 100)
 
 

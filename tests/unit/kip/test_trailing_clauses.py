@@ -10,12 +10,13 @@ from tests.unit.kip.refusals import refusal, where
 
 T = '?x {type: "T"}'
 DELETED = (
-    "DELETE takes all that WHERE matches and has no {0}. To delete some, ask for them first, "
+    "DELETE takes all that WHERE matches and has no {0}. To delete some of them, find these first, "
     "FIND({1}.id) WHERE {{ … }} LIMIT {2}, then add FILTER(IN({1}.id, :ids)) to the WHERE of the "
     "DELETE."
 )
 WHOLE = (
-    "This comes as a whole and has no {0}: write {1}. DESCRIBE CONCEPT TYPES and DESCRIBE "
+    "This answer comes as a whole, so the command has no {0}: write {1}. DESCRIBE"
+    " CONCEPT TYPES and DESCRIBE "
     "PROPOSITION TYPES have LIMIT and CURSOR."
 )
 PAGES = (
@@ -24,11 +25,11 @@ PAGES = (
 )
 UNITED = (
     "Patterns are alternatives in a block of UNION: write UNION {{ {0} }} in the place of {1}, and "
-    "repeat in it what both should share."
+    "repeat in it the patterns that both should share."
 )
 HOPS = (
-    "Hops follow a single predicate: write {0}. To follow several on one way, use TRAVERSE FROM "
-    "{{…}} ALONG {1}."
+    "Hops follow a single predicate: write {0}. To follow several predicates on one walk, "
+    "use TRAVERSE FROM {{…}} ALONG {1}."
 )
 INSIDE = "{0} belongs inside the braces: WHERE {{ … {0}{1} }}."
 BRACES = "A concept is written in braces, a link in parentheses: write {0}."
@@ -62,7 +63,8 @@ HINTS = {
         "Clauses that all have to hold follow one another: leave AND out."
     ),
     where(f'{{ {T} }} OR {{ ?x {{type: "U"}} }}'): (
-        "Drop the first braces: ?x {…} UNION { … }. Repeat in each what both should share."
+        "Remove the first braces: ?x {…} UNION { … }. Repeat in each arm the patterns that both "
+        "should share."
     ),
     where(f'{T} OPTIONAL (?x, "p", ?y)'): (
         'OPTIONAL is followed by a block: OPTIONAL { (?x, "p", ?y) }.'
@@ -103,7 +105,7 @@ HINTS = {
         "MERGE takes one concept on each side and has no LIMIT; leave it out."
     ),
     f"UPDATE ?x SET ATTRIBUTES {{a: 1}} WHERE {{ {T} }} CURSOR :c": (
-        "UPDATE has LIMIT and no CURSOR; leave it out, or say more in WHERE."
+        "UPDATE has LIMIT and no CURSOR; leave it out, or restrict WHERE."
     ),
     "DESCRIBE PRIMER LIMIT 3": WHOLE.format("LIMIT", "DESCRIBE PRIMER"),
     "DESCRIBE DOMAINS CURSOR :c": WHOLE.format("CURSOR", "DESCRIBE DOMAINS"),

@@ -50,7 +50,7 @@ def test_what_a_traversal_says(text: str, expected: ast.Command) -> None:
     [
         ("TRAVERSE", "Say where to start"),
         ('TRAVERSE {type: "Tree", name: "Oak"}', "Say where to start"),
-        ("TRAVERSE FROM ?x", "FIND finds its name"),
+        ("TRAVERSE FROM ?x", "Use FIND to find its name"),
         ('TRAVERSE FROM "C:12"', 'FROM {id: "C:…"}'),
         ('TRAVERSE FROM {type: "Tree"}', '{type: "…", name: "…"}'),
         (

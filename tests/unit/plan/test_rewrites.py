@@ -126,7 +126,7 @@ def test_rewriting_twice_changes_nothing_more(harbour: mycel.Graph, case: Path) 
 
 
 def block_of(query: ir.Query) -> ir.Block:
-    (block,) = query.branches
+    (block,) = query.arms
     return block
 
 
@@ -176,14 +176,14 @@ def test_an_optional_that_binds_nothing_is_left_out() -> None:
     block = block_of(
         rewritten('FIND(?t) WHERE { ?t {type: "Town"} OPTIONAL { ?t {name: "Ulm"} } }')
     )
-    assert block.attempts == ()
+    assert block.optionals == ()
 
 
 def test_an_optional_that_binds_something_stays() -> None:
     block = block_of(
         rewritten('FIND(?t) WHERE { ?t {type: "Town"} OPTIONAL { (?t, "near", ?other) } }')
     )
-    assert len(block.attempts) == 1
+    assert len(block.optionals) == 1
 
 
 def test_an_end_without_a_name_is_tested_and_not_joined() -> None:

@@ -17,7 +17,7 @@ TOWNS = 'FIND(?t) WHERE {{ ?t {{type: "Town"}} FILTER({}) }}'
 
 
 def block_of(query: ir.Query) -> ir.Block:
-    (block,) = query.branches
+    (block,) = query.arms
     return block
 
 
@@ -167,7 +167,7 @@ def test_conditions_of_an_inner_block_are_not_probes_of_the_outer_one() -> None:
     (condition,) = block_of(query).conditions
     assert isinstance(condition, ir.Not)
     assert isinstance(condition.condition, ir.Exists)
-    (inner,) = condition.condition.branches
+    (inner,) = condition.condition.arms
     # The town is known by then, so it is not looked up in the index either.
     assert inner.atoms == (ir.ConceptAtom("t", 3),)
 
@@ -177,8 +177,8 @@ def test_an_optional_of_its_own_is_found_by_its_index() -> None:
         'FIND(?r, ?t) WHERE { ?r {type: "River"}'
         ' OPTIONAL { ?t {type: "Town"} FILTER(?t.attributes.code == "ULM") } }'
     )
-    (attempt,) = block_of(rewritten(text)).attempts
-    (inner,) = attempt.branches
+    (optional,) = block_of(rewritten(text)).optionals
+    (inner,) = optional.arms
     (atom,) = inner.atoms
     assert isinstance(atom, ir.ConceptAtom)
     assert atom.probe is not None

@@ -738,11 +738,11 @@ def test_a_changed_bit_in_the_index_or_its_slots_is_reported(declared: Path, pat
         ("DELETE FROM property WHERE value = 't1'", "lacks the value"),
         ("INSERT INTO property VALUES (1, 'more', 2)", "is not its value"),
         ("INSERT INTO property VALUES (1, 't1', 999)", "is not its value"),
-        ("INSERT INTO property VALUES (99, 't1', 2)", "is not there"),
+        ("INSERT INTO property VALUES (99, 't1', 2)", "does not exist"),
         ("UPDATE property SET value = 'x' WHERE value = 't1'", "lacks the value"),
         ("DELETE FROM property_slot WHERE slot = 1", "does not have the indexes"),
         ("INSERT INTO property_slot VALUES (9, 3, 0, '[\"m\"]', 0)", "does not have the indexes"),
-        ("UPDATE property_slot SET columns = '[]' WHERE slot = 1", "no proper columns"),
+        ("UPDATE property_slot SET columns = '[]' WHERE slot = 1", "invalid columns"),
         ("UPDATE property_slot SET columns = 'x' WHERE slot = 1", "could not be checked"),
     ],
 )

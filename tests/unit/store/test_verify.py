@@ -448,7 +448,7 @@ def test_a_text_that_the_index_lacks_is_named_and_the_index_is_checked_to_its_en
         connection.execute("DELETE FROM text WHERE rowid = (SELECT max(rowid) FROM text)")
     told = [each["what"] for each in findings(path) if each["check"] == "text"]
     assert "does not hold the text of the element" in told
-    assert "does not know how long its documents are" in told
+    assert "has wrong lengths of documents" in told
     assert not any("to the end" in each for each in told)
 
 

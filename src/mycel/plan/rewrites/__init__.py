@@ -1,18 +1,18 @@
-"""Rewrites of a bound query: one ordered tuple of named passes. Each can be switched off.
+"""Rewrites of a bound query: an ordered tuple of named passes. Each can be switched off.
 
-Every pass takes a query and gives one with the same answer:
+Every pass takes a query and returns a query with the same answer:
 
 - `ground`        a FILTER that names a concept becomes part of its pattern, so an index finds it
 - `trim`          an OPTIONAL that binds nothing is dropped
 - `semijoin`      patterns that only have to exist are tested, not joined
-- `use_indexes`   a FILTER on an indexed property says where to look for its element
+- `use_indexes` a FILTER on an indexed property lets its element be found by the index
 - `order_joins`   patterns in the order that statistics say is cheapest
-- `count_once`    of circles that are only counted, one turn of each is found
-- `gather_early`  groups are formed by element first, and only then by what the elements say
-- `cut_early`     groups that a limit leaves out are dropped before what they say is read
+- `count_once` a circle of links that is only counted is found once, not once from each element
+- `gather_early` rows are grouped by element first, and then by attributes of the elements
+- `cut_early` groups that a limit leaves out are dropped before their attributes are read
 
-`blocks` goes through all blocks of a query for them, and `selectivity` tells how much of an index
-is looked at.
+The passes use `blocks`, which visits all blocks of a query, and `selectivity`, which estimates the
+share of an index that a look-up reads.
 """
 
 from __future__ import annotations

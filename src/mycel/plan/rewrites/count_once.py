@@ -1,8 +1,8 @@
-"""Count each circle once.
+"""Counts each circle of links once.
 
-Three elements in a circle are three solutions of `(?a, "p", ?b) (?b, "p", ?c) (?c, "p", ?a)`. Where
-solutions are only counted, one of the three is found and counted three times: the one in which the
-element with the largest number is the object of the first pattern.
+Three elements in a circle are three solutions of `(?a, "p", ?b) (?b, "p", ?c) (?c, "p", ?a)`. If
+solutions are only counted, only one of the three is searched for, and it counts three times: the
+solution in which the element with the largest number is the object of the first pattern.
 
 This holds for circles of two and three, whose members are all different. In a longer circle an
 element may occur twice.
@@ -21,18 +21,18 @@ _LENGTHS: Final = (2, 3)
 
 def count_once(query: ir.Query, _: Statistics) -> ir.Query:
     """Let a query that counts the circles of a predicate find each once."""
-    if len(query.branches) != 1 or len(query.outputs) != 1 or query.sort:
+    if len(query.arms) != 1 or len(query.outputs) != 1 or query.sort:
         return query
-    (block,), (aggregate,) = query.branches, query.outputs
+    (block,), (aggregate,) = query.arms, query.outputs
     if (
         not isinstance(aggregate, ir.Aggregate)
         or aggregate.function != "COUNT"
         or aggregate.distinct
         or aggregate.argument.path
-        or block.attempts
+        or block.optionals
         or any(
             not isinstance(condition, ir.Earlier) for condition in block.conditions
-        )  # This rewrite adds these.
+        )  # This rewrite itself adds `Earlier`.
     ):
         return query
     circle = _circle(block.atoms)
@@ -43,13 +43,13 @@ def count_once(query: ir.Query, _: Statistics) -> ir.Query:
     conditions = tuple(ir.Earlier(other, largest) for other in others)
     return replace(
         query,
-        branches=(replace(block, atoms=circle, conditions=conditions),),
+        arms=(replace(block, atoms=circle, conditions=conditions),),
         outputs=(replace(aggregate, times=len(circle)),),
     )
 
 
 def _circle(atoms: tuple[ir.Atom, ...]) -> tuple[ir.LinkAtom, ...]:
-    """The links of a circle, each beginning where the last one ends; none if there is no circle."""
+    """The links of a circle, each beginning where the last link ends; empty without a circle."""
     links = [atom for atom in atoms if isinstance(atom, ir.LinkAtom)]
     leaving = {link.subject: link for link in links}
     names = {link.link for link in links} | leaving.keys()

@@ -1,12 +1,12 @@
-"""Cut groups by their count before the attributes of elements are read.
+"""Cuts groups by their count before the attributes of elements are read.
 
 `FIND(?o.name, COUNT(?s)) WHERE { (?s, "p", ?o) } ORDER BY COUNT(?s) DESC LIMIT 10` is counted by
 element first (`gather_early`). Only elements whose count is among the first ten, or equals the
 tenth, can be in the answer, so only their names are read.
 
-This holds where each element is a group: grouped by id, or by name and type. Grouped by name alone,
-concepts that share their name with another are kept as well. Finding these reads the names of all
-concepts, which pays only where the links lead to a good part of them.
+This holds if each element is a group: grouped by id, or by name and type. If only the name groups
+them, concepts that share a name are kept as well. To find them, the names of all concepts are read,
+which pays only if the links lead to many of the concepts.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ def cut_early(query: ir.Query, statistics: Statistics) -> ir.Query:
     (variable,), paths = variables, {key.path for key in keys}
     if _ID in paths:
         return replace(query, cut="elements")
-    if _NAME not in paths or not all(_is_concept(variable, branch) for branch in query.branches):
+    if _NAME not in paths or not all(_is_concept(variable, arm) for arm in query.arms):
         return query
-    if _TYPE in paths or all(_has_type(variable, branch) for branch in query.branches):
+    if _TYPE in paths or all(_has_type(variable, arm) for arm in query.arms):
         return replace(query, cut="elements")
-    counted = sum(_counted(variable, branch, statistics) for branch in query.branches)
+    counted = sum(_counted(variable, arm, statistics) for arm in query.arms)
     pays = counted >= SHARE_MIN * statistics.concepts(None)
     return replace(query, cut="names") if pays else query
 
@@ -71,7 +71,7 @@ def _has_type(variable: ir.Variable, block: ir.Block) -> bool:
 def _counted(variable: ir.Variable, block: ir.Block, statistics: Statistics) -> float:
     """The number of elements of a variable, if the block is one pattern of links; else 0."""
     match block:
-        case ir.Block((ir.LinkAtom() as link,), attempts=(), conditions=()):
+        case ir.Block((ir.LinkAtom() as link,), optionals=(), conditions=()):
             spreads = [statistics.links(predicate) for predicate in link.predicates or (None,)]
             if variable == link.subject:
                 return sum(spread.subjects for spread in spreads)

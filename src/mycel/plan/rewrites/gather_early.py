@@ -1,7 +1,7 @@
-"""Group by elements first, and then by their attributes.
+"""Groups by elements first, and then by their attributes.
 
-In `FIND(?o.name, COUNT(?s)) WHERE { (?s, "p", ?o) }` all links of one element have one name. They
-are counted by element, in the order of an index, and the few groups are then united by name.
+In `FIND(?o.name, COUNT(?s)) WHERE { (?s, "p", ?o) }` all links to one element belong to one name.
+They are counted by element, in the order of an index, and the few groups are then united by name.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`FILTER(?x.name == "…")` says what `?x {name: "…"}` says, and an index can find the latter.
+"""`FILTER(?x.name == "…")` becomes `?x {name: "…"}`, which an index can find.
 
 An end of a link or of a walk that has no pattern of its own gets one.
 """

@@ -1,10 +1,11 @@
-"""Patterns in the order that statistics say is cheapest.
+"""Puts patterns into the order that is cheapest by the statistics.
 
-Cost is the number of rows looked at. For up to `EXACT_MAX` patterns every order is considered
-(dynamic programming over subsets); beyond that, the cheapest next one is taken each time.
+The cost is the number of rows that are read. For up to `EXACT_MAX` patterns every order is
+considered (dynamic programming over subsets); for more, the cheapest next pattern is taken each
+time.
 
-A pattern keeps its probe only if that is cheaper: not if its element is already bound, nor if a
-link has fewer neighbours at a bound end than the index has entries.
+A pattern keeps its probe only if the probe is cheaper: not if its element is already bound, nor if
+the bound end of a link has fewer links than the index has entries.
 """
 
 from __future__ import annotations
@@ -125,8 +126,8 @@ def _follows_scan(
 ) -> bool:
     """True if look-ups of single links come in the order of the first scan.
 
-    Links of a predicate are scanned by their objects; a look-up that begins with such an object
-    finds the pages of the one before in the cache.
+    Links of a predicate are scanned by their objects. A look-up that begins with such an object
+    then finds its pages in the cache, because the look-up before read them.
     """
     return (
         isinstance(first, ir.LinkAtom)
@@ -156,8 +157,8 @@ def _greedy(
 ) -> tuple[int, ...]:
     """The numbers of atoms in the order of joins: at each step, the atom that costs least.
 
-    The cost of joining an atom changes only when a variable beside it is bound. So a heap keeps all
-    costs, and those that are out of date are skipped when they come up.
+    The cost of joining an atom changes only when one of its variables is bound. A heap therefore
+    keeps all costs, and outdated costs are skipped when they come up.
     """
     variables = [frozenset(atom_variables(atom)) for atom in atoms]
     beside = _beside(variables, filters)
@@ -233,7 +234,7 @@ def _selectivity(condition: ir.Condition, probes: Probes, estimate: _Estimate) -
 
 
 class _Estimate:
-    """Estimates from statistics what one join does."""
+    """Estimates the effect of one join from statistics."""
 
     def __init__(self, statistics: Statistics) -> None:
         self.statistics: Final = statistics
@@ -252,7 +253,7 @@ class _Estimate:
                 assert_never(atom)
 
     def pays(self, atom: ir.ConceptAtom | ir.LinkAtom, bound: Set[ir.Variable]) -> bool:
-        """True if an atom is found by its probe, given the variables bound before it."""
+        """True if the probe of an atom is cheaper, given the variables bound before it."""
         if isinstance(atom, ir.ConceptAtom):
             return atom.variable not in bound
         if atom.probe is None or atom.link in bound:
@@ -268,11 +269,12 @@ class _Estimate:
             if atom.number is not None or atom.name is not None:
                 return _Step(1.0 / of_type, 1.0)
             share = min(of_type / self.statistics.concepts(None), 1.0)
-            return _Step(max(share, 1e-6) ** 0.5, 1.0)  # Ends of links have few types.
+            # The ends of a predicate have few types, so a type excludes few of them.
+            return _Step(max(share, 1e-6) ** 0.5, 1.0)
         if atom.number is not None or (atom.name is not None and atom.type is not None):
             return _Step(1.0, 1.0)
         if atom.probe is not None:
-            # The share that passes the conditions is counted with the conditions.
+            # The conditions account for the share that passes them.
             return _Step(of_type, count_entries(atom.probe, self.statistics))
         return _Step(2.0, 2.0) if atom.name is not None else _Step(of_type, of_type)
 

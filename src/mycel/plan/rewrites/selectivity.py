@@ -1,7 +1,7 @@
 """Estimates of the share of an index that a look-up finds.
 
-Parameters are not known when a command is planned, so a range counts as a fixed share; the index
-gives the number of elements with one value.
+The values of parameters are unknown when a command is planned, so a range counts as a fixed share;
+the index gives the number of elements with one value.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def share(index: ir.PropertyIndex, operator: ir.ProbeOperator, statistics: Stati
 
 
 def count_entries(probe: ir.Probe, statistics: Statistics) -> float:
-    """The number of entries that a probe looks at."""
+    """The number of entries that a probe reads."""
     rows = statistics.entries(probe.index.slot).elements
     for bound in probe.bounds:
         rows *= share(probe.index, bound.operator, statistics)

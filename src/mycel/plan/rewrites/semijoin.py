@@ -1,8 +1,8 @@
-"""Patterns that only have to exist are tested, not joined.
+"""Tests patterns that only have to exist, instead of joining them.
 
-In `?d {type: "Drug"} (?d, "treats", {type: "Symptom"})` the symptom has no name. Joining it would
-make one row for each symptom, to be made distinct again afterwards; testing that there is one stops
-at the first.
+In `?d {type: "Drug"} (?d, "treats", {type: "Symptom"})` the symptom has no variable. Joining it
+would make one row for each symptom, and the rows would have to be made distinct afterwards; a test
+of existence stops at the first symptom.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ def semijoin(query: ir.Query, _: Statistics) -> ir.Query:
 
 def _tested(block: ir.Block) -> ir.Block:
     known = block.binds | block.sees
-    if not block.atoms or is_determined(replace(block, attempts=()), known):
+    if not block.atoms or is_determined(replace(block, optionals=()), known):
         return block
     atoms, conditions = list(block.atoms), list(block.conditions)
     for group in _groups(block.atoms):
-        inner = replace(block, atoms=tuple(group), attempts=(), conditions=())
+        inner = replace(block, atoms=tuple(group), optionals=(), conditions=())
         if is_determined(inner, known):
             continue
         rest = [atom for atom in atoms if atom not in group]
         bound = {name for atom in rest for name in atom_variables(atom)} | block.sees
         variables = {name for atom in group for name in atom_variables(atom) if ir.is_named(name)}
-        # A group that touches two variables of the block joins them; as a test it would not.
+        # A group that shares two variables with the block joins them, which a test cannot do.
         if variables and variables <= bound and len(variables - block.sees) == 1:
             atoms = rest
             seen = ir.Block(tuple(group), sees=frozenset(bound | known))

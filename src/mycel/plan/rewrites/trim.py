@@ -1,8 +1,8 @@
 """Drops OPTIONALs and negations that change nothing.
 
-An OPTIONAL that binds nothing neither adds nor removes a solution. Inside a NOT, an OPTIONAL counts
-only where its variables are used. A NOT without patterns is the negation of its conditions, and a
-double negation is dropped.
+An OPTIONAL that binds no new variable neither adds nor removes a solution. Inside a NOT, an
+OPTIONAL counts only where its variables are used. A NOT without patterns is the negation of its
+conditions, and a double negation is dropped.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ def trim(query: ir.Query, _: Statistics) -> ir.Query:
 
 def _trimmed(block: ir.Block) -> ir.Block:
     bound = set(block.sees) | {name for atom in block.atoms for name in atom_variables(atom)}
-    optionals = []
-    for attempt in block.attempts:
-        binds = frozenset().union(*(branch.binds for branch in attempt.branches))
+    remaining = []
+    for optional in block.optionals:
+        binds = frozenset().union(*(arm.binds for arm in optional.arms))
         if not binds <= bound:
-            optionals.append(attempt)
+            remaining.append(optional)
             bound |= binds
     conditions = tuple(_plain(condition) for condition in block.conditions)
-    return replace(block, attempts=tuple(optionals), conditions=conditions)
+    return replace(block, optionals=tuple(remaining), conditions=conditions)
 
 
 def _plain(condition: ir.Condition) -> ir.Condition:
     match condition:
-        case ir.Not(ir.Exists((block,))) if not (block.atoms or block.attempts):
+        case ir.Not(ir.Exists((block,))) if not (block.atoms or block.optionals):
             return _inverse(_all(block.conditions))
-        case ir.Not(ir.Exists(branches)):
-            return ir.Not(ir.Exists(tuple(_looked_at(block) for block in branches)))
+        case ir.Not(ir.Exists(arms)):
+            return ir.Not(ir.Exists(tuple(_looked_at(block) for block in arms)))
         case _:
             return condition
 
@@ -45,14 +45,15 @@ def _plain(condition: ir.Condition) -> ir.Condition:
 def _looked_at(block: ir.Block) -> ir.Block:
     """A block that is only tested for a solution, without OPTIONALs that change nothing."""
     if block.independent:
-        return block  # Its variables are compared with those of the block around it.
+        # The variables of an independent block are compared with those of the block around it.
+        return block
     used = frozenset().union(*map(condition_variables, block.conditions))
-    optionals: list[ir.Optional] = []
-    for attempt in reversed(block.attempts):
-        if used & frozenset().union(*(branch.binds for branch in attempt.branches)):
-            optionals.insert(0, attempt)
-            used = used.union(*map(block_variables, attempt.branches))
-    return replace(block, attempts=tuple(optionals))
+    remaining: list[ir.Optional] = []
+    for optional in reversed(block.optionals):
+        if used & frozenset().union(*(arm.binds for arm in optional.arms)):
+            remaining.insert(0, optional)
+            used = used.union(*map(block_variables, optional.arms))
+    return replace(block, optionals=tuple(remaining))
 
 
 def _all(conditions: tuple[ir.Condition, ...]) -> ir.Condition:

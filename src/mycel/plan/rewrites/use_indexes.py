@@ -1,10 +1,11 @@
 """A FILTER on an indexed property becomes the probe of its pattern.
 
 `?p {type: "Person"} FILTER(?p.attributes.email == :e)` then reads the entries of the index instead
-of every person. The condition stays, so the index only has to hold every element that might pass.
+of every person. The condition stays, so the probe may find elements that do not pass, but must miss
+none that do.
 
-Conditions inside OR or NOT do not count. Of several indexes the one with the fewest entries to look
-at is taken.
+Conditions inside OR or NOT do not count. Of several indexes, the one with the fewest entries to
+read is taken.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ class Restriction(NamedTuple):
 
 
 def use_indexes(query: ir.Query, statistics: Statistics) -> ir.Query:
-    """Give every pattern that an index can find the probe for it."""
+    """Give a probe to every pattern whose element an index can find."""
     if not query.indexes:
         return query
     indexes = {(index.owner, index.is_link, index.property): index for index in query.indexes}
@@ -91,7 +92,7 @@ def _with_probe(
 
 
 def _tightest(bounds: Sequence[ir.Bound]) -> tuple[ir.Bound, ...]:
-    """Equality if there is one, or else a list, or else at most one bound for each side."""
+    """The tightest bounds: an equality, or else a list, or else at most one bound for each side."""
     for operator in ("==", "in"):
         for bound in bounds:
             if bound.operator == operator:

@@ -1,4 +1,4 @@
-"""Translates errors of databases to errors of Mycel, in one place: `translated`."""
+"""Translates errors of databases to errors of Mycel: `translated` is the one place for it."""
 
 from __future__ import annotations
 

@@ -1,10 +1,9 @@
 """The Protocols of a backend.
 
-Ledger, journal, trees, indexes, guards, history and checks are Mycel's own, and the same for every
-database. A backend has the rest: how a connection is opened, begins and ends a transaction, waits
-for other writers and is stopped. `Backend` is one graph in one database, `Connection` one
-connection to it. SQL that databases spell in different ways is in the dialect of a connection
-(`sql/dialect`).
+Ledger, journal, trees, indexes, guards, history and checks are the same for every database. A
+backend supplies the rest: how a connection is opened, begins and ends a transaction, waits for
+other writers and is stopped. `Backend` is one graph in one database, `Connection` one connection to
+it. SQL that databases spell in different ways is in the dialect of a connection (`sql/dialect`).
 
 A statement is written once, in SQL that every database reads, with `?`, `?1` or `:name` for a
 value.
@@ -25,7 +24,9 @@ from mycel.text.queries import ColumnWeights, TextMatch, TextQuery
 Durability = Literal["full", "normal", "off"]
 
 MemoryUse = Literal["ample", "modest"]
-"""A measure of memory: the part of a file that a process may keep in memory."""
+"""An amount of memory for `keep_in_memory`: it stands for the part of a file that a process may
+keep in memory.
+"""
 
 
 class Failure(Exception):  # noqa: N818 - `error` is the error.
@@ -119,7 +120,7 @@ class TextIndex(Protocol):
         documents: Iterable[tuple[int, AnalysedText | None]],
         aside: Collection[int],
     ) -> Iterator[tuple[str, str]] | None:
-        """Differences from an index of these documents, except some; None for an index of FTS5."""
+        """Differences from an index of these documents, except elements `aside`; None for FTS5."""
 
     def merge_some(self, connection: Any) -> bool:
         """Merge a few pages of the index for faster searches. Returns False if none is left."""
@@ -150,7 +151,10 @@ class Connection(Protocol):
 
     @property
     def is_remote(self) -> bool:
-        """True if a statement is a round trip, so that one statement for much is worth its work."""
+        """True if each statement costs a round trip.
+
+        One larger statement is then cheaper than several.
+        """
 
     def changes(self) -> int:
         """The number of rows that the last statement changed."""
@@ -186,15 +190,15 @@ class Connection(Protocol):
         """The seconds by which a replica is behind; None if the database is no replica."""
 
     def has_writing_rights(self) -> bool:
-        """True if the server lets this role write; always for a file, whose opening tells."""
+        """True if the server lets this role write; always True for a file."""
 
     def has_objects(self, *names: str) -> bool:
         """True if the database has all of these tables and indexes."""
 
     def missing_objects(self) -> list[str]:
-        """Tables, keys, indexes and views that a graph has and that are not there, or not in use.
+        """Tables, keys, indexes and views of a graph that the database lacks or does not use.
 
-        For a database without pages of its own (`has_pages`).
+        Only a database without pages of its own (`has_pages`) is asked.
         """
 
     def make(self, statements: str) -> None:
@@ -210,13 +214,13 @@ class Connection(Protocol):
         """The database's plan of a statement, one line for each step."""
 
     def map_nothing(self) -> None:
-        """Read through the page cache only, without mapping the file into memory."""
+        """Stop mapping the file into memory: read through the page cache only."""
 
     def keep_in_memory(self, kib: int) -> None:
-        """Keep at most this much of the database in memory, and give the rest back."""
+        """Keep at most this much of the database in memory, and free the rest."""
 
     def keep_nothing(self) -> None:
-        """Give back memory that the connection keeps for later."""
+        """Free the memory that the connection keeps for later statements."""
 
     def close(self, force: bool = ..., /) -> None: ...
 
@@ -240,7 +244,7 @@ class BranchPlaces(Protocol):
         """The names of the branches that the caller may see; main is the first."""
 
     def unreadable(self) -> list[str]:
-        """The names of the branches that are there, but are not the caller's to read."""
+        """The names of the branches that exist, but that the caller may not read."""
 
     def place(self, name: str) -> Path | str:
         """The place of a branch, which need not exist.
@@ -328,7 +332,7 @@ class Listening(Protocol):
 
     @property
     def is_told(self) -> bool:
-        """True while every commit is reported; otherwise the subscriber has to ask."""
+        """True while every commit is reported; while it is False, the subscriber has to poll."""
 
     def close(self) -> None:
         """End the subscription."""
@@ -369,7 +373,7 @@ class Backend(Protocol):
         """Refuse a graph whose tables this version cannot read."""
 
     def check_unchanged(self) -> None:
-        """Refuse to go on reading without locks after somebody has changed the graph."""
+        """Raise an error if somebody has changed the graph since it was opened without locks."""
 
     def identity(self, suffix: str = "") -> tuple[int, int] | None:
         """The device and inode number of the file, or of a companion; None if it does not exist."""
@@ -386,7 +390,7 @@ class Backend(Protocol):
     def listen(self, wake: Callable[[], None]) -> Listening | None:
         """Call `wake` in a thread at each commit of any process; None if commits are not reported.
 
-        It is also called when telling begins or ends: then something may have been missed.
+        `wake` is also called when reports begin or end, because commits may have been missed.
         """
 
     def locked(self, name: str) -> AbstractContextManager[None]:

@@ -1,7 +1,7 @@
 """Verifies a graph by comparing it with an older copy that was verified.
 
-A row that equals the row in the verified copy is right. So SQLite compares the rows of both files,
-and only the other rows are checked with their hashes:
+A row that equals the row in the verified copy is right. SQLite compares the rows of both files, and
+only rows that differ are checked with their hashes:
 
     journal     the entries since then continue the log of the older copy
     versions    rows that differ are of elements that these entries are about; each of their
@@ -32,7 +32,7 @@ from mycel.store.log.trees import NAMESPACES, StateTrees
 from mycel.store.query.reader import Reader
 
 ELEMENTS_MAX: Final = 10_000
-"""Up to this many changed elements, comparing them is faster than verifying everything."""
+"""The maximum number of changed elements; for more, verifying the whole file is as fast."""
 
 _PLAIN_KINDS: Final = (
     Kind.PUT_CONCEPT,
@@ -60,7 +60,7 @@ _TX_COLUMNS: Final = ("first_seq", "time", "actor", "message", "concepts_root", 
 
 
 def verify_changes(store: Store, older: Store) -> Report | None:
-    """Verify a graph by what differs from an older copy of it that was verified.
+    """Verify a graph by its differences from an older, verified copy of it.
 
     Returns None if the whole graph has to be verified.
     """
@@ -88,7 +88,7 @@ class _ChangedVerification:
         self._touched: frozenset[int] = frozenset()
 
     def is_possible(self) -> bool:
-        """True if the entries since the older copy are few, and change nothing but contents."""
+        """True if the entries since the older copy are few and change only contents."""
         query = "SELECT kind, element FROM main.journal WHERE seq > ? LIMIT ?"
         rows = fetch_all(self._connection, query, (self._old.seq, 4 * ELEMENTS_MAX))
         self._touched = frozenset(element for kind, element in rows if kind != Kind.MARK)
@@ -114,7 +114,7 @@ class _ChangedVerification:
         for table, key in _ELEMENTS.items():
             for number, *_ in self._differing(table, key, is_growing=False):
                 if number not in self._touched:
-                    yield f"{table} {number}", "differs, and the journal does not say why"
+                    yield f"{table} {number}", "differs without a journal entry about it"
         for table, key in _GROWING.items():
             for row in self._differing(table, key, is_growing=True):
                 yield f"{table} {'/'.join(map(str, row))}", "is not what it was"
@@ -129,7 +129,7 @@ class _ChangedVerification:
         is_growing: bool,
         columns: Collection[str] = (),
     ) -> Iterator[tuple[int, ...]]:
-        """The keys of rows that differ; in a growing table, new rows do not count."""
+        """The keys of rows that differ; in a table that only grows, new rows are no difference."""
         if not columns:
             info = fetch_all(self._connection, f"SELECT name FROM pragma_table_info('{table}')")
             columns = [name for (name,) in info if name not in key]

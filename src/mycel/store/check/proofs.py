@@ -22,7 +22,7 @@ def prove(reader: Reader, target: Ref) -> StateProof:
     """Prove that an element is part of the state, or that no element has this identity.
 
     Raises:
-        NotFound: an id that no element ever had.
+        NotFound: no element ever had this id.
         InvalidIdentifier: no type or predicate can have this name.
     """
     head = reader.head()
@@ -84,8 +84,8 @@ def prove_consistency(reader: Reader, old_entries: int) -> ConsistencyProof:
 def _identify(reader: Reader, target: Ref) -> tuple[Namespace, bytes, bytes | None]:
     """Namespace, natural key and present record of the element to be proven.
 
-    The key is computed from names alone. So a proof of absence is possible for types and predicates
-    that were never defined, and for edges between concepts that never existed.
+    The key is computed from names alone. A proof of absence is therefore possible even for
+    undefined types and predicates, and for edges between concepts that never existed.
     """
     auditor = Auditor(reader.connection, reader.registry)
     element: Element | None

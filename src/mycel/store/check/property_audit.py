@@ -31,7 +31,7 @@ _DEFINITIONS: Final = (
 
 
 def property_problems(connection: Connection) -> Iterator[tuple[str, str]]:
-    """The differences between the index and the rows, each with its place."""
+    """The differences between the index and the live rows and definitions, each with its place."""
     yield from _rows_of_slots(connection)
     slots: dict[Owner, list[Slot]] = {}
     for slot in read_slots(connection):
@@ -52,9 +52,9 @@ def _rows_of_slots(connection: Connection) -> Iterator[tuple[str, str]]:
         names = orjson.loads(columns)
         as_written = isinstance(names, list) and orjson.dumps(names).decode() == columns
         if not as_written or not names or not all(isinstance(name, str) for name in names):
-            yield f"slot {number}", "has no proper columns"
+            yield f"slot {number}", "has invalid columns"
         if {is_link, is_unique} - {0, 1} or number < 1:
-            yield f"slot {number}", "is no proper slot"
+            yield f"slot {number}", "is an invalid slot"
 
 
 def _undeclared(
@@ -88,7 +88,7 @@ def _declared_slots(attributes_text: str) -> dict[tuple[str, ...], bool] | None:
 def _missing(
     connection: Connection, owner: int, slots: list[Slot], counts: dict[int, int], *, link: bool
 ) -> Iterator[tuple[str, str]]:
-    """Report values of live rows without an entry; count the entries of the others."""
+    """Report values of live rows without an entry, and count the existing entries."""
     entry = connection.dialect.entry("?")
     probe = f"SELECT 1 FROM property WHERE slot = ? AND value = {entry} AND element = ?"
     for number, attributes, ends in live_rows(connection, owner, link=link):
@@ -109,7 +109,7 @@ def _extra(
     counts = fetch_all(connection, "SELECT slot, count(*) FROM property GROUP BY slot")
     for number, count in counts:
         if number not in slots:
-            yield f"slot {number}", "has entries, but is not there"
+            yield f"slot {number}", "has entries, but does not exist"
         elif count != values[number]:
             yield from _entries_of_nobody(connection, slots[number])
 

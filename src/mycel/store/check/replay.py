@@ -1,11 +1,11 @@
-"""Rebuilds the state from the journal alone, in a new file, and compares all of it.
+"""Rebuilds the state from the journal alone, in a new file, and compares it with the original.
 
-The journal is applied as that of a clone is: the roots are compared after each transaction, so the
-first different one is named. At the end, every live row, every past version and every name is
+The journal is applied as in a clone: the roots are compared after each transaction, so the first
+transaction that differs is named. At the end, every live row, every past version and every name is
 compared.
 
 A purged entry still has the hashes of its records, and the entry of the purge has the key of the
-element. So the roots of every moment can be computed without the content.
+element. The roots of every moment can thus be computed without the content.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ from mycel.store.query.reader import Reader
 from mycel.store.write.journal_copy import CopiedPage, copy_page
 
 _READ_TOGETHER: Final = 5_000
-"""The positions of the journal whose entries are read at a time."""
+"""The number of positions of the journal that are read at a time."""
 
 
 def _with_actors(table: str, columns: str) -> dict[str, str]:
-    """Queries for the live and the past rows of a table, with actors by name."""
+    """Queries for the live and the past rows of a table, with the names of actors."""
     columns = columns.replace("id, ", "e.id, ", 1).replace(" name", " e.name")
     columns = columns.replace("created_by", "a.name")
     live, past = columns.format(seq="seq"), columns.format(seq="from_seq")
@@ -118,5 +118,5 @@ def _differences(rebuilt: Connection, source: Connection) -> Iterator[tuple[str,
         for one, other in zip_longest(ours, theirs):
             if one != other:
                 which = (one or other or ("",))[0]
-                yield f"{table} {which}", "is not what the journal leads to"
+                yield f"{table} {which}", "differs from the state rebuilt from the journal"
                 break

@@ -3,11 +3,11 @@
 Each check compares two parts that must agree and were written separately: pages with SQLite's own
 structure, the journal with the log over it, every version of every element with its journal entry,
 the state trees with the elements, the text index with their text, the index of properties with
-their attributes and declarations, and the head with all of these. So a changed byte in any table is
-found. `replay` adds the strongest check: it rebuilds the state from the journal alone.
+their attributes and declarations, and the head with all of these. A changed byte in any table of
+content is found. `replay` adds the strongest check: it rebuilds the state from the journal alone.
 
-The statistics that SQLite keeps for its planner (`sqlite_stat1`, `sqlite_stat4`) are no knowledge,
-and are not checked. Neither are the tables that search derives from elements (`index.passages`).
+Left out are the statistics of SQLite's planner (`sqlite_stat1`, `sqlite_stat4`) and the tables that
+search derives from elements (`index.passages`): neither is knowledge.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ from mycel.store.schema_objects import foreign_objects
 from mycel.store.write.element_content import has_text
 
 PROBLEMS_MAX: Final = 100
-"""The maximum number of faults that are reported: a thousand faults say no more than a hundred."""
+"""The maximum number of faults that are reported."""
 
 Findings = Iterator[tuple[str, str]]
 """The faults of one check, each with its place and its description."""
@@ -104,7 +104,7 @@ class Report:
 def verify(store: Store, *, replay: bool = False) -> Report:
     """Run every check and report all faults. Damage raises no error."""
     try:
-        # This connection and its names are new: cached values could hide a change.
+        # The connection and its names are new, because cached values could hide a change.
         with store.reading_afresh() as reader:
             return _verify(reader, replay=replay)
     except DatabaseClosed:
@@ -187,8 +187,10 @@ class Verification:
         SQLite checks that each index has exactly the rows of its table, and the text index too.
         """
         foreign = foreign_objects(self._connection)
-        yield from ((str(schema_object), "is not one of Mycel's") for schema_object in foreign)
-        # SQLite would run the code of other objects.
+        yield from (
+            (str(schema_object), "is not part of a Mycel database") for schema_object in foreign
+        )
+        # If foreign objects exist, SQLite would run their code: stop here.
         if all(schema_object.is_plain_table for schema_object in foreign):
             for (problem,) in self._connection.execute("PRAGMA integrity_check"):
                 if problem != "ok":
@@ -206,7 +208,7 @@ class Verification:
         )
         expected, present = fetch_all(fresh, schema), fetch_all(self._connection, schema)
         for kind, name, _ in set(expected).difference(present):
-            yield f"{kind} {name}", "is not as it should be"
+            yield f"{kind} {name}", "has an unexpected definition"
 
     def tables(self) -> Findings:
         """Check that all tables, keys, indexes and views exist and are in use.
@@ -276,7 +278,7 @@ class Verification:
             yield f"log_node {level}/{position}", "is missing"
 
     def _purged_entries(self) -> Findings:
-        """Check that each purged entry names a purge of its element that covers the entry.
+        """Check that each purged entry is covered by a purge of its element.
 
         A purge covers all entries before it; a scrub covers those up to its position.
         """
@@ -293,7 +295,7 @@ class Verification:
                 yield f"journal {seq}", "is marked as purged, but no entry says so"
 
     def names(self) -> Findings:
-        """Check that every type and predicate has a definition, and every actor a transaction."""
+        """Check that each type and predicate has a definition, and each actor a transaction."""
         purged = {
             (purge.defines, purge.number, purge.name) for _, _, purge in purges(self._connection)
         }
@@ -335,7 +337,10 @@ class Verification:
             yield "journal", f"has {entries} entries with content, but there are {total} versions"
 
     def version_problems(self, namespace: Namespace, row: VersionRow | None) -> Findings:
-        """The faults of one version, given the version before; None comes after the last."""
+        """The faults of one version, checked against the version before it.
+
+        None in place of a version stands for the end of the rows.
+        """
         before = self._before
         self._before = row
         if row is None:
@@ -356,16 +361,17 @@ class Verification:
             return "has no journal entry"
         element, after, purged, kind = entry
         removal = kind in (Kind.RETIRE_CONCEPT, Kind.REMOVE_EDGE)
-        either = kind in (Kind.RELINK_EDGE, Kind.MOVE_CONCEPT)  # May write a tombstone too.
+        # A removal entry writes a tombstone too.
+        either = kind in (Kind.RELINK_EDGE, Kind.MOVE_CONCEPT)
         is_purged = purged is not None and purged > 0
         if element != row.number or is_purged or not (either or removal == row.tombstoned):
-            return "has a journal entry that speaks of something else"
+            return "has a journal entry about another element or of another kind"
         if after != row.record:
-            return "is not what the journal says"
+            return "differs from its journal entry"
         if len({part is None for part in row.tombstone}) > 1:
-            return "has half a tombstone"
+            return "has an incomplete tombstone"
         if row.version < 1 or (row.version == 1 and row.updated_us != row.created_us):
-            return "has a version or a time that cannot be"
+            return "has an impossible version or time"
         if any(
             object_text(parse_object(object_json), "value") != object_json
             for object_json in row.texts
@@ -388,7 +394,7 @@ class Verification:
             " UNION ALL SELECT 1 FROM proposition WHERE id = p.object)"
         )
         for (number,) in rows:
-            yield f"proposition {number}", "has an end that is not there"
+            yield f"proposition {number}", "has an end that does not exist"
         yield from link_ends.problems(self._connection)
 
     def trees(self) -> Findings:
@@ -399,7 +405,7 @@ class Verification:
         for seq, *roots in self._roots_since(head.folded_seq):
             current.catch_up(seq, head.folded_seq)
             if [current.root(namespace) for namespace in NAMESPACES] != roots:
-                yield f"head {seq}", "its changes do not lead to the roots of its transaction"
+                yield f"head {seq}", "its changes give other roots than its transaction has"
                 return
         current.catch_up(head.seq, head.folded_seq)
         for namespace in NAMESPACES:
@@ -429,7 +435,7 @@ class Verification:
             if sparse.root(pages) != root:
                 yield f"{namespace} tree", "does not have the root of the last folded transaction"
             if pages.count() != reached:
-                yield f"{namespace} tree", "has pages that nothing leads to"
+                yield f"{namespace} tree", "has unreachable pages"
 
     def text(self) -> Findings:
         """Check that the index holds the text of the live elements, except pending ones."""
@@ -442,7 +448,7 @@ class Verification:
         for (seq,) in fetch_all(connection, "SELECT seq FROM head WHERE seq > ?", (folded,)):
             certain, possible = self._texts_changed_in(seq)
             if not certain <= stated.get(seq, set()) <= certain | possible:
-                yield f"head {seq}", "names other elements than those whose text it changed"
+                yield f"head {seq}", "lists other elements than those whose text it changed"
         numbers = connection.execute(
             "SELECT id FROM concept UNION ALL SELECT id FROM proposition ORDER BY id"
         )
@@ -458,7 +464,10 @@ class Verification:
         yield from lifetimes.problems(self._connection)
 
     def _texts_changed_in(self, seq: int) -> tuple[set[int], set[int]]:
-        """Elements whose text a transaction changed, and elements with purged entries."""
+        """Elements whose text a transaction changed, and elements with purged entries.
+
+        The texts of purged entries are unknown.
+        """
         certain: set[int] = set()
         possible: set[int] = set()
         rows = fetch_all(
@@ -488,18 +497,20 @@ class Verification:
             if folded_seq != folded or stated * CHANGE_BYTES != pending or texts % 8:
                 yield f"head {seq}", "counts pending changes wrongly"
             if seq == folded and (changes or texts):
-                yield f"head {seq}", "is folded, but has changes left"
+                yield f"head {seq}", "is folded, but still has pending changes"
         left = fetch_all(
             self._connection,
             "SELECT seq FROM tx WHERE frontier IS NULL AND (coalesce(next_concept,"
             " next_proposition, definitions, folded_seq, pending) IS NOT NULL"
             " OR changes IS NOT NULL OR texts IS NOT NULL)",
         )
-        yield from ((f"tx {seq}", "says what only the head says") for (seq,) in left)
+        yield from (
+            (f"tx {seq}", "has values in columns that only the head uses") for (seq,) in left
+        )
         yield from self._definitions()
 
     def _definitions(self) -> Findings:
-        """Check that each row of the head has the last change of a definition before it."""
+        """Check that each row of the head has the newest change of a definition up to it."""
         metas = f"({CONCEPT_TYPE_NUMBER}, {PROPOSITION_TYPE_NUMBER})"
         definition_seqs = fetch_all(
             self._connection,
@@ -507,7 +518,7 @@ class Verification:
             f" UNION SELECT from_seq FROM concept_past WHERE type IN {metas}",
         )
         seqs = {seq for (seq,) in definition_seqs}
-        forgotten: set[int] = set()  # Entries of purged definitions; their content is gone.
+        forgotten: set[int] = set()  # Entries of purged definitions, which have lost their content.
         for seq, _, fields in purges(self._connection):
             if fields.defines:
                 seqs.add(seq)
@@ -520,7 +531,7 @@ class Verification:
             if definitions != expected and not (
                 definitions in forgotten and expected < definitions <= seq
             ):
-                yield f"head {seq}", "does not know the last definition"
+                yield f"head {seq}", "has a wrong position of the last definition"
 
 
 def _changes_text(kind: int, before: bytes | None, after: bytes) -> bool:
@@ -528,7 +539,7 @@ def _changes_text(kind: int, before: bytes | None, after: bytes) -> bool:
     if kind in (Kind.RETIRE_CONCEPT, Kind.REMOVE_EDGE):
         return True
     if kind == Kind.PUT_CONCEPT and before is None:
-        return True  # Every new concept has a name, so it is not decoded.
+        return True  # Every new concept has a name, so the record need not be decoded.
     decode = decode_concept if kind in (Kind.PUT_CONCEPT, Kind.MOVE_CONCEPT) else decode_edge
     new, old = decode(after), None if before is None else decode(before)
     if new.tombstone is not None:

@@ -65,7 +65,7 @@ class CacheFile:
         except apsw.BusyError:
             return  # The hash shows that an entry is old.
         except (apsw.Error, OSError):
-            # The file is damaged or read-only: the next call starts with an empty cache.
+            # The file is damaged or read-only. The next call starts with an empty cache.
             with suppress(OSError):
                 self._path.unlink()
 

@@ -13,12 +13,12 @@
     concept_tree, edge_tree       pages of the two state trees
     text                          full-text index: keys of names, names, all other text
     hidden, lifetime              what is archived, and for how long elements hold, each with the
-                                  range of the journal in which it was so
+                                  range of the journal for which the row holds
     property_slot, property       which properties of which types are indexed, and the index of
                                   their values in the live state: one for all of them, because a
                                   thousand indexes of SQLite's own make an insert take 8 ms
 
-`head` is a view on these rows of `tx`: in all others the columns are NULL.
+`head` is a view on the rows of `tx` from the last folding on: in older rows its columns are NULL.
 
 A journal entry and a transaction share one sequence of numbers: the entries of a transaction come
 first, its own row closes it. Live and past rows carry the number of the entry that wrote them, so
@@ -311,9 +311,12 @@ FROM proposition p JOIN predicate r ON r.id = p.predicate
 WHERE NOT (p.subject IN ({CORE_CONCEPTS})
   AND p.object IN ({CORE_CONCEPTS}));
 """
-"""The views. They show knowledge only: no core capsules, no links among their concepts, no stamp of
-a bootstrap. A property hides metadata of the same name, not the other way round. A placeholder of a
-missing concept is no node: links to it have a URI that `nodes` does not have."""
+"""The views.
+
+They show knowledge only: no core capsules, no links among their concepts, no stamp of a bootstrap.
+A property hides metadata of the same name. A placeholder of a missing concept is no node: links to
+it show a URI that `nodes` lacks.
+"""
 
 
 _FTS_MERGES: Final = "INSERT INTO text (text, rank) VALUES ('automerge', 0);"

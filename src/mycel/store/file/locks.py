@@ -23,15 +23,15 @@ _PAUSE_S: Final = 0.002
 
 @contextmanager
 def locked(place: Path) -> Iterator[None]:
-    """Hold the lock on the file at `place` during the block. It does not wait for other holders.
+    """Hold the lock on the file at `place` during the block. Do not wait for another holder.
 
     Raises:
         BlockingIOError: somebody else holds it.
-        OSError: there can be no such file, or the file system has no locks.
+        OSError: the file cannot be made, or the file system has no locks.
     """
     while True:
-        # A file object, because it closes itself after an interrupt. It is opened for reading where
-        # that is enough for a lock: another user may not write.
+        # A file object, because it closes itself after an interrupt. It is opened for reading if
+        # possible: another user may have no right to write.
         with os.fdopen(os.open(place, _ACCESS | os.O_CREAT, 0o644), "rb") as file:
             try:
                 _lock(file.fileno())
@@ -44,7 +44,8 @@ def locked(place: Path) -> Iterator[None]:
             try:
                 yield
             finally:
-                # Removed before the lock is released: the next process makes a new file.
+                # The file is removed before the lock is released, so the next process makes a new
+                # file.
                 with suppress(OSError):
                     place.unlink()
             return
@@ -52,13 +53,13 @@ def locked(place: Path) -> Iterator[None]:
 
 @contextmanager
 def turn(place: Path, timeout_s: float, target: str) -> Iterator[None]:
-    """Hold the lock at `place`, and wait for whoever holds it.
+    """Hold the lock at `place`; wait for the present holder first.
 
-    Where no file can be written or locked, it goes on without a lock: the block itself will fail or
-    succeed.
+    If no file can be written or locked here, the block runs without a lock, and succeeds or fails
+    itself.
 
     Raises:
-        DatabaseBusy: another process was making the file `target` all the time.
+        DatabaseBusy: another process held the lock for the whole time.
     """
     deadline = time.monotonic() + timeout_s
     with ExitStack() as stack:
@@ -77,13 +78,13 @@ def turn(place: Path, timeout_s: float, target: str) -> Iterator[None]:
 
 
 def set_aside(path: Path) -> None:
-    """Rename the log of a deleted database: SQLite would read it into the new one.
+    """Rename the log of a deleted database, because SQLite would read it into the new one.
 
     A process that still has the old database open keeps using its open files.
     """
     for suffix in ("-wal", "-journal"):
         orphan = Path(f"{path}{suffix}")
-        with suppress(FileNotFoundError):  # There is none, or its process ended.
+        with suppress(FileNotFoundError):  # There is no log, or the process of that log has ended.
             orphan.rename(f"{orphan}.orphaned-{time.time_ns()}")
     Path(f"{path}-shm").unlink(missing_ok=True)
 

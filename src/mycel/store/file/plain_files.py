@@ -1,4 +1,4 @@
-"""Reads regular files only. It never waits for a pipe or reads a device, and it limits sizes."""
+"""Reads regular files only, up to a size. It never blocks on a pipe or reads a device."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def open_given(path: str | os.PathLike[str], buffering: int = -1) -> BinaryIO:
 
     Raises:
         OSError: it cannot be opened.
-        NoPlainFile: it is something else. Reading it might never end.
+        NoPlainFile: it is a pipe, device or folder; reading it might never end.
         ValueError: no file can have this name.
     """
     name = os.fspath(path)
@@ -111,12 +111,12 @@ def refusal_of(path: str, error: OSError | ValueError) -> str:
     """A sentence that says why a file cannot be read."""
     if isinstance(error, NoPlainFile):
         instead = "; its content may come on standard input, as `-`" if "pipe" in error.kind else ""
-        return f"{path!r} cannot be read: it is {error.kind}, and no regular file{instead}."
+        return f"{path!r} cannot be read: it is {error.kind}, not a regular file{instead}."
     return f"{path!r} cannot be read: {getattr(error, 'strerror', None) or error}."
 
 
 def reason_of(error: OSError | ValueError) -> str:
     """The reason why a file operation failed, in lower case."""
     if isinstance(error, NoPlainFile):
-        return f"it is {error.kind}, and no regular file"
+        return f"it is {error.kind}, not a regular file"
     return (getattr(error, "strerror", None) or str(error)).lower()

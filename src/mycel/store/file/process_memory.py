@@ -1,6 +1,6 @@
 """Returns free memory of this process to the operating system.
 
-The C library keeps freed memory for later, and often between parts that are in use.
+The C library keeps freed memory for later use, often in pieces between parts that are in use.
 """
 
 from __future__ import annotations

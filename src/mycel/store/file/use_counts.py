@@ -1,9 +1,9 @@
-"""Use counts: how often elements were read or loaded, and which links were followed.
+"""Use counts: how often elements were read or loaded, and links followed.
 
-They are in the file `<graph>-use` beside the graph, and no part of it: no root covers them, nothing
-is journaled, and a lost count does no harm. A read only adds to numbers in memory. These are
-written when the graph is closed, when many have gathered, and when upkeep asks for them. A graph in
-memory or on a server has only the counts of this process.
+They are in the file `<graph>-use` beside the graph and are no part of it: no root covers them,
+nothing is journaled, and a lost count does no harm. A read only adds to numbers in memory. These
+are written when the graph is closed, when many have gathered, and when upkeep asks for them. A
+graph in memory or on a server has only the counts of this process.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import apsw
 
 FORMAT: Final = 1
 PENDING_MAX: Final = 5_000
-"""The maximum number of elements and links with counts in memory; more are written."""
+"""The number of elements and links with counts in memory at which the counts are written."""
 _BUSY_MS: Final = 200
 _TABLES: Final = (
     "CREATE TABLE IF NOT EXISTS use (element INTEGER PRIMARY KEY, uses INTEGER NOT NULL,"
@@ -56,7 +56,8 @@ class UseCounts:
             return
         now_us, uses, last = self._clock_us(), self._uses, self._last
         for number in numbers:
-            last[number] = now_us  # First: another thread may take the counts meanwhile.
+            # The time comes first: another thread may take the counts meanwhile.
+            last[number] = now_us
             uses[number] = uses.get(number, 0) + 1
         if len(uses) > PENDING_MAX:
             self.save()
@@ -97,7 +98,7 @@ class UseCounts:
         return {number: Use(*use) for number, *use in self._rows("SELECT * FROM use")}
 
     def followed(self) -> dict[Followed, int]:
-        """The number of times each link was followed since `forget_followed`."""
+        """The number of times each link was followed since the last `forget_followed`."""
         self.save()
         if self._path is None:
             return dict(self._followed)
@@ -105,7 +106,7 @@ class UseCounts:
         return {(subject, str(name), object_): uses for subject, name, object_, uses in rows}
 
     def forget_followed(self) -> None:
-        """Set the counts of followed links to 0: upkeep has derived weights from them."""
+        """Set the counts of followed links to 0, after upkeep has derived weights from them."""
         self._followed = {}
         if self._path is not None and self._path.exists():
             with suppress(apsw.Error, OSError), closing(self._open()) as connection:
@@ -117,7 +118,7 @@ class UseCounts:
         self._followed = {}
 
     def _take(self) -> dict[int, Use]:
-        """The gathered counts of elements, which begin again."""
+        """Take the gathered counts of elements; counting in memory starts again at 0."""
         (uses, self._uses), (last, self._last) = (self._uses, {}), (self._last, {})
         return {number: Use(count, last[number]) for number, count in list(uses.items())}
 

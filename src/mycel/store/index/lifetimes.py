@@ -6,9 +6,9 @@
                first, then attributes. A value that is no time counts as absent
 
 Both tables are derived from the elements, and no root covers them. A row holds for the states from
-`from_seq` to before `to_seq`, so past states have rows too. The tables are updated once in a
-transaction, before a query reads it or it is closed. The work depends on the number of elements
-with such times, and of links at them.
+`from_seq` to before `to_seq`, so past states have rows too. A transaction updates the tables when a
+query reads its state and when it is closed. The work grows with the number of elements that have
+such times, and of links at them.
 """
 
 from __future__ import annotations
@@ -187,7 +187,8 @@ class Lifetimes:
         )
         if not self._memory.has_lifetimes:
             self._memory.has_lifetimes = True
-            self._memory.forget_definitions()  # From now on, guards may apply to more types.
+            # Guards may now apply to more types, because the tables have their first rows.
+            self._memory.forget_definitions()
 
     def _end(self, table: str, number: int) -> None:
         """End the open row of an element; delete it if this transaction wrote it."""

@@ -1,9 +1,10 @@
 """The table `link_end`: predicates that have links, not only concepts, at an end.
 
-Any element may be an end of a link, and nearly always it is a concept. A plan that knows this reads
-one table instead of two. The table has a row for each predicate and side that has, or once had, a
-link there. Rows are never removed. So a missing row is also true for every past moment, and the
-number of rows shows whether a plan is still valid (`Reader.definitions`).
+Any element may be an end of a link, and nearly always it is a concept. If only concepts are
+possible at an end, a plan reads one table instead of two. `link_end` has a row for each predicate
+and side that has, or once had, a link there. Rows are never removed, so a missing row is true for
+every past moment too, and the number of rows tells whether a plan is still valid
+(`Reader.definitions`).
 """
 
 from __future__ import annotations

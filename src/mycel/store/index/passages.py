@@ -4,13 +4,13 @@
     recall_passage  of each concept: names, phrases and word pieces of its text, its episode
     recall_vector   of each concept and model: the vector of its text
     recall_block    of each model: the passages of a range of elements (`search.index.blocks`)
-    recall_model    of each model: the meaning of its cosines, as it was measured
+    recall_model of each model: its calibration, which gives its cosines a meaning
 
 This is derived data: no record, root or history depends on it, `verify` leaves it out, and it is
 made when first needed. `seq` of a row is the version of its element. A mark means that all elements
-are derived as of that entry of the journal. So the pending elements are one range of the journal:
-writers need not note them, two processes may derive at once, and the work of a killed process is
-done again.
+are derived as of that entry of the journal. The pending elements are those of the entries after it,
+so writers need not note them, two processes may derive at once, and another process repeats the
+work of a killed one.
 """
 
 from __future__ import annotations
@@ -95,12 +95,12 @@ _UNFINISHED: Final = -1
 
 
 def has_tables(connection: Connection) -> bool:
-    """True if the tables exist: something was derived in this file, and no table was lost since."""
+    """True if the tables exist: passages were derived in this file, and no table was lost since."""
     return connection.has_objects(*_NAMES)
 
 
 def mark(connection: Connection, name: str) -> int | None:
-    """The entry up to which passages, or vectors of a model, are derived; None if never."""
+    """The entry up to which passages, or vectors of a model, are derived; None if nothing is."""
     if not has_tables(connection):
         return None
     row = fetch_first(connection, "SELECT seq FROM recall_mark WHERE name = ?", (name,))
@@ -118,13 +118,13 @@ def write(
     blocks: Mapping[int, bytes],
     is_whole: bool,
 ) -> bool:
-    """Store passages and vectors that were made of the changes between two entries of the journal.
+    """Store passages and vectors derived from the changes between two entries of the journal.
 
-    `since` is None if they cover the whole graph. `removals` are elements that have no passages any
-    more. `blocks` are the changed blocks, or with `is_whole` all. Passages of elements that were
-    changed or removed since `seq` are left out: purged content must not come back, and other models
-    may have stored newer passages. Returns False, and stores nothing, if somebody has stored newer
-    data, or if the data at `since` was lost.
+    `since` is None if they cover the whole graph. `removals` are elements that no longer have
+    passages. `blocks` are the changed blocks, or all of them if `is_whole`. Passages of elements
+    that were changed or removed after `seq` are left out, because purged content must not come back
+    and another process may have stored newer passages. Returns False, and stores nothing, if the
+    stored data is newer, or if the data at `since` was lost.
     """
     _make_tables(connection)
     _forget_other_versions(connection, model)
@@ -163,7 +163,7 @@ def keep_portion(
 ) -> bool:
     """Store some passages and vectors while others of their model are still missing.
 
-    Those of elements that have changed or gone since are left out. Returns True if they were
+    Passages of elements that have changed or gone since are left out. Returns True if the rest was
     stored.
     """
     _keep(connection, _begun(connection, model), entries)
@@ -177,7 +177,7 @@ def _keep(connection: Connection, number: int, entries: Iterable[tuple[PassageRo
         f"INSERT INTO recall_passage SELECT {marks} FROM concept WHERE id = ?1 AND seq = ?2"
         f" ON CONFLICT (element) DO UPDATE SET {columns}"
     )
-    # The writer does not read the pages of earlier portions again: they would fill its cache.
+    # The writer does not check earlier portions again: reading their pages would fill its cache.
     connection.keep_nothing()
     for passage, vector in entries:
         connection.execute(query, passage)
@@ -185,7 +185,7 @@ def _keep(connection: Connection, number: int, entries: Iterable[tuple[PassageRo
 
 
 def _begun(connection: Connection, model: str) -> int:
-    """The number of a model; a model without a mark gets that of an unfinished index."""
+    """The number of a model; a new model is marked as unfinished."""
     _make_tables(connection)
     _forget_other_versions(connection, model)
     query = "INSERT INTO recall_mark (name, seq) VALUES (?, ?) ON CONFLICT (name) DO NOTHING"
@@ -214,7 +214,7 @@ def keep_vectors(
 ) -> None:
     """Store some vectors (element, seq, vector) while others of their model are still missing.
 
-    Those of elements that have changed or gone since are left out.
+    Vectors of elements that have changed or gone since are left out.
     """
     number = _begun(connection, model)
     for row in rows:
@@ -262,7 +262,8 @@ def remove(connection: Connection, element: int) -> None:
         query = "DELETE FROM recall_block WHERE block IN (?, ?)"
         connection.execute(query, (block_of(element), DICTIONARY))
     else:
-        forget(connection)  # If one table is lost, the others would still keep it.
+        # Each table on its own: if one is lost, the data in the others still has to go.
+        forget(connection)
 
 
 def _remove_rows(connection: Connection, element: int) -> None:

@@ -1,13 +1,13 @@
 """The index of properties: live elements by value.
 
 A *slot* is one logical index: on a property, or a tuple of them, of one type or predicate. All
-slots share one table with rows (slot, value, element), so a thousand of them cost an insert no more
-than the few that its type has. The entries of a slot are derived from the live rows; no root covers
+slots share one table with rows (slot, value, element), so an insert pays only for the slots of its
+type, however many slots exist. The entries of a slot are derived from the live rows; no root covers
 them.
 
-Every change of a live row is noted here. Entries are gathered and written in order, since scattered
-inserts are several times as slow. They are written when many have gathered, before a read by slot,
-and at the end of the transaction. For a type without slots, this costs one look-up in a dictionary.
+Every change of a live row is noted here. Entries are gathered and written in sorted order, because
+scattered inserts are several times as slow. They are written when many have gathered, before a read
+by slot, and at the end of the transaction. A type without slots costs one look-up in a dictionary.
 
 Slots are defined with the schema, in the transaction that changes the definition. A plan that uses
 a slot stays valid until a definition changes.
@@ -74,13 +74,14 @@ class Properties:
         self._memory: Final = memory
         self._held = 0
         self._new: Final[dict[int, list[tuple[Value, int]]]] = {}
-        """New entries by slot, for elements that a bulk put created: no such entry is in the table
-        yet."""
+        """New entries by slot, for elements that a bulk put created: none of these entries is in
+        the table yet.
+        """
         self._changed: Final[dict[tuple[int, Value, int], bool]] = {}
         """Index entries that changed since the last write: True for an added one, False for a
         removed."""
         self._touched: Final[dict[Slot, set[Value] | None]] = {}
-        """Values that were written to unique slots; None if they are too many to be remembered."""
+        """Values that were written to unique slots; None after too many to remember."""
 
     # The slots that exist.
 
@@ -91,7 +92,7 @@ class Properties:
 
     @property
     def _slots(self) -> KnownSlots:
-        """All slots; they are read again only after another process has written."""
+        """All slots; read again only after another process has written."""
         slots = self._memory.slots
         if slots is None:
             slots = self._memory.slots = self._read()
@@ -237,7 +238,7 @@ class Properties:
     # Queries.
 
     def conflicts(self, limit: int) -> list[UniqueConflict]:
-        """Values that several live elements have in a unique slot which this transaction wrote.
+        """Values that several live elements have in a unique slot that this transaction wrote.
 
         There are at most `limit` conflicts, each with its first elements.
         """
@@ -344,7 +345,7 @@ def _sorted(entries: list[tuple[Value, int]]) -> list[tuple[Value, int]]:
     """Entries in the order of the index: numbers, then texts, and equal values by element."""
     try:
         entries.sort()
-    except TypeError:  # The values are of both kinds.
+    except TypeError:  # Numbers and texts are mixed.
         entries.sort(key=lambda entry: (_order(entry[0]), entry[1]))
     return entries
 

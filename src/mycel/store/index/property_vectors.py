@@ -4,8 +4,9 @@
     recall_property  the vector of each concept in a column
 
 This is derived data like `index.passages`: no record, root or history depends on it, and it is made
-when first needed. A vector belongs to one version of its concept, `seq`; with another `seq` it is
-out of date and not used. An empty vector means: this version has no vector.
+when first needed. A vector belongs to one version of its concept, named by `seq`. If the concept
+has another `seq` now, the vector is out of date and not used. An empty vector means that this
+version has none.
 """
 
 from __future__ import annotations
@@ -100,4 +101,5 @@ def remove(connection: Connection, element: int) -> None:
         )
         connection.execute(query, (element,))
     else:
-        connection.unmake(*_NAMES)  # Both tables: if one is damaged, the other could keep vectors.
+        # Both tables, because a damaged one could otherwise keep vectors.
+        connection.unmake(*_NAMES)

@@ -31,7 +31,7 @@ class Slot(NamedTuple):
 
 
 def encode(values: tuple[Any, ...]) -> Value | None:
-    """The index value of a slot's columns; None if one is absent.
+    """The index value of a slot's columns; None if one of them is absent.
 
     A single value is stored in a form that compares and sorts: texts and numbers unchanged, true
     and false as 1 and 0, and an integer too large for SQLite as 20 digits, which sort after all

@@ -1,9 +1,9 @@
-"""The full-text index. The texts of small writes are added later, several at a time.
+"""The full-text index. Texts of small writes are added later, many at a time.
 
-FTS5 spends about 200 µs on a commit, however little it indexes. So a transaction only notes *which*
-elements have new text (in its row of `head`). Many elements are then folded into the index at once:
-when the state trees fold, and before a search. Noting and folding are part of the transaction, so
-the index and those rows together always describe the live state.
+FTS5 spends about 200 µs on a commit, however little it indexes. A transaction therefore only notes
+*which* elements have new text (in its row of `head`). Many elements are then folded into the index
+at once: when the state trees fold, and before a search. Noting and folding are part of
+transactions, so the index and those rows together always describe the live state.
 """
 
 from __future__ import annotations
@@ -53,14 +53,14 @@ def pending_by_transaction(connection: Connection) -> list[tuple[int, int]]:
         f" AND seq > (SELECT folded_seq {NEWEST_HEAD})",
     )
     if any(packed is None or len(packed) % 8 for _, packed in rows):
-        raise DatabaseCorrupt("A transaction does not say whose text is pending.")
+        raise DatabaseCorrupt("A transaction lacks the list of elements whose text is pending.")
     pairs = [
         (seq, int.from_bytes(packed[at : at + 8]))
         for seq, packed in rows
         for at in range(0, len(packed), 8)
     ]
     if any(number > INTEGER_MAX for _, number in pairs):
-        raise DatabaseCorrupt("Text is pending of an element that cannot be.")
+        raise DatabaseCorrupt("Text is pending of an element with an impossible number.")
     return pairs
 
 
@@ -126,18 +126,18 @@ def differences(
             yield f"text {which[1]}", "does not hold the text of the element"
             break
     for term in _unreachable(connection):
-        yield f"text {term}", "is in the index, but cannot be found there"
+        yield f"text {term}", "is in the index, but a look-up does not find it"
         break
     sizes = "SELECT id, sz FROM text_docsize ORDER BY id"
     expected = [row for row in fresh.execute(sizes) if row[0] not in aside]
     if expected != [row for row in connection.execute(sizes) if row[0] not in aside]:
-        yield "text", "does not know how long its documents are"
+        yield "text", "has wrong lengths of documents"
     lengths = [numbers_in(size) for _, size in connection.execute(sizes)]
     averages = connection.execute("SELECT block FROM text_data WHERE id = 1").get
     totals = [len(lengths), *map(sum, zip(*lengths, strict=True))]
     stated = numbers_in(averages or b"")
     if averages is None or list(filter(None, stated)) != list(filter(None, totals)):
-        yield "text", "does not know how long documents are on average"
+        yield "text", "has a wrong average length of documents"
 
 
 def differences_of(connection: Connection, numbers: Collection[int]) -> Iterator[tuple[str, str]]:
@@ -155,7 +155,7 @@ def differences_of(connection: Connection, numbers: Collection[int]) -> Iterator
 
 
 def _unreachable(connection: Connection) -> Iterator[str]:
-    """Terms that a scan of the index finds, and a look-up does not."""
+    """Terms that a scan of the index finds and a look-up does not."""
     with _terms(connection, "row"):
         for row in fetch_all(connection, "SELECT term, doc, cnt FROM temp.text_row"):
             if fetch_all(connection, "SELECT * FROM temp.text_row WHERE term = ?", row[:1]) != [
@@ -178,9 +178,10 @@ def _contents(
 def _terms(connection: Connection, kind: str) -> Iterator[None]:
     """Provide the terms of the index as a table, `temp.text_KIND`, during the block.
 
-    If a caller stops early, the table stays. So each kind of table has another name.
+    The table stays if a caller stops early, so each kind of table has a name of its own.
     """
-    connection.execute("PRAGMA query_only = 0").fetchall()  # So that a temporary table can be made.
+    # A read-only connection could not make a temporary table.
+    connection.execute("PRAGMA query_only = 0").fetchall()
     connection.execute(
         f"CREATE VIRTUAL TABLE IF NOT EXISTS temp.text_{kind} USING fts5vocab(main, text, {kind})"
     )

@@ -1,7 +1,7 @@
 """Values that a writer keeps from one transaction to the next.
 
-The values are valid until another process writes to the file, or a transaction is rolled back; then
-the writer clears them. Without them, a load that links its own concepts takes a seventh longer.
+They are valid until another process writes to the file or a transaction is rolled back; then the
+writer clears them. Without them, a load that links its own concepts takes a seventh longer.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ KEPT_MAX: Final = 1 << 14
 
 
 class WriteCache:
-    """The cache: live elements with their keys, types that concern no guard, and slots."""
+    """The cache: live elements with their keys, types that no guard checks, and slots."""
 
     def __init__(self) -> None:
         self.keys: Final[dict[int, bytes]] = {}
         """Natural keys of live elements."""
         self.ends: Final[dict[str, tuple[int, bytes]]] = {}
-        """Numbers and keys of elements that were ends of links, by id."""
+        """Numbers and natural keys of elements that were ends of links, by id."""
         self.free_types: Final[set[str]] = set()
-        """Types that concern no guard."""
+        """Types that no guard checks."""
         self.free_predicates: Final[set[str]] = set()
         self.slots: KnownSlots | None = None
         """The slots of the index of properties; None if they are not read yet."""
@@ -56,12 +56,12 @@ class WriteCache:
         self.ends.clear()
 
     def forget_definitions(self) -> None:
-        """Forget which types concern guards: a definition has changed."""
+        """Forget which types no guard checks: a definition has changed."""
         self.free_types.clear()
         self.free_predicates.clear()
 
     def forget(self) -> None:
-        """Forget everything: values may come from a rolled-back transaction."""
+        """Forget everything, because values may come from a rolled-back transaction."""
         self.keys.clear()
         self.ends.clear()
         self.slots = self.link_ends = self.has_lifetimes = None

@@ -136,8 +136,8 @@ class Auditor:
         """The natural key of an element with its place, at an entry; by default the present one.
 
         The record and key of a version of a link are made from the keys that its ends had at that
-        time. If the versions of an end from that time were scrubbed, the oldest remaining key of
-        the end is right: each new key of an end gives new versions to the links on it.
+        time. If the versions of an end from that time were scrubbed, its oldest remaining key
+        applies: had its key changed since, the link would have a newer version.
         """
         if not ids.is_concept(number):
             return self._link_key(number, seq)
@@ -163,7 +163,7 @@ class Auditor:
         return keys if len(keys) > 1 else []
 
     def _look_up(self, number: int) -> list[tuple[int, bytes]]:
-        """All keys of a concept, in order. They are kept for a limited number of concepts."""
+        """All keys of a concept, in order. Cached for a limited number of concepts."""
         rows = fetch_all(
             self._connection,
             "SELECT from_seq, type, name FROM concept_past WHERE id = ?1"
@@ -171,7 +171,9 @@ class Auditor:
             (number,),
         )
         if not rows:
-            raise DatabaseCorrupt(f"A link refers to {ids.concept_id(number)}, which is not there.")
+            raise DatabaseCorrupt(
+                f"A link refers to {ids.concept_id(number)}, which does not exist."
+            )
         names = self._registry.types.name
         keys = _distinct(
             [(seq, concept_key(names(self._connection, n), name)) for seq, n, name in rows]
@@ -235,7 +237,7 @@ class Auditor:
             (number,),
         )
         if row is None:
-            raise DatabaseCorrupt(f"A link refers to proposition {number}, which is not there.")
+            raise DatabaseCorrupt(f"A link refers to proposition {number}, which does not exist.")
         return row
 
     def _make_room(self) -> None:

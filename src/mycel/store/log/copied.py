@@ -1,10 +1,10 @@
-"""Tables of a filtered copy: how far it follows its source, and its elements there.
+"""Tables of a filtered copy: its position in the source, and the numbers of its elements there.
 
     copy_head      the last entry of the source's journal that the copy has, with its commit
     copy_element   the number that each element of the copy has in the source
 
-They are no part of the knowledge: no record, root or history depends on them, and `verify` leaves
-them out. Only a filtered copy has them.
+The tables are no part of the knowledge: no record, root or history depends on them, and `verify`
+leaves them out. Only a filtered copy has them.
 """
 
 from __future__ import annotations

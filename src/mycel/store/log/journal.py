@@ -3,7 +3,7 @@
 An entry is one change: its kind, its element, and the records before and after. Its leaf in the log
 commits to the *hashes* of the records, so a purge can remove the records and leave the log
 unchanged. A transaction's own leaf closes its range; it commits to actor, time, message and the
-roots of both state trees, so the log's root vouches for every state there ever was.
+roots of both state trees, so the log's root covers every state of the past.
 
     entry leaf  = 00 || kind (1) || element (8) || hash of before (32) || hash of after (32)
     tx leaf     = 00 || CBOR [first seq, time, actor, message, concepts root, edges root]
@@ -37,7 +37,7 @@ from mycel.store.log.registry import Registry
 _ENTRY = Struct(">Bq32s32s")
 NO_RECORD = bytes(32)
 _NUMBER_MAX: Final = 1 << 62
-"""The upper bound of numbers in a head; a larger number means damage."""
+"""The upper bound of numbers in a head; a larger number is a sign of damage."""
 
 _SETTLE: Final = (
     "UPDATE tx SET folded_seq = seq, pending = 0, changes = ?2, texts = ?2 WHERE seq = ?1"
@@ -186,7 +186,7 @@ def newest(connection: Connection, columns: str) -> Row:
 
 
 def current_head(connection: Connection, known: Head | None) -> Head:
-    """The head of the journal. It is `known` itself if nothing was written since."""
+    """The head of the journal; `previous` itself if nothing was written since it was read."""
     # Folding rewrites the newest row under the same number, so both columns are compared.
     if known and newest(connection, "seq, folded_seq") == (known.seq, known.folded_seq):
         return known
@@ -305,7 +305,7 @@ def entry_row_bytes(
 ) -> bytes:
     """The bytes of a journal row. A purged row holds the hashes in place of the records.
 
-    `purged` is the entry of the purge. It is negative if only the record before is gone.
+    `purged` is the entry of the purge. It is negative if the purge removed only the record before.
     """
     if purged is None:
         return _ENTRY.pack(kind, element, hash_of(before), hash_of(after))

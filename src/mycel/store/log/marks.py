@@ -1,12 +1,20 @@
 """Marks in the journal: entries that say something about a commit and change no element.
 
-There are four kinds of marks. A tag has a name and the commit that it names. The newest mark of a
-name is in force; a mark without a commit removes the tag. A merge has the name of the merged branch
-and its commit, which is a parent of the transaction with the mark. More marks name the parents that
-earlier merges gave to that branch, so the marks of a log name all of its ancestors. An import has
-the name of the origin of edits, and the commit that was edited. A purge has hashes of keys: those
-of elements that were purged in the merged branch and that this branch never had. So this branch
-passes the purge on. The index of marks is made with the first mark.
+There are four kinds of marks.
+
+A tag has a name and the commit that it names. The newest mark of a name is in force; a mark without
+a commit removes the tag.
+
+A merge has the name of the merged branch and its commit, which is a parent of the transaction with
+the mark. More marks name the parents that earlier merges gave to that branch, so the marks of a log
+name all of its ancestors.
+
+An import has the name of the origin of edits, and the commit that was edited.
+
+A purge has hashes of keys: those of elements that were purged in the merged branch and that this
+branch never had. With this mark, the purge also reaches branches that merge this one.
+
+The index of marks is made with the first mark.
 """
 
 from __future__ import annotations

@@ -8,8 +8,9 @@
     merge_creation   the creations that its elements have in the source (`query.creations`)
     merge_origin     the time and actor of the writes of values that it took from the source
 
-They are no part of the knowledge: no record, root or history depends on them, `verify` leaves them
-out, and they are made with the first row. A purge removes rows about the purged elements from them.
+The tables are no part of the knowledge: no record, root or history depends on them, `verify` leaves
+them out, and they are made with the first row. A purge removes rows about the purged elements from
+them.
 """
 
 from __future__ import annotations
@@ -87,10 +88,10 @@ def have_creations(connection: Connection) -> bool:
 
 
 def is_at(connection: Connection, body: Mapping[str, Any]) -> bool:
-    """True if an open merge is stored in the version that a caller has read.
+    """True if the stored version of an open merge is the one that a caller has read.
 
-    `version` counts its writes. Version 0 means: no merge of this source into this target is
-    stored.
+    `version` counts the writes of the merge; version 0 means that no merge of this source into this
+    target is stored.
     """
     stored = [
         (merge["opened"], merge.get("version"))
@@ -146,10 +147,10 @@ def opened(connection: Connection) -> list[dict[str, Any]]:
 
 
 def forget(connection: Connection, numbers: Collection[int], until: int = 0) -> None:
-    """Forget elements that are purged: choices about them, origins, and every open merge.
+    """Forget elements that are purged: choices about them, their origins, and every open merge.
 
-    Parts of an open merge may hold such an element without naming it. Choices and origins of merges
-    up to the entry `until` are removed too.
+    Parts of an open merge may hold such an element without naming it, so all open merges go.
+    Choices and origins of merges up to the entry `until` are removed too.
     """
     if are_there(connection):
         _forget_open(connection)
@@ -170,7 +171,7 @@ def _forget_open(connection: Connection) -> None:
 
 
 def forget_open_merges(connection: Connection) -> None:
-    """Remove the open merges from the file of a new branch: they stay open on the old branch."""
+    """Remove the open merges from the file of a new branch; the old branch keeps them."""
     if are_there(connection):
         _forget_open(connection)
 

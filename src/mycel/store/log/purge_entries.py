@@ -16,7 +16,8 @@ NO_ELEMENT: Final = 0
 class PurgeFields(NamedTuple):
     """The record of a purge: the key of the element (with its place), time, actor and reason.
 
-    Of a definition, the name and number stay too: numbers are never given out twice.
+    The record of a definition also keeps its name and number, because numbers are never given out
+    twice.
     """
 
     key: bytes

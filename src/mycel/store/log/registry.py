@@ -1,9 +1,9 @@
 """Names interned to small integers: types, predicates, actors.
 
-Rows are only added, with increasing numbers, and never changed or removed. So cached rows stay
+Rows are only added, with increasing numbers, and never changed or removed, so cached rows stay
 valid. Another process may have added a name that is not cached, so newer rows are read before a
-name or number is refused. A name in the registry may be undefined now: its definition is a concept,
-which can be retired. `head.definitions` counts such changes.
+name or number is refused. A registered name may be undefined now, because its definition is a
+concept and can be retired. `head.definitions` counts such changes.
 """
 
 from __future__ import annotations

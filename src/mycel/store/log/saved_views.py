@@ -1,7 +1,7 @@
 """The table of saved views: parts of the graph that people keep under names.
 
-They are no part of the knowledge: no record, root or history depends on them, and `verify` leaves
-them out. The table is made with the first view. Purges and scrubs remove the views that show
+The views are no part of the knowledge: no record, root or history depends on them, and `verify`
+leaves them out. The table is made with the first view. Purges and scrubs remove the views that show
 forgotten elements.
 """
 
@@ -86,9 +86,9 @@ def keep(
 
 
 def rename(connection: Connection, view: SavedView) -> str:
-    """Change the head of the view with this id, and not its content.
+    """Change the name, time and actor of the view with this id, and keep its content.
 
-    Returns "" or the reason why the head is not changed: "gone" or "taken", see `keep`.
+    Returns "", or the reason why nothing was changed: "gone" or "taken", see `keep`.
     """
     if not are_there(connection):
         return "gone"

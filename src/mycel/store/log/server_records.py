@@ -1,8 +1,8 @@
 """The records of a server of many workspaces: tokens and the audit log.
 
 They are in a small SQLite file of their own beside the graphs, because graph files are copied and
-these records must not be. The file never has secrets, only their hashes. Several processes may
-share it.
+these records must not be. The file holds hashes of secrets, never the secrets. Several processes
+may share it.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
 """Tables of submissions: outcomes of submissions with a key, and proposals that wait for review.
 
     submission_outcome   the answer to a submission, by its author and key, with a digest of what
-                         was sent; the same key again gets the same answer
+                         was sent; a repeated key gets the same answer
     submission_proposal  a change that somebody proposes: its edits, comments, and how it ended
 
-They are no part of the knowledge: no record, root or history depends on them, `verify` leaves them
-out, and they are made with the first row. An outcome is written in the transaction of its commit.
-Purges and scrubs remove proposals that name forgotten elements.
+The tables are no part of the knowledge: no record, root or history depends on them, `verify` leaves
+them out, and they are made with the first row. An outcome is written in the transaction of its
+commit. Purges and scrubs remove proposals that name forgotten elements.
 """
 
 from __future__ import annotations
@@ -173,7 +173,7 @@ def change_proposal(
 
 
 def forget(connection: Connection, names: Collection[str], *, closed: bool = False) -> None:
-    """Remove proposals that name purged elements; on request also all that have ended."""
+    """Remove proposals that name purged elements; with `ended`, also all that have ended."""
     if not are_there(connection):
         return
     if closed:

@@ -15,7 +15,7 @@ def all_about(
 ) -> list[int]:
     """The links about some elements, the links about those, and so on, each once.
 
-    Links that are `known` are left out, and so are the links about them.
+    Links in `known` are left out, and so are the links about them.
     """
     links: dict[int, None] = {}
     waiting = list(elements)

@@ -1,13 +1,14 @@
 """The two state trees on disk.
 
-Writing the pages of a tree in every small transaction would dirty about fifteen pages of the file.
-So a small transaction stores only *what changed* (in its row of `head`, 65 bytes a change), and the
-pages it touched stay in the memory of the writer. When enough changes have gathered, or when one
-transaction brings very many, the touched pages are written and the earlier rows go: folding.
+Writing the pages of a tree in every small transaction would change about fifteen pages of the file.
+A small transaction therefore stores only *what changed* (in its row of `head`, 65 bytes a change),
+and the writer keeps the changed pages in memory. When enough changes have gathered, or when one
+transaction brings very many, the changed pages are written and the earlier changes removed: this is
+folding.
 
-So the current trees are the pages as of `head.folded_seq`, plus the pending changes. A process that
-opens the file, or that sees a write of another process, applies the pending changes in memory. The
-roots are computed in every transaction; only the pages are written later.
+The current trees are thus the pages as of `head.folded_seq`, plus the pending changes. A process
+that opens the file, or that sees a write of another process, applies the pending changes in memory.
+The roots are computed in every transaction; only the pages are written later.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ CHANGE_BYTES: Final = 65
 NAMESPACES: Final[tuple[Namespace, ...]] = ("concepts", "edges")
 
 _KEPT_PAGE_MAX: Final = 1 << 13
-"""Branch pages with smaller numbers stay in memory: at most 4369, 5 MiB a tree."""
+"""Branch pages with smaller numbers stay in memory: at most 4369 pages, 5 MiB a tree."""
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -56,11 +57,11 @@ _PAGES: Final = " UNION ALL ".join(
 
 
 class TreeChanges:
-    """The changes of one transaction to one tree: the last one to a key counts.
+    """The changes of one transaction to one tree; the last change to a key counts.
 
-    Callers add changes by natural key, and get them back by tree key. A few are kept in a
-    dictionary. A bulk load brings millions. These move to flat bytes: 64 bytes a change instead of
-    250. They are split by the first byte of the key, so that each part can be sorted on its own.
+    Callers add changes by natural key, and get them back by tree key. A few changes are kept in a
+    dictionary. A bulk load brings millions; these move to flat bytes, 64 bytes a change instead of
+    250, split by the first byte of the key, so that each part can be sorted on its own.
     """
 
     def __init__(self) -> None:
@@ -264,7 +265,7 @@ class StateTrees:
         gathered: dict[Namespace, dict[bytes, bytes | None]] = {name: {} for name in NAMESPACES}
         for (blob,) in rows:
             if blob is None or len(blob) % CHANGE_BYTES:
-                raise DatabaseCorrupt("A transaction does not say which changes are pending.")
+                raise DatabaseCorrupt("A transaction lacks its pending changes.")
             for at in range(0, len(blob), CHANGE_BYTES):
                 name, record_hash = _namespace(blob[at]), _unless_removed(blob[at + 33 : at + 65])
                 gathered[name][blob[at + 1 : at + 33]] = record_hash
@@ -277,11 +278,11 @@ class StateTrees:
         """Bring the pages in memory to the state after `seq`, and check them by the head's roots.
 
         Raises:
-            DatabaseCorrupt: that is not where they lead.
+            DatabaseCorrupt: the pages have other roots.
         """
         self.catch_up(seq, head.folded_seq)
         if [self.root(name) for name in NAMESPACES] != [head.concepts_root, head.edges_root]:
-            raise DatabaseCorrupt("The state trees do not lead to the roots of the head.")
+            raise DatabaseCorrupt("The state trees have other roots than the head.")
 
     def _read_ahead(self, changes: dict[Namespace, TreeChanges]) -> None:
         """Read the pages on the ways to all changes in one statement."""
@@ -295,7 +296,7 @@ class StateTrees:
             self._pages[NAMESPACES[tree]].stored[page] = body
 
     def apply(self, head: Head, since: int, changes: dict[Namespace, TreeChanges]) -> bytes:
-        """Bring the trees from the state after `since` to that of `head`, and set the roots there.
+        """Bring the trees from the state after `since` to that of `head`, and set its roots.
 
         Returns the packed changes that stay pending; nothing if the pages were written.
         """
@@ -346,7 +347,7 @@ class StateTrees:
         """Run a function on the pages of a tree.
 
         Raises:
-            DatabaseCorrupt: one of them holds what no page can hold.
+            DatabaseCorrupt: a page has impossible content.
         """
         try:
             return work(self._pages[name], *args, **kwargs)
@@ -354,13 +355,13 @@ class StateTrees:
             raise DatabaseCorrupt(f"A page of the {name} tree holds {error}.") from None
 
     def write(self, head: Head) -> None:
-        """Write the changed pages: the trees on disk are now those of `head`."""
+        """Write the changed pages, so that the trees on disk are those of `head`."""
         for tree in self._pages.values():
             tree.write()
         head.folded_seq, head.pending = head.seq, 0
 
     def root_with(self, name: Namespace, changes: TreeChanges) -> bytes:
-        """The root that a tree would have after changes; they are made in memory only."""
+        """The root that a tree would have after these changes. Only pages in memory change."""
         root = self.root(name)
         for keys, hashes in changes.take_all():
             root = self._on(name, sparse.update, keys, hashes)

@@ -1,13 +1,14 @@
 """Elements of two copies of a graph, matched with each other.
 
 Up to the commit at which two copies part, they give the same numbers to the same elements. After
-it, each copy counts on alone. Each may also give the number of a removed element to another one. So
-the same number may mean different elements. A merge keeps the pairs of numbers that its elements
-have in both copies (`log.merges`). An element that no merge knows is matched by its natural key: at
-the moments at which both had merged the same third copy, and now. An element that one copy has
-purged and the other still has is matched first: otherwise an element added after the purge could be
-taken for it. The result uses the numbers of the first copy. An element that this copy does not have
-gets a number above all of its own.
+it, each copy assigns numbers on its own, and may also give the number of a removed element to a new
+one. The same number may therefore mean different elements.
+
+A merge keeps the pairs of numbers that its elements have in both copies (`log.merges`). An element
+without such a pair is matched by its natural key: at the moments at which both had merged the same
+third copy, and now. An element that one copy has purged and the other still has is matched first;
+otherwise a newer element with its key could be taken for it. The result uses the numbers of the
+first copy. An element that this copy does not have gets a number above all of its own.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ def touched(reader: Reader, low: int, high: int) -> Touched:
     ended: set[int] = set()
     purged: dict[int, int] = {}
     made_from = [NEW, NEW]
-    # A purge keeps the hash of a record, and nothing if there was no record.
+    # A purged entry has the hash of a record, or nothing if there was no record.
     query = (
         "SELECT seq, kind, element, before IS NULL FROM journal WHERE seq > ? AND seq <= ?"
         " ORDER BY seq"
@@ -100,7 +101,7 @@ class Alignment:
 
         `since` has the elements of the other copy that changed since the two parted. `purged` has
         the keys that only one copy has purged: an element with such a key now is a new one.
-        `renamed` leads from a type or predicate name of the other copy to the name in this copy.
+        `renamed` maps the name of a type or predicate in the other copy to its name in this copy.
         """
         self.shared: Final = related.shared
         self._ours: Final = ours
@@ -110,7 +111,7 @@ class Alignment:
         self._renamed: Final = renamed or {}
         old = {number for number in since.numbers if number < since.made_from[number & 1]}
         readers = [reader for reader in (ours, theirs) if not is_scrubbed(reader, self.shared)]
-        # An element that one copy has purged since is gone from that copy's past only.
+        # An element that one copy has purged since is absent only from that copy's past.
         before = {
             number for reader in readers for number in reader.at(State(self.shared)).elements(old)
         }
@@ -121,7 +122,7 @@ class Alignment:
             for one, other in related.met
         ]
         self._keys_at: Final[dict[int, Mapping[bytes | None, int]]] = {}
-        """Elements by key, for each past state that was read; the id of its reader is the key."""
+        """Elements by key, for each past state that was read, by the `id()` of its reader."""
         self._parted: Final[set[int]] = set()
         """Elements of this copy that must not be matched with a live element of the other one."""
         self._keyless: Final[set[int]] = set()
@@ -138,8 +139,8 @@ class Alignment:
     def _keep_purged(self) -> None:
         """First match the elements that the other copy has purged, by the pairs that merges keep.
 
-        An element that was added there after the purge, with the same key, is another element. This
-        holds even if it had the key at a moment at which both copies had merged the same third one.
+        An element that was added there after the purge is another element, even if its key is the
+        same and both copies had merged a third one that has this key.
         """
         for number in self._since.purged:
             here = self.number_here(number)
@@ -175,7 +176,7 @@ class Alignment:
         If the other copy gave the number of a removed element to a new one, both are included.
         """
         # The surest matches come first: live elements before removed ones, and elements that a
-        # merge knows before elements with the same key only.
+        # merge has paired before elements that share only a key.
         there = self._theirs.elements(changed).keys()
         known = sorted(
             changed,
@@ -204,7 +205,7 @@ class Alignment:
         return old.union(number for number in known if number is not None)
 
     def learn(self, there: int, here: int) -> None:
-        """Match two elements that are one element in a third copy, unless either has a match."""
+        """Match two elements that are one element of a third copy, unless either has a match."""
         if there == here and self.is_old(there):
             return
         if here in self._parted and self._theirs.element(there) is not None:
@@ -234,9 +235,9 @@ class Alignment:
     def _match(self, number: int, *, is_sure: bool = False, purge: int | None = None) -> int | None:
         """The number in this copy for an element of the other copy; None if there is no match.
 
-        A merge knows the pair, or both have the same key, in the past or now. With `is_sure`, the
-        present key does not count. `purge` is the entry that purged the number here: an element
-        with the same key that existed before that entry is another element.
+        A merge knows the pair, or both have the same key, in the past or now. With `is_sure`, only
+        a merge or a key of the past matches. `purge` is the entry that purged the number here: an
+        element whose key existed before that entry is another element.
         """
         known = self.number_here(number)
         # A merge may have given the number of an element removed here to another element.
@@ -276,8 +277,8 @@ class Alignment:
         """True if two elements with one key are different because one copy has purged that key.
 
         Only purges up to the given entries are considered. The copy that purged the key added its
-        element after the purge, so this is not the element that the other copy still has.
-        Definitions are never apart: names identify them.
+        element after the purge, so it differs from the element that the other copy still has.
+        Definitions are never apart, because names identify them.
         """
         if self._purged is None or not any(self._purged):
             return False
@@ -295,11 +296,11 @@ class Alignment:
         return keys_ever(self._theirs, number, self._theirs.position)
 
     def number_here(self, number: int) -> int | None:
-        """The number in this copy for an element of the other one, by the newest merge."""
+        """The number in this copy for an element of the other copy, by the newest merge."""
         return self._newest_match(number, is_there=True)
 
     def _known_there(self, number: int) -> int | None:
-        """The number in the other copy for an element of this one, by the newest merge."""
+        """The number in the other copy for an element of this copy, by the newest merge."""
         return self._newest_match(number, is_there=False)
 
     def match_purged(self, mine: Touched) -> None:
@@ -363,7 +364,7 @@ class Alignment:
         return max(times)[1] if times else None
 
     def matches(self) -> dict[int, int]:
-        """The numbers in this copy for elements of the other one that have another number there."""
+        """The number in this copy of each element that has a different number in the other copy."""
         return {there: here for here, there in self._numbers.items()}
 
     def _is_taken(self, candidate: int, number: int) -> bool:
@@ -379,7 +380,7 @@ class Alignment:
         )
 
     def _like(self, ours: Reader, element: Element | None) -> int | None:
-        """The number in this copy of the element with the natural key of the given element."""
+        """The number in this copy of the element with the same natural key."""
         twin: Element | None = None
         if element is None:
             return None

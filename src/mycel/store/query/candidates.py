@@ -1,12 +1,13 @@
 """Candidates for a search, from the text index: elements by the keys of their names, or by words.
 
 FTS5 takes more than a microsecond for each term of each element that it ranks, and some sixty
-nanoseconds for each element that has a term, ranked or not. So both are bounded (`RANKED_MAX`,
-`SCANNED_MAX`): the rarest terms of a question are taken until their elements reach the bound. Where
-even one term is too frequent, the newest elements with it are ranked. Elements that have all terms
-of a question are found without ranking, which is hardly slower for many terms than for two.
+nanoseconds for each element that has a term, ranked or not. Both numbers are therefore bounded
+(`RANKED_MAX`, `SCANNED_MAX`): the rarest terms of a question are taken until their elements reach
+the bound. If even one term is too frequent, only the newest elements that have it are ranked.
+Elements that have all terms of a question are found without ranking, which is hardly slower for
+many terms than for two.
 
-Filters are part of each query, so a limit counts what passes them. `search.name_match`
+Filters are part of each query, so a limit counts only elements that pass them. `search.name_match`
 computes the score of a candidate from BM25 and the number of terms that it has; `search.weights`
 has the weights of the columns.
 """
@@ -45,8 +46,10 @@ RANKED_MAX: Final = 600
 query."""
 
 SCANNED_MAX: Final = 3_000
-"""The maximum number of elements with the terms that a query ranks by. One counts once for each
-term."""
+"""The maximum number of elements that have the terms of a query.
+
+An element counts once for each term.
+"""
 
 TITLES_RANKED_MAX: Final = 200
 """The maximum number of elements that are ranked by their titles."""
@@ -55,14 +58,15 @@ COUNTED_MAX: Final = 1_000
 """The number at which counting the elements of a term stops; a term with more is frequent."""
 
 LISTED_MAX: Final = 200
-"""The maximum number of elements to leave out that stand in the text of a statement, where they
-cost less."""
+"""The maximum number of excluded elements that are written into the text of a statement, where they
+cost less than as a parameter.
+"""
 
 SENTENCE_WORDS: Final = 12
 """The usual number of words in the sentence of a link."""
 
 _ORDERING: Final = 1e-3
-"""A weight of BM25 that only orders candidates of equal rarity, and adds nothing to a score."""
+"""A weight of BM25 that orders candidates of equal rarity, and is too small to change a score."""
 
 
 class Term(NamedTuple):
@@ -193,7 +197,7 @@ class Candidates:
     def by_keys(self, keys: Collection[str], limit: int) -> list[int]:
         """Elements that have one of these keys, up to a limit: definitions come first."""
         elements: dict[int, None] = {}
-        # Most questions are no name: one look says so.
+        # Most questions are no name: this one query then ends the search.
         if not keys or not (self._fresh or self._numbers(with_keys(keys, *Standing), 1)):
             return []
         for standing in Standing:
@@ -271,7 +275,7 @@ class Candidates:
         terms: Sequence[Term],
     ) -> list[TextMatch]:
         if (fresh := self._fresh) is not None:
-            # The whole index says how rare a term is; the order comes from the small index.
+            # The whole index gives the rarity of a term; the small index gives the order.
             share = usual_bm25(self._reader, terms) / max(len(terms), 1)
             for match in fresh.text_index.ranked(fresh, query, ALL_TEXTS, self._columns, limit):
                 bm25 = share * match.terms + _ORDERING * match.bm25
@@ -296,7 +300,7 @@ class Candidates:
     def _numbers(
         self, query: TextQuery, limit: int, chosen: Selection | None = None, offset: int = 0
     ) -> list[int]:
-        """The numbers of elements that fit a query; the oldest first, unless `chosen` differs."""
+        """The numbers of elements that fit a query, oldest first unless `chosen` says otherwise."""
         index = self._connection.text_index
         return index.numbers(self._connection, query, chosen or self._chosen, limit, offset)
 

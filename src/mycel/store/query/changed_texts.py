@@ -1,11 +1,12 @@
 """Reads the past texts of elements that have changed since a moment.
 
-The text index only has the present texts. Elements that have not changed since the moment are found
-there. Of the others, this module reads those that may have a word of the question. All words with
-one ASCII stem begin with the stem without its last two letters. SQLite tests for these beginnings
-with LIKE, which is many times faster than an index of all past texts. Two kinds of texts are always
-read: those with other letters, whose accents the tokenizer drops, and those with aliases, whose
-spelling is compared. If too many are left, those with the exact words of the question come first.
+The text index has only the present texts, so it finds elements that have not changed since the
+moment. Of the changed elements, this module reads those that may have a word of the question. All
+words with one ASCII stem begin with the stem without its last two letters. SQLite tests for these
+beginnings with LIKE, which is many times faster than an index of all past texts. Two kinds of texts
+are always read: texts with letters outside ASCII, because the tokenizer drops accents, and texts
+with aliases, because search compares their spelling. If too many elements are left, those with the
+exact words of the question come first.
 """
 
 from __future__ import annotations
@@ -22,8 +23,10 @@ from mycel.store.query.reader import Reader
 from mycel.text.analysis import AnalysedText
 
 READ_MAX: Final = 1_000
-"""The maximum number of elements that are read: those with most of the words, and the newest among
-them."""
+"""The maximum number of elements that are read.
+
+Those with most of the words come first, and the newest among them.
+"""
 
 
 class ChangedTexts:

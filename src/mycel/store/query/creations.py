@@ -1,10 +1,10 @@
 """Creations: they identify an element in every copy of a graph, whatever its number and key.
 
-An element begins with one entry of one commit. A copy that gets the element with a merge gives it a
-number of its own, and keeps the creation that it has in the source (`log.merges`). So two copies
-that have never met recognise the same element, even if the copy between them is deleted. An element
-has several creations if a merge has made one element of two. Creations of purged elements stay, and
-a merge passes them on to copies that never had the element.
+An element begins with one entry of one commit. A copy that gets the element by a merge gives it a
+number of its own, and keeps its creation in the source (`log.merges`). Two copies that have never
+met thus recognise the same element, even if the copy between them is deleted. An element has
+several creations if a merge has made one element of two. Creations of purged elements stay, and a
+merge passes them on to copies that never had the element.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Creations:
     def unknown_purges(self, other: Creations) -> set[bytes]:
         """The creations that are purged here and not in another copy.
 
-        A creation that another merge has restored here does not count.
+        A creation that a merge has restored here does not count.
         """
         unknown = self.purged - other.purged
         alive = self._reader.elements(self.numbers(unknown)).keys()

@@ -3,8 +3,9 @@
 The journal says which elements changed between two positions, so the cost depends on the number of
 changes and not on the size of the graph. Each changed element is read in both states. Live elements
 are identified by number: an element with another name, type, predicate or end has moved. An element
-that was removed in between is the same as a new one with its identity. The diff compares content,
-not records: times and versions do not count, and a change that was undone is no difference.
+that was removed in between, and a new element with its identity, count as one element. The diff
+compares content, not records: times and versions do not count, and a change that was undone is no
+difference.
 """
 
 from __future__ import annotations
@@ -90,9 +91,9 @@ class ElementChange:
     before: Element | None
     after: Element | None
     _names: tuple[Mapping[int, Element], Mapping[int, Element]] = field(repr=False, compare=False)
-    """The elements that ends of links may name, in each of the two states."""
+    """The elements at the ends of links, for each of the two states."""
     _aligned: Element | None = field(default=None, repr=False, compare=False)
-    """`after` with the numbers of the first copy, if a second copy numbers it otherwise."""
+    """`after` with the numbers of the first copy, if the second copy has other numbers."""
 
     @property
     def element(self) -> Element:

@@ -1,7 +1,7 @@
 """Filters of a search: conditions on elements, the same for candidates by words and by meaning.
 
 Every query for candidates has the condition in its WHERE, and the ranking by meaning ignores all
-other passages. So a limit counts only elements that pass.
+other passages, so a limit counts only elements that pass.
 """
 
 from __future__ import annotations
@@ -63,15 +63,15 @@ class Filters(TypedDict, total=False):
     metadata: Mapping[str, Any] | None
     """Metadata keys with values. A list in the metadata fits if it has the value."""
     near: Ref | None
-    """An element whose neighbourhood ranks higher. It excludes nothing."""
+    """An element; its neighbours rank higher. This excludes nothing."""
     as_of: Moment | None
-    """A past moment, whose state is searched by names and words."""
+    """A past moment. Its state is searched by names and words only."""
     without: str | Sequence[str] | None
-    """Types of concepts to leave out, such as Event for the turns of conversations."""
+    """Types of concepts to leave out, such as Event, the type of turns of conversations."""
     for_time: datetime | str | None
     """The element holds at this time, by its `valid_from` and `valid_until`."""
     include_archived: bool | None
-    """True to find archived elements too, by names and words."""
+    """True to find archived elements too, by names and words only."""
 
 
 class Condition(NamedTuple):
@@ -89,7 +89,7 @@ class Condition(NamedTuple):
     """The required kind of the element; None for any."""
     table: Table = "concept"
     few: frozenset[int] | None = None
-    """The numbers of the only elements that can pass, if these are few."""
+    """The numbers of all elements that can pass, if they are few; otherwise None."""
     visible: str = ""
     """An SQL condition that the element is not archived, and so has passages."""
     time_us: int | None = None
@@ -123,7 +123,10 @@ class Condition(NamedTuple):
         return self._replace(others=f"{self.others} AND {_IS_HIDDEN}")
 
     def passing(self, reader: Reader) -> list[int]:
-        """The elements that pass, in the state of the reader. It is for few elements."""
+        """The elements that pass, in the state of the reader.
+
+        Meant for conditions that few elements pass.
+        """
         query = f"{reader.tables_text}SELECT e.id FROM {self.table} e WHERE TRUE{self.sql}"
         return reader.column(query, dict(self.bindings))
 
@@ -189,8 +192,8 @@ def condition(
     """The condition of all filters and of `types` (or predicates), for the elements of a table.
 
     Raises:
-        InvalidValueType: the value of a filter is of a wrong kind.
-        InvalidSyntax: a time is not one.
+        InvalidValueType: the value of a filter is of a wrong kind. // InvalidSyntax: a text is no
+        time.
     """
     parts: list[str] = []
     bindings: dict[str, Any] = {}
@@ -274,7 +277,7 @@ def _metadata(dialect: Dialect, metadata: object, bindings: dict[str, Any]) -> I
     if len(metadata) > METADATA_KEYS_MAX:
         raise ResourceExhausted(
             f"metadata has {len(metadata)} keys; a search compares {METADATA_KEYS_MAX} at most.",
-            hint="Give those that tell most.",
+            hint="Keep the keys that narrow the search most.",
         )
     for at, (key, given) in enumerate(metadata.items()):
         value = with_times_as_text(given)

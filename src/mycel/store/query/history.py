@@ -154,14 +154,14 @@ def check_kept(reader: Reader, state: State) -> None:
     A scrub may come at any time, so a caller that keeps a state checks it before each use.
 
     Raises:
-        ConstraintViolation: it was.
+        ConstraintViolation: the state was scrubbed.
     """
     begin = past_begins_at(reader.connection)
     if state.seq is not None and state.seq < begin:
         raise ConstraintViolation(
-            f"The past before entry {begin} was scrubbed: its states can no longer be asked for,"
-            " nor further pages of them.",
-            hint=f"The earliest state there is: AS OF {begin}.",
+            f"The past before entry {begin} was scrubbed: its states can no longer be read, nor"
+            " can further pages of answers about them.",
+            hint=f"The earliest remaining state is AS OF {begin}.",
         )
 
 
@@ -212,7 +212,7 @@ def entry_at(reader: Reader, moment: Moment) -> int:
 def before_moment(reader: Reader, moment: Moment) -> int:
     """The last entry of the last transaction before a moment.
 
-    A transaction that ended at the moment itself is not counted as before it.
+    A transaction that ended at exactly that moment does not count.
     """
     if isinstance(moment, datetime) or (
         isinstance(moment, str) and entry_named(reader, moment) is None
@@ -239,7 +239,7 @@ def _microseconds(moment: str | datetime) -> int:
     try:
         return times.from_datetime(moment)
     except OverflowError:
-        raise ConstraintViolation(f"{moment} cannot be told in UTC.") from None
+        raise ConstraintViolation(f"{moment} cannot be converted to UTC.") from None
 
 
 def position_at_time(reader: Reader, time_us: int) -> int:
@@ -263,7 +263,7 @@ def position_at_time(reader: Reader, time_us: int) -> int:
 
 
 def _row_element(reader: Reader, seq: int, number: int, rowid: int | None) -> Element:
-    """The element of a past row; a link at one of its ends has the id that it had then."""
+    """The element of a past row. If an end is a link, it has the id of that time."""
     if rowid is not None:
         return reader.at(State(seq)).past_version(number, rowid)
     element = reader.element(number)

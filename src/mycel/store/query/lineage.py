@@ -59,7 +59,7 @@ def _find_parting(one: Reader, other: Reader) -> Parting:
     """The moment at which two graphs part.
 
     Equal roots mean equal journals, so a binary search over the roots finds the longest common
-    beginning. So the commit at which they part need not be recorded.
+    beginning. The commit at which they part is therefore not recorded anywhere.
     """
     nodes = [JournalNodes(reader.connection, reader.registry) for reader in (one, other)]
 
@@ -67,9 +67,10 @@ def _find_parting(one: Reader, other: Reader) -> Parting:
         return log.root_at(nodes[0], entries) != log.root_at(nodes[1], entries)
 
     low = min(one.head().seq, other.head().seq)
-    if differ(low):  # Otherwise one journal is a part of the other.
+    if differ(low):  # Otherwise one journal is the beginning of the other.
         low = bisect_left(range(low), True, lo=1, key=differ) - 1
-    # Two different transactions may begin with equal entries, so the last whole shared one counts.
+    # Two different transactions may begin with equal entries, so the last transaction that is equal
+    # as a whole counts.
     (entries,) = one.fetch_one("SELECT coalesce(max(seq), 0) FROM tx WHERE seq <= ?", (low,))
     beyond = "SELECT count(*) FROM tx WHERE seq > ?"
     (ahead,), (behind,) = (reader.fetch_one(beyond, (entries,)) for reader in (one, other))
@@ -89,26 +90,31 @@ class Lineage(NamedTuple):
     shared: int
     """The entry up to which both journals are the same."""
     seen: int
-    """The entry of theirs up to which our state has everything."""
+    """Our state has everything in their journal up to this entry."""
     visible: int
-    """The entry of ours up to which their state has everything."""
+    """Their state has everything in our journal up to this entry."""
     bases: tuple[Ancestor, ...]
     """The newest common ancestors; none of them is an ancestor of another."""
     into_ours: Mapping[int, int]
-    """Merges of theirs into ours: the last entry of each, with the entry of ours right after it."""
+    """Merges of their copy into ours: the last merged entry of each, with our entry right after the
+    merge.
+    """
     into_theirs: Mapping[int, int]
-    """Merges of ours into theirs: the last entry of each, with the entry of ours that was
-    merged."""
+    """Merges of our copy into theirs: the last entry of each, with our entry that was merged."""
     met: tuple[tuple[int, int], ...]
-    """Moments, oldest first, at which both had the same content through a third copy: theirs, ours.
+    """Pairs of moments (theirs, ours), oldest first, at which both had the same content through a
+    third copy.
 
-    At such a moment, one copy had merged the other by way of a third one, or both had merged the
-    same third one."""
+    At such a moment, one copy had merged the other by way of a third copy, or both had merged the
+    same third copy.
+    """
     third: tuple[State, State] | None
-    """The states of ours and theirs right after each first merged one commit of a lost third copy.
+    """Our state and theirs, each right after its first merge of the same commit of a lost third
+    copy.
 
     The third copy cannot be read. None if they share no such commit, or if it is an ancestor of a
-    base."""
+    base.
+    """
 
 
 def lineage(ours: Reader, theirs: Reader, others: Sequence[Reader] = ()) -> Lineage:
@@ -222,7 +228,7 @@ def merged_copies(ours: Reader, theirs: Reader) -> set[str]:
 
 
 def is_contained(reader: Reader, other: Reader) -> bool:
-    """True if the first copy has everything that the second one has, perhaps by merges."""
+    """True if the first copy has everything that the second copy has, perhaps by merges."""
     ancestry = lineage(reader, other)
     return not has_content(other, ancestry.seen)
 
@@ -259,7 +265,7 @@ def _marked(reader: Reader, kind: str) -> list[tuple[int, marks.Mark]]:
 
 
 def has_content(reader: Reader, after: int) -> bool:
-    """True if a state has entries after a position that are more than marks of commits."""
+    """True if a state has entries after a position other than marks of commits."""
     query = "SELECT 1 FROM journal WHERE seq > ? AND seq <= ? AND kind != 9 LIMIT 1"
     if reader.fetch_first(query, (after, reader.position)) is not None:
         return True

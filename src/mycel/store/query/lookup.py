@@ -110,7 +110,7 @@ class FormerName(NamedTuple):
 def former_names(
     reader: Reader, names: Collection[str], without: Collection[int] = ()
 ) -> dict[str, FormerName]:
-    """For each name, the last concept that had it in the past, `without` concepts of some types."""
+    """For each name, the last concept that had it in the past; types in `without` do not count."""
     query = (
         "SELECT j.value, p.id, p.type, p.to_seq = ?2 FROM json_each(?1) j"
         " CROSS JOIN concept_past p WHERE p.name = j.value"
@@ -125,7 +125,7 @@ def former_names(
 
 def former_names_ending(reader: Reader, root: str, ends: Collection[str]) -> list[str]:
     """Past names of concepts below a path whose last segment is one of these."""
-    # A name trimmed of all characters but slashes is the part before its last segment.
+    # rtrim with all characters but slashes leaves the part of a name before its last segment.
     query = (
         "SELECT DISTINCT name FROM concept_past WHERE name > ?1 || '/' AND name < ?1 || '0'"
         " AND substr(name, length(rtrim(name, replace(name, '/', ''))) + 1)"
@@ -252,9 +252,9 @@ def twins(
     *,
     others: Collection[int | None] | None = None,
 ) -> list[tuple[int, int]]:
-    """Pairs of concepts that share one of these names: one of the type, the other of another type.
+    """Pairs of concepts that share one of these names: one of the type, the other of a second type.
 
-    With `others`, the second concept has one of those types.
+    With `others`, the second type is one of those.
     """
     bindings: tuple[Any, ...] = (type_number, text_array(names))
     among = ""
@@ -295,7 +295,8 @@ def names_from(reader: Reader, beginning: str, type_number: int | None, limit: i
     query = (
         "SELECT name FROM (SELECT name, type FROM concept WHERE name >= ?1 AND name < ?2 LIMIT ?3)"
         " n"
-        " WHERE type = ?4 OR ?4 IS NULL"  # In this order: the first use gives the value a type.
+        # In this order, because the first use of a value sets its type.
+        " WHERE type = ?4 OR ?4 IS NULL"
     )
     bindings = (beginning, beginning + _LAST_CHARACTER, limit, type_number)
     return reader.column(query, bindings)
@@ -373,8 +374,8 @@ def links_after(
 ) -> list[tuple[int, int, int]]:
     """Links that leave (or reach) an element: each with its predicate and other end, in this order.
 
-    They begin after the predicate and other end that a caller saw last; (0, 0) comes before all.
-    Links of the predicates in `without` are left out.
+    The result begins after the predicate and other end that a caller saw last; (0, 0) comes before
+    all. Links of the predicates in `without` are left out.
     """
     near, far = ("subject", "object") if direction == "out" else ("object", "subject")
     kind = "AND predicate NOT IN (SELECT value FROM json_each(?5))"

@@ -20,7 +20,7 @@ def opened(reader: Reader) -> list[dict[str, Any]]:
 
 
 def may_have_conflicts(reader: Reader) -> bool:
-    """False if no merge of this file ever had a conflict. This test costs next to nothing."""
+    """False if no merge of this file ever had a conflict. The test takes microseconds."""
     return merges.are_there(reader.connection)
 
 
@@ -68,7 +68,7 @@ def count_undecided(reader: Reader) -> int:
 def match(
     reader: Reader, number: int, merged: Collection[int], *, of_source: bool
 ) -> tuple[int, int] | None:
-    """The newest of some merges that knows an element, with its number on the other side.
+    """The newest merge that has paired an element, with its number on the other side.
 
     `merged` has the last entries of the merges. The given number is one of the source, or one of
     this copy.

@@ -1,6 +1,6 @@
-"""The surroundings of elements at a state: short rows, neighbours, and the links among them.
+"""The neighbours of elements in a state, the links among them, and short rows of concepts.
 
-It also finds placeholders of missing concepts, and the links at them.
+Also placeholders of missing concepts, and the links at them.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Origins of values: the time and actor of the write itself, through any number of merges.
 
-A merge is one commit, and its actor is the one who merged. For each element that it changes, the
-merge keeps the origins of the values from its source (`log.merges`), so that they are known even
-after the source is deleted.
+A merge is one commit, and its actor is whoever merged. For each element that it changes, the merge
+keeps the origins of the values from its source (`log.merges`), even if the source is deleted later.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 A path is a URI. It covers the concept with this name and the concepts below it, whose names go on
 with `/` or `#`. Concepts whose names are no URIs have the paths of the views: `kip:Person` covers
-all of a type, and `kip:Person/Ada` or `("Person", "Ada")` one of them. An element, or its id,
-covers the element alone. The path of a link is that of its subject.
+all of a type, and `kip:Person/Ada` or `("Person", "Ada")` one of them. An element, or its id, given
+as a path covers the element alone. The path of a link is that of its subject.
 """
 
 from __future__ import annotations

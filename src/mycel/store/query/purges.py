@@ -42,7 +42,7 @@ def purges_since(
 ) -> Purges:
     """The elements that were purged entirely after an entry, with the keys that they had.
 
-    Keys that ended before `known` are left out: another element may have such a key by now.
+    Keys that ended before `known` are left out, because another element may have such a key now.
     `counts` may leave out keys of a purge entry.
     """
     numbers: set[int] = set()

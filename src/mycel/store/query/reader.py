@@ -1,6 +1,6 @@
 """Reading elements: the live state, or the state at a moment of the past.
 
-The live tables hold nothing but live rows. In a past state, a row counts if it was written by that
+The live tables hold nothing but live rows. A row is part of a past state if it was written by that
 moment and superseded only later. A reader answers the same questions about the present and the
 past, so every traversal works on both.
 """
@@ -77,7 +77,10 @@ class _Limits:
         self.allowance: Allowance | None = None
 
     def are_over(self) -> bool:
-        """True if the running statement has to stop. It may first wait for its turn."""
+        """True if the running statement has to stop.
+
+        A heavy request may wait here for its turn first.
+        """
         if monotonic() > self.deadline:
             return True
         return self.allowance is not None and self.allowance.is_over()
@@ -112,7 +115,7 @@ class Reader:
         self.execute: Final = connection.execute
         self.process: Final = os.getpid()
         self.settle: Callable[[], None] = _nothing if live is None else live.settle
-        """Completes the writer's indexes before a planned statement reads them."""
+        """Brings the writer's indexes up to date before a planned statement reads them."""
         self.now_us: Callable[[], int] = _wall_clock_us if live is None else live.now_us
         """The clock, in microseconds since the epoch."""
         self._limits: Final[_Limits] = _Limits() if live is None else live._limits
@@ -243,11 +246,10 @@ class Reader:
 
     @contextmanager
     def watched(self) -> Iterator[None]:
-        """Let the deadline stop what runs in this block: a planned statement.
+        """Let the deadline stop a planned statement of this block on the writer's connection.
 
-        It is for planned statements that read on the writer's connection. SQLite rolls the whole
-        transaction back when a statement that writes is stopped, so pending rows are written
-        before.
+        SQLite rolls the whole transaction back when a statement that writes is stopped, so pending
+        rows are written before the block.
         """
         self.settle()
         self.watch()
@@ -258,11 +260,7 @@ class Reader:
                 self.connection.watch(None)
 
     def check_deadline(self) -> None:
-        """Stop the caller when the deadline has passed.
-
-        Raises:
-            ExecutionTimeout: it has.
-        """
+        """Check that the deadline has not passed. // Raises: // ExecutionTimeout: it has passed."""
         if self._limits.are_over():
             raise over()
 
@@ -516,8 +514,8 @@ class Reader:
     ) -> list[Element]:
         """The live elements at the other ends of the first live links at an element.
 
-        They come in the order of `neighbours`, one for each link, from one statement: with few
-        links that takes half the time. An index has this order for one direction and predicate.
+        They come in the order of `neighbours`, one for each link, from a single statement, which
+        halves the time for few links. An index has this order for one direction and predicate.
         """
         near, far = _ENDS[direction]
         predicates = () if predicate is None else (predicate,)
@@ -568,10 +566,10 @@ class Reader:
     def _where(
         self, table: str, columns: str, past: str, where: str, tombstoned: bool, tables: str
     ) -> str:
-        """A query for rows of the state; on request also for rows of removed elements.
+        """A query for rows of the state; optionally also for rows of removed elements.
 
-        `past` are the columns of past rows. It is one statement: between two, a row might move from
-        one table to the other.
+        `past` are the columns of past rows. It is one statement, because a row might move from one
+        table to the other between two statements.
         """
         query = f"SELECT {columns} FROM {tables}{table} WHERE {where}{self._written}"
         if self._seq is not None:
@@ -595,8 +593,8 @@ class Reader:
 
     # Elements from rows.
 
-    # Elements are made by the million, so named tuples are made directly and known names looked up
-    # in place. When iteration stops early, the cursor is dropped with the generator.
+    # Elements are made by the million, so named tuples are built directly and cached names are
+    # looked up in place. If iteration stops early, the cursor is dropped with the generator.
 
     def _as_concepts(self, rows: Iterable[Row]) -> Iterator[Concept]:
         types, actors = self.registry.types.names, self.registry.actors.names

@@ -189,7 +189,7 @@ def spans_of_rivals(reader: Reader, predicate: int) -> list[LinkSpan]:
 
 
 def paired_links(reader: Reader, predicate: int, opposite: int, limit: int) -> list[int]:
-    """The links of a predicate with the same ends, in the same direction, as a link of another one.
+    """The links of a predicate that have the same ends as a link of another predicate.
 
     Both links hold at some common time. A link without a beginning or end holds without that limit.
     """
@@ -229,7 +229,7 @@ def links_with(reader: Reader, predicate: int, limit: int) -> list[int]:
 
 
 def empty_instances(reader: Reader, type_name: str, predicate: str) -> list[int]:
-    """The concepts of a type that no live link of a predicate leads to."""
+    """The concepts of a type that are not the object of any live link of a predicate."""
     return reader.column(
         "SELECT c.id FROM concept c WHERE c.type = ?1"
         f" AND c.id NOT IN ({CORE_CONCEPTS}) AND NOT {_IS_HIDDEN.format(row='c')}"

@@ -46,7 +46,7 @@ def cells(reader: Reader, statement: Statement, bindings: Row, limit: int | None
 
     Raises:
         ExecutionTimeout: it took longer than the reader's deadline.
-        ResourceExhausted: the rows are more, or larger, than a result may be.
+        ResourceExhausted: the result has too many rows or bytes.
         SumOverflowError: a sum went beyond 64 bits.
     """
     width = len(statement.json_columns)
@@ -54,7 +54,7 @@ def cells(reader: Reader, statement: Statement, bindings: Row, limit: int | None
     if current() is None:
         size = CELLS_UNCOUNTED // width or 1
         if limit is not None and limit < size:
-            size = limit + 2  # One more row than can come.
+            size = limit + 2  # A limit of one row more than a result may have.
     cursor = reader.connection.cursor()
     try:
         reader.connection.execute_with_version(cursor, statement.text, bindings)
@@ -65,7 +65,7 @@ def cells(reader: Reader, statement: Statement, bindings: Row, limit: int | None
                 charge(_memory_of(batch, statement))
             return batch
         return _with_more(batch, coming, statement, limit)
-    except BaseException as error:  # Whatever the error was, the statement must not stay open.
+    except BaseException as error:  # After any error, the statement must not stay open.
         cursor.close()
         if isinstance(error, apsw.SQLError) and "integer overflow" in str(error):
             raise SumOverflowError(str(error)) from error
@@ -80,7 +80,8 @@ def _with_more(
     """The first batch, and all further batches."""
     rows: list[Any] = []
     width = len(statement.json_columns)
-    rows_max = RESULT_ROWS_MAX + (limit is not None)  # A next page shows as one more row.
+    # One row more than the limit shows that there is a next page.
+    rows_max = RESULT_ROWS_MAX + (limit is not None)
     length, is_counted = 0, current() is not None
     while batch:
         rows += batch

@@ -1,7 +1,7 @@
 """Approximate counts for the planner: counted up to a bound, and estimated from samples.
 
-The counts are exact enough for a good order of joins, and take a few milliseconds on a graph of any
-size. The planner decides how long it keeps them.
+The counts are exact enough for a good order of joins, and take a few milliseconds whatever the size
+of the graph. The planner decides how long it keeps them.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Counted = TypeVar("Counted")
 
 
 class StoreStatistics:
-    """The `plan.Statistics` of one connection; the planner makes one for each planning."""
+    """The `plan.Statistics` of one connection, made anew for each planning."""
 
     def __init__(self, reader: Reader, known: dict[tuple[str, int], Any]) -> None:
         self._connection: Final = reader.connection

@@ -2,7 +2,7 @@
 
 Each count takes a bounded time on a graph of any size. Small tables are counted. In a large table,
 counting stops at a limit, and the rest is estimated from rows at even distances; `exact` is False
-then. A sample of a small table is the whole table, so small graphs are described exactly.
+then. The sample of a small table is the whole table, so small graphs are described exactly.
 """
 
 from __future__ import annotations

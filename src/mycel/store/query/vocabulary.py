@@ -96,7 +96,8 @@ class Vocabulary:
             return undefined(what, name, known, f"DESCRIBE {kind} TYPES", others)
         return TypeMismatch(
             f"The {what} {shorten(name)!r} was not defined at entry {self._state.seq}.",
-            hint="Ask AS OF a later moment; the journal (`mycel log`) shows what was written when.",
+            hint="Ask AS OF a later moment; the journal (`mycel log`) shows when each change was"
+            " written.",
         )
 
     def symmetric_predicates(self) -> tuple[int, ...]:

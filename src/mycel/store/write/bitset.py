@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 
 class NumberSet:
-    """A set of numbers of elements of one kind; it stays small however many they are."""
+    """A set of numbers of elements of one kind, one bit for each number up to the largest."""
 
     def __init__(self) -> None:
         self._bits = bytearray()
@@ -26,7 +26,7 @@ class NumberSet:
 
 
 class LinkSet(NumberSet):
-    """A set of numbers of links that is iterated from the oldest link on."""
+    """A set of numbers of links, iterated from the oldest link on."""
 
     def __iter__(self) -> Iterator[int]:
         for at, bits in enumerate(self._bits):

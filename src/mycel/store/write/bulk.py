@@ -1,10 +1,10 @@
 """The primitives of `transaction` for many rows at once.
 
-New rows, nearly all rows of a load, go through `executemany` in batches. A batch with a row that is
-not new (the element exists, or has a tombstone) is undone and put row by row. A row that defines a
-type or predicate, or that a guard without `in_bulk` checks, is always put alone. Other guards check
-each row of a batch before the batch is written. The result is the same in all cases, down to the
-order of the journal. `data["row"]` of an error is the index of the row.
+Nearly all rows of a load are new, and are inserted in batches. A batch with a row that is not new
+(the element exists, or has a tombstone) is undone and put row by row. A row that defines a type or
+predicate, or that a guard without `in_bulk` checks, is always put alone. Other guards check each
+row of a batch before the batch is written. The result is the same in all cases, down to the order
+of the journal. `data["row"]` of an error is the index of the row.
 """
 
 from __future__ import annotations
@@ -128,9 +128,9 @@ def _runs(
 ) -> Iterator[tuple[int, list[AnyRow], bool]]:
     """Split rows into runs, in their order. Yields the first row's number, the run, and a mark.
 
-    The mark is True if the rows of the run go alone, and False if they are written together. A row
-    is asked about after the rows before it are written: a definition among them may change the
-    answer.
+    The mark is True if the rows of the run go alone, and False if they are written together.
+    `_runs` decides about a row after the rows before it are written, because a definition among
+    them may change the answer.
     """
     link = kind is PropositionRow
 
@@ -155,7 +155,7 @@ def _runs(
 def _parted(
     batch: list[AnyRow], name_of: Callable[[AnyRow], Any], goes_alone: Callable[[str], bool]
 ) -> Iterator[tuple[int, list[AnyRow], bool]]:
-    """Split a batch into runs of rows that go together and rows that go alone, in their order."""
+    """Split a batch, in order, into runs of rows that are written together and rows put alone."""
     start = 0
     while start < len(batch):
         end = start

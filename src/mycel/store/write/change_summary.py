@@ -47,7 +47,7 @@ def summary(connection: Connection, registry: Registry, entries: Iterable[Entry]
         if verb == "move" and before is not None and record_type(before) != type_name:
             verb = "retype"
         counts[verb, type_name] += 1
-    if any(verb in _REKEYS for verb, _ in counts):  # Links on it are not counted.
+    if any(verb in _REKEYS for verb, _ in counts):  # Links on the element are not counted.
         counts = Counter({key: count for key, count in counts.items() if key[0] != "re-point"})
     groups: dict[str, list[str]] = {}
     for (verb, type_name), count in counts.most_common(GROUPS_SHOWN):

@@ -27,7 +27,7 @@ def expect(expected: int | None, actual: int, what: str) -> None:
     """Refuse to write unless the version is the expected one; 0 means that there is no element."""
     if expected is not None and expected != actual:
         raise VersionConflict(
-            f"Expected version {expected} of {what}, but it is {actual or 'not there'}.",
+            f"Expected version {expected} of {what}, but it is {actual or 'missing'}.",
             data={"expected": expected, "actual": actual},
         )
 
@@ -36,7 +36,7 @@ def merged(old_text: str, given: Mapping[str, Any] | None, drop: Iterable[str], 
     """The JSON text of an object after a shallow merge (KIP §2.10) and the removal of keys."""
     dropped = {drop} if isinstance(drop, str) else set(drop)
     new = {} if given is None else given
-    if new.__class__ is not dict or dropped:  # Otherwise `object_text` checks all of it below.
+    if new.__class__ is not dict or dropped:  # In this case `object_text` below checks all of it.
         new = parse_object(checked_metadata(new) if what == "metadata" else object_text(new, what))
     elif what == "metadata":
         check_metadata_keys(new)
@@ -90,7 +90,7 @@ def content(given: Mapping[str, Any] | None, what: str) -> tuple[str, bytes]:
         text = checked_metadata(given) if what == "metadata" else object_text(given, what)
         if text == EMPTY_OBJECT:
             return NO_CONTENT
-        encoded = cbor.encode(parse_object(text))  # Its times are texts.
+        encoded = cbor.encode(parse_object(text))  # In `text`, times are texts.
     else:
         if what == "metadata":
             check_metadata_keys(given)

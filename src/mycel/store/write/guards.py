@@ -1,12 +1,12 @@
 """Guards: rules on every write, through every door.
 
-Schemas, protected elements and constraints are rules from outside of the store that must hold for
-every change. So a transaction calls its guards before it writes. Most guards apply to few types,
-and a bulk load cannot afford a call for each of a million rows. So a guard first says, once for a
-type or predicate, whether it *concerns* this guard. A change that concerns no guard costs one
-look-up in a dictionary.
+Schemas, protected elements and constraints are rules of the layers above the store that must hold
+for every change, so a transaction calls its guards before it writes. Most guards apply to few
+types, and a bulk load cannot afford a call for each of a million rows. A guard therefore says once
+for each type or predicate whether it checks its elements (`concerns`). A change that no guard
+checks costs one look-up in a dictionary.
 
-A guard may also return other attributes. Then these are written, and the next guard checks these.
+A guard may also return other attributes: they are written instead, and the next guard checks them.
 """
 
 from __future__ import annotations
@@ -20,8 +20,7 @@ from mycel.store.index.write_cache import WriteCache
 from mycel.store.write.ledger import Ledger
 
 FREE_NAMES_MAX: Final = 4096
-"""The maximum number of names of types and predicates that are remembered because they concern no
-guard."""
+"""The maximum number of types and predicates that are remembered because no guard checks them."""
 
 CONCERNS_ELEMENT: Final = "concerns_element"
 """The method of a guard whose rule follows from what an element says, not from its type: it takes
@@ -37,7 +36,7 @@ class Change(NamedTuple):
 
     `attributes` and `metadata` are those after the change. A relink is an `update` whose
     `name_or_ends` differs from the ends of `before`. A move is an `update` whose type, name or
-    predicate differs. The guards of the old type are asked, and those of the new one.
+    predicate differs. The guards of both types are asked.
     """
 
     kind: ChangeKind
@@ -77,7 +76,7 @@ class Writing(Protocol):
 
 
 class Guards:
-    """The guards of one transaction, with the types and predicates that concern each."""
+    """The guards of one transaction, and those that check each type and predicate."""
 
     def __init__(self, guards: Sequence[AnyGuard], memory: WriteCache) -> None:
         self._all: Final = guards
@@ -87,7 +86,7 @@ class Guards:
         self._of_predicate: Final[dict[str, tuple[AnyGuard, ...]]] = {}
 
     def concerned(self, tx: Writing, name: str, *, link: bool) -> tuple[AnyGuard, ...]:
-        """The guards that a type, or with `link` a predicate, concerns."""
+        """The guards that check elements of a type, or with `link` links of a predicate."""
         free = self._memory.free_predicates if link else self._memory.free_types
         if not self._all or name in free:
             return ()
@@ -115,7 +114,7 @@ class Guards:
         texts: tuple[str, str],
         number: int | None = None,
     ) -> JsonObject | None:
-        """Ask every guard that a change concerns. Returns new attributes to write, or None.
+        """Ask every guard that checks a change. Returns new attributes to write, or None.
 
         If an element moves, the guards of its old type are asked too. `texts` are the attributes
         and metadata as they are stored.
@@ -136,12 +135,12 @@ class Guards:
         return shape(tx, concerned, Change(kind, before, name, to, attributes, metadata, number))
 
     def check_removal(self, tx: Writing, element: Element) -> None:
-        """Ask every guard that an element concerns whether it may be removed."""
+        """Ask every guard that checks an element whether it may be removed."""
         texts = element.attributes_json, element.metadata_json
         self.ask(tx, "retire", element, identity_of(element), texts, element.number)
 
     def forget(self) -> None:
-        """Forget which guards each type and predicate concerns: a definition has changed."""
+        """Forget which guards check each type and predicate, because a definition has changed."""
         self._of_type.clear()
         self._of_predicate.clear()
         self._memory.forget_definitions()

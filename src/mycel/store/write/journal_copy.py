@@ -1,8 +1,8 @@
 """An exact copy of a graph, from the rows of its journal.
 
-Each entry is applied unchanged: with the same numbers, times, actors and records. Trees and log
+Each entry is applied unchanged, with the same numbers, times, actors and records. Trees and log
 grow from the applied entries, so equal roots prove that the copy has everything that the source
-has. Indexes are not copied but derived here.
+has. Indexes are derived here instead of copied.
 
 Elements and ends of links are named by number. The page lists the ends of links; each is checked
 against the key in the record.
@@ -74,7 +74,7 @@ def check_not_here(reader: Reader, purges: KnownPurges) -> None:
     """Check that a graph holds nothing that another copy has purged.
 
     Raises:
-        Unsupported: it has.
+        Unsupported: it holds a purged element.
     """
     for element, fields in purges.by_element.items():
         _check_not_here(reader.connection, element, fields)
@@ -91,7 +91,7 @@ def _check_not_here(connection: Connection, number: int, fields: PurgeFields) ->
         query += f" AND to_seq <= {fields.until:d}"
     if fetch_first(connection, f"{query} LIMIT 1", (number,)) is not None:
         raise Unsupported(
-            "Something was purged there that this copy has.",
+            "The other copy has purged an element that this copy still has.",
             hint="Clone it again, into another file; then delete this one.",
         )
 
@@ -109,8 +109,8 @@ def copy_page(
     refers to.
 
     Raises:
-        DatabaseCorrupt: the rows do not lead to the roots that they name.
-        Unsupported: the other copy has purged something that this one has.
+        DatabaseCorrupt: the rows give other roots than those that they state. // Unsupported: the
+        other copy has purged an element that this copy still has.
     """
     try:
         copying = _Copying(connection, registry, trees, page, purges)
@@ -181,7 +181,8 @@ class _Copying:
                 head.edges_root,
             ] != [concepts_root, edges_root]:
                 raise DatabaseCorrupt(
-                    f"The entries up to {seq} do not lead to its roots.", data={"transaction": seq}
+                    f"The entries up to {seq} give other roots than the transaction states.",
+                    data={"transaction": seq},
                 )
             if self._has_definitions:
                 self._define_indexes()
@@ -459,7 +460,7 @@ class _Copying:
         if row is None:
             fields = self._purges.by_element.get(number)
             if fields is None:
-                raise DatabaseCorrupt(f"The element {number} is not there.")
+                raise DatabaseCorrupt(f"There is no element {number}.")
             return fields.keys_at(self._head.seq)[0]
         registry = self._registry
         if ids.is_concept(number):
@@ -468,7 +469,7 @@ class _Copying:
         return link_key(key_of(row[0]), predicate, key_of(row[2]))
 
     def _key_with(self, number: int, prefix: bytes) -> bytes:
-        """The key of an end; it has to begin with the bytes that the record says."""
+        """The key of an end, which has to begin with the bytes in the record."""
         key = self._key(number)
         if key[:RECORD_ID_BYTES] != prefix:
             raise DatabaseCorrupt(f"A link does not lead to the element {number}.")
@@ -509,7 +510,7 @@ class _Copying:
         return self._registry.add(self._connection, self._registry.actors, name)
 
     def _count(self, number: int) -> None:
-        """Keep the next free number above this one: a number is given to one element only."""
+        """Keep the next free number above this one: each number is given to one element only."""
         if ids.is_concept(number):
             self._head.next_concept = max(self._head.next_concept, number + ids.ID_STEP)
         else:

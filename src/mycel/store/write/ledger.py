@@ -229,10 +229,10 @@ class Ledger:
     # Natural keys.
 
     def live_key(self, number: int) -> bytes:
-        """The natural key of a live element; that of a link ends with its place.
+        """The natural key of a live element; the key of a link ends with its place.
 
         Raises:
-            NotFound: it is not.
+            NotFound: the element is not live.
         """
         key = self.find_key(number)
         if key is None:
@@ -284,7 +284,7 @@ class Ledger:
         """The number and the natural key of an element that is to be an end of a link.
 
         Raises:
-            InvalidId, NotFound: it is no id, or no element that is live.
+            InvalidId, NotFound: it is no id, or the element is not live.
         """
         if is_natural(ref):
             ref = self.reader.outer_id(self.reader.number(ref))
@@ -385,9 +385,9 @@ class Ledger:
         return self.reader.record_at(seq)
 
     def foresee(self, elements: Iterable[Element]) -> None:
-        """Read at once the records of these elements and the keys of their ends, for changing them.
+        """Read in advance the records of elements that will change, and the keys of their ends.
 
-        Otherwise each is a look-up of its own. The next call drops the records of this one.
+        Without this, each needs look-ups of its own. The next call drops the records of this one.
         """
         batch = list(elements)
         self._records = self.reader.records_at([element.seq for element in batch])
@@ -433,14 +433,15 @@ class Ledger:
         The statement ends with `WHERE id = ? AND seq = ?`; `values` are for the marks before that.
 
         Raises:
-            VersionConflict: it has changed, or gone.
+            VersionConflict: it has changed or been removed.
         """
         self.write(statement, (*values, element.number, element.seq))
         if self.connection.changes() != 1:
             raise VersionConflict(
-                f"{element.id} has changed, or gone, since it was read.",
-                hint="Read it again, and retry. If a guard has changed it: a guard must not change"
-                " what it is asked about, nor what goes with it.",
+                f"{element.id} has changed or been removed since it was read.",
+                hint="Read it again, and retry. If a guard has changed it: a guard must not"
+                " write to the element of the change that it checks, nor to elements that are"
+                " removed with it.",
             )
 
     def end_tombstone(self, table: str, number: int, seq: int) -> None:
@@ -488,7 +489,7 @@ class Ledger:
         head.append(self.connection, transaction, changes, texts)
 
     def _summary(self) -> str:
-        """A message for a transaction that was given none: a count of its changes."""
+        """The message for a transaction without one: a count of its changes."""
         count = self.head.seq - self.first_seq
         if count > _ENTRIES_HELD_MAX:
             return f"{count} changes"
@@ -497,7 +498,7 @@ class Ledger:
             self.flush_entries()
             query = (
                 "SELECT seq, kind, element, before, after FROM journal"
-                " WHERE seq >= ? AND purged IS NULL"  # Purged entries only have hashes.
+                " WHERE seq >= ? AND purged IS NULL"  # A purged entry has only hashes.
                 " ORDER BY seq"
             )
             entries = fetch_all(self.connection, query, (self.first_seq,))

@@ -27,9 +27,9 @@ def set_tag(tx: Transaction, name: str, state: State) -> str:
     """
     if not _NAME.fullmatch(text := str(name)) or text != name or len(text) > IDENTIFIER_BYTES_MAX:
         raise InvalidIdentifier(
-            f"{shorten(repr(name))} is no name of a tag.",
-            hint="A tag begins with a letter, and has letters, digits and . _ - / only, so that it"
-            " is never taken for a time or a commit.",
+            f"{shorten(repr(name))} is not a valid name of a tag.",
+            hint="A tag begins with a letter, and has letters, digits and . _ - / only, so that"
+            " it cannot be confused with a time or a commit.",
         )
     seq = tx.first_seq - 1 if state.seq is None else state.seq
     if seq == 0:
@@ -41,10 +41,10 @@ def set_tag(tx: Transaction, name: str, state: State) -> str:
 
 
 def remove_tag(tx: Transaction, name: str) -> None:
-    """Remove a tag: append a mark that takes the name back.
+    """Remove a tag: append a mark without a commit for its name.
 
     Raises:
-        NotFound: no tag has it.
+        NotFound: there is no tag with this name.
     """
     if name not in marks.tags(tx.ledger.connection):
         raise NotFound(f"There is no tag {shorten(repr(name))}.")

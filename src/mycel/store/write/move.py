@@ -6,10 +6,10 @@ natural key changes: the leaf under the old key is removed, and one under the ne
 links on the element get new keys too (`rekey`). If an element is put under the old name later, it
 is a new element.
 
-The tombstone of another concept may have the new key. It keeps its type and is *set aside*: its
-name becomes its own id, so that no two elements have one key. Links and their tombstones exchange
-keys instead. Concepts cannot: a name is content, and it would remain in the tombstone after the
-concept is purged.
+The tombstone of another concept may have the new key. That tombstone keeps its type and is *set
+aside*: its name becomes its own id, so that no two elements have the same key. Links and their
+tombstones exchange keys instead. Concepts cannot do so: a name is content, and would remain in the
+tombstone after the concept is purged.
 
 `relink` gives a link another predicate.
 """
@@ -65,8 +65,8 @@ def target_of(
     """The identity that the caller asks for; parts that are not given stay as they are.
 
     Raises:
-        InvalidId: it is not the kind of element that has what is to change.
-        ImmutableTarget: it is a definition, or is to become one.
+        InvalidId: a concept has no predicate, a link no type or name. // ImmutableTarget: it is a
+        definition, or would become one.
         TypeMismatch: the type or predicate is not defined.
     """
     registry = ledger.registry
@@ -89,9 +89,9 @@ def target_of(
     for kind in (element.type, new_type):
         if kind in META_TYPES:
             raise ImmutableTarget(
-                f"A definition cannot be moved, and {kind} holds nothing else.",
-                hint="Define the new type or predicate, move what uses the old one to it, and"
-                " retire the old definition.",
+                f"A definition cannot be moved, and {kind} holds only definitions.",
+                hint="Define the new type or predicate, move the elements of the old one to it,"
+                " and retire the old definition.",
             )
     number = ledger.defined_number(registry.types, new_type)
     return NewIdentity((new_type, check_name(element.name if name is None else name)), number)
@@ -100,9 +100,8 @@ def target_of(
 class Moves:
     """Moves elements one after the other, and afterwards all links on them together.
 
-    A link between two concepts that move is written once only: one bit is kept for each link that
-    waits. A caller that moves elements has to `settle` them before the transaction goes on to other
-    work.
+    A link between two concepts that move is written only once: a set keeps one bit for each waiting
+    link. A caller that moves elements has to call `settle` before the transaction does other work.
     """
 
     def __init__(self, ledger: Ledger) -> None:
@@ -113,7 +112,7 @@ class Moves:
         """Give a live element another identity, and perhaps other attributes.
 
         Raises:
-            DuplicateExists: there is a live element that has it.
+            DuplicateExists: another live element has this identity.
         """
         if isinstance(element, Concept):
             self._move_concept(element, target, attributes_text)
@@ -170,7 +169,10 @@ class Moves:
 
 
 def _write(ledger: Ledger, before: Concept, after: Concept, type_number: int) -> None:
-    """Write a concept under its new type and name: the one place that changes a concept's type."""
+    """Write a concept under its new type and name.
+
+    This is the only place that changes a concept's type.
+    """
     number = before.number
     key = concept_key(after.type, after.name)
     seq = _append(ledger, after, key, None)

@@ -6,8 +6,8 @@ ever had it as an end is purged too. The journal keeps the hashes of its purged 
 still verifies. It gets an entry that says who purged the element and why.
 
 These stay: the names of types and predicates, the names of actors, messages of transactions, and
-the hash of the element's natural key. Somebody who guesses a type and name can confirm the guess
-with it.
+the hash of the element's natural key. With this hash, somebody who guesses a type and name can
+confirm the guess.
 """
 
 from __future__ import annotations
@@ -45,7 +45,9 @@ class Purged(NamedTuple):
     propositions: int
     entries: int
     scrubbed: bool = False
-    """True if the bytes are gone from the file too; False if somebody kept the file busy."""
+    """True if no traces remain in the file; False if others kept the file busy or the disk was
+    full.
+    """
 
 
 def purge(tx: Transaction, ref: Ref, reason: str) -> Purged:
@@ -147,7 +149,7 @@ def _purge_one(
     if definition:
         ledger.head.definitions = ledger.head.seq + 1
     seq = ledger.append_apart(Kind.PURGE, number, record)
-    ledger.changes[namespace].set(key, None)  # The leaf goes from the state tree.
+    ledger.changes[namespace].set(key, None)  # The leaf is removed from the state tree.
     ledger.flush_entries()
     connection = ledger.connection
     versions = fetch_all(
@@ -177,7 +179,8 @@ def purge_entry(connection: Connection, version: int, seq: int) -> None:
         connection, "SELECT before, after, purged FROM journal WHERE seq = ?", (version,)
     )
     if purged is None and before is not None:
-        before = hash_of(before)  # Otherwise the record is a hash already, or there was none.
+        # In all other cases the record is a hash already, or there was none.
+        before = hash_of(before)
     connection.execute(
         "UPDATE journal SET before = ?, after = ?, purged = ? WHERE seq = ?",
         (before, hash_of(after) if seq > 0 else after, seq, version),
@@ -191,7 +194,10 @@ def forget_traces(ledger: Ledger) -> None:
 
 
 def _definition(ledger: Ledger, number: int) -> tuple[int, str, str] | tuple[()]:
-    """The number, name and kind of what a concept defines; or defined before it was removed."""
+    """The number, name and kind of the type or predicate that a concept defines.
+
+    A removed definition counts as well.
+    """
     row = fetch_first(
         ledger.connection,
         "SELECT type, name FROM concept WHERE id = ?1"

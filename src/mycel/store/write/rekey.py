@@ -1,8 +1,8 @@
 """Gives new natural keys to the links on elements whose own keys change.
 
 The key of a concept is made from type and name, that of a link from its predicate and the keys of
-its ends. So when an element moves (another name, other ends), every link on it gets another key. So
-do the links about those links, both live ones and tombstones. Nothing else about these links
+its ends. When an element moves (another name, other ends), every link on it gets another key, and
+so do the links about those links, both live ones and tombstones. Nothing else about these links
 changes. Each gets an entry of its own, with the record before and the record with the new keys. The
 present keys can always be computed from the present state.
 
@@ -84,7 +84,7 @@ class _Link(NamedTuple):
 def hanging_on(
     ledger: Ledger, numbers: Iterable[int], known: Container[int] = ()
 ) -> dict[int, None]:
-    """The links on these elements, the links about those, and so on, without those known before."""
+    """The links on these elements, the links about those, and so on, except links already found."""
 
     def hanging(number: int) -> Iterable[int]:
         return ledger.reader.column(_HANGING, (number,))

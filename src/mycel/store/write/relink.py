@@ -57,7 +57,7 @@ def relink(ledger: Ledger, link: Proposition, place: Triple, attributes_text: st
         DuplicateExists: there is a live link already.
         ConstraintViolation: an end is a link about this link.
     """
-    if place.subject == place.object:  # One element may have been named in two ways.
+    if place.subject == place.object:  # Two references may name the same element.
         end = ledger.reader.outer_id(place.subject)
         raise SelfEdgeError(f"{end!r} cannot be linked to itself.")
     hanging = hanging_on(ledger, (link.number,))

@@ -40,7 +40,7 @@ def check_removal(tx: Writing, elements: Sequence[Element], reason: str) -> None
 def retire_links(tx: Writing, links: Sequence[Proposition], reason: str) -> None:
     """Remove links on which `check_removal` has agreed."""
     ledger = tx.ledger
-    # The keys first: a link may be about another one that is removed with it.
+    # The keys are read first, because a link may be about another one that is removed with it.
     keys = [list(map(ledger.live_key, link.ends)) for link in links]
     tombstone = Tombstone(ledger.time_us, ledger.actor, reason)
     for link, (subject_key, object_key) in zip(links, keys, strict=True):

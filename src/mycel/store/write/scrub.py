@@ -5,8 +5,8 @@ element stays, and loses the versions that were superseded by then: an entry of 
 position up to which its past is gone. The entry that wrote the first remaining version keeps the
 record of that version, and only the hash of the one before it.
 
-The state at the moment and all later states stay. Earlier ones can no longer be read: a last entry,
-about the element 0, has the position at which the past begins. Saved views of earlier states are
+The state at the moment and all later states stay. Earlier states can no longer be read: a final
+entry, about the element 0, records where the past begins. Saved views of earlier states are
 removed, and so are views of groups whose names are all forgotten. Definitions of types and
 predicates keep their past, because they are needed to read the records of other elements.
 """
@@ -55,7 +55,7 @@ _TOMBSTONES_ABOUT: Final = (
 
 
 class Scrubbed(NamedTuple):
-    """Counts of what a scrub forgot, or would forget."""
+    """Counts of the elements and versions that a scrub forgot, or would forget."""
 
     until: int = 0
     """The position of the journal at which the past begins after the scrub."""
@@ -68,7 +68,9 @@ class Scrubbed(NamedTuple):
     hidden: tuple[str, ...] = ()
     """The hidden types and properties that can no longer be restored."""
     scrubbed: bool = False
-    """True if the bytes are gone from the file too; False if somebody kept the file busy."""
+    """True if no traces remain in the file; False if others kept the file busy or the disk was
+    full.
+    """
 
 
 def expected(reader: Reader, before: Moment) -> Scrubbed:
@@ -99,13 +101,15 @@ def scrub(tx: Transaction, seq: int, reason: str) -> Scrubbed:
     superseded = _superseded(connection, seq, removed)
     if not removed and not superseded:
         return Scrubbed(seq)
-    # All keys are read first: keys of links follow from versions of their ends, which go too.
+    # All keys are read first: keys of links are computed from versions of their ends, which are
+    # removed too.
     keys = keys_of(ledger, [*superseded, *removed])
     names = names_ever(connection, superseded)
     for number, versions in superseded.items():
         _scrub_element(ledger, number, keys[number], versions, seq, reason)
         property_vectors.remove(connection, number)
-        passages.remove(connection, number)  # It may be derived from a forgotten version.
+        # The definition of the type may be derived from a forgotten version.
+        passages.remove(connection, number)
     purged = purge_elements(tx, removed, keys, reason)
     merges.forget(connection, (), until=seq)
     saved_views.forget(connection, (), names, until=seq)

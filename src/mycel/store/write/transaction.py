@@ -72,19 +72,21 @@ class Guard(Protocol):
 
         Then these rows are written together, and `check` gets attributes and metadata as the caller
         passed them, before they are validated as JSON. If a row of the batch exists, all its rows
-        are checked again. If this is False, a guard checks row by row.
+        are checked again. If `in_bulk` is False, the guard checks row by row.
         """
 
     def concerns(self, tx: Transaction, type_or_predicate: str, *, link: bool) -> bool:
         """True if this guard applies to elements of this type.
 
         With `link`, the name is that of a predicate. The name may be undefined. Answers are
-        remembered: for the transaction if a guard says True, and also for later ones if all guards
-        say False. A changed definition, or a write of another process, ends both.
+        remembered: for the transaction if a guard says True, and for later transactions too if all
+        guards say False. A changed definition, or a write of another process, clears them.
         """
 
     def check(self, tx: Transaction, change: Change) -> JsonObject | None:
-        """Raise to refuse a change before it is written; called only for what `concerns` it.
+        """Raise an error to refuse a change before it is written.
+
+        Called only if `concerns` returns True for the type or predicate.
 
         Returns other attributes to write, or None to keep them; for a removal the result is
         ignored. The guard must not modify the change, nor write to this element or to elements that
@@ -127,7 +129,7 @@ class _Ended:
     __slots__ = ()
 
     def __getattr__(self, name: str) -> NoReturn:
-        if name.startswith("__"):  # Tools that inspect objects ask for such names.
+        if name.startswith("__"):  # Tools that inspect objects look such names up.
             raise AttributeError(name)
         raise ConstraintViolation(
             "This transaction has ended.", hint="Open another one with db.transaction()."
@@ -160,7 +162,7 @@ class Transaction:
     def end(self) -> bool:
         """Refuse every further use. The writer calls this.
 
-        Returns whether it was a load, for which the page cache was enlarged.
+        Returns True if it was a load, for which the page cache was enlarged.
         """
         ledger, self.ledger = self.ledger, ENDED
         return ledger is not ENDED and ledger.is_load
@@ -171,7 +173,7 @@ class Transaction:
 
     @property
     def message(self) -> str:
-        """The message that the caller gave; empty if it is to be made from the changes."""
+        """The message of the caller; empty if a summary of the changes is to replace it."""
         return self.ledger.message
 
     @property
@@ -286,7 +288,7 @@ class Transaction:
         ledger = self.ledger
         names = ledger.registry.defined_by(meta_type)
         if names is None or names.number(ledger.connection, name) is None:
-            return None  # `name` may not even be a text; the write itself raises that error.
+            return None  # If `name` is no text, the write itself raises the error.
         row = ledger.row(_DEFINITION, (name, meta_type))
         return None if row is None else row[0]
 
@@ -358,8 +360,8 @@ class Transaction:
     def revive_concept(self, like: Concept, metadata: Mapping[str, Any]) -> str:
         """Put a concept that may have been removed, perhaps under another name.
 
-        Like `put_concept`. But if the concept with this type and number was removed, it comes back
-        under its number. Returns the id.
+        Like `put_concept`. But if the concept of this type with this number was removed, it is
+        revived under its number. Returns the id.
         """
         dead = self.ledger.reader.concept(like.number, tombstoned=True)
         if dead is not None and dead.tombstoned and dead.type == like.type:
@@ -434,7 +436,7 @@ class Transaction:
         triple = self._triple(src, predicate, dst)
         row = self.ledger.find_link(triple[:3])
         if row is not None and not row.is_tombstone:
-            canonical_weight(weight)  # Bad values are refused for an existing edge too.
+            canonical_weight(weight)  # Invalid values are refused for an existing edge too.
             object_text({} if data is None else data, "data")
             return ids.link_id(row.number, predicate)
         return create_link(self, triple, predicate, data, metadata, weight, tombstone=row)
@@ -494,7 +496,7 @@ class Transaction:
         relink.relink(self.ledger, link, place, attributes_text)
         return link.id
 
-    # Either kind.
+    # `end` may be an element of either kind.
 
     @all_or_nothing
     def move(
@@ -517,7 +519,7 @@ class Transaction:
             InvalidId: a link has no type or name, a concept no predicate.
             TypeMismatch: the type or predicate is not defined.
             ImmutableTarget: it is the definition of a type or predicate.
-            DuplicateExists: there is already a live element that is what it should become.
+            DuplicateExists: there is already a live element with the new identity.
         """
         moves = Moves(self.ledger)
         moved = self._move(moves, ref, type_name, name, predicate, attributes)
@@ -572,10 +574,10 @@ class Transaction:
         expect_version: int | None = None,
         reserved: Mapping[str, Any] | None = None,
     ) -> bool:
-        """Change an element that exists: merge keys, drop keys, set a link's weight.
+        """Change an existing element: merge keys, drop keys, set a link's weight.
 
         `reserved` are metadata keys of the engine itself; they begin with an underscore. Returns
-        whether anything changed.
+        True if anything changed.
 
         Raises:
             NotFound: there is no such element.
@@ -608,7 +610,8 @@ class Transaction:
         """Change an element like `update`, without reading it again.
 
         Raises:
-            VersionConflict: it was to change, and has done so since. The transaction is lost.
+            VersionConflict: the element has changed since it was read. The transaction can only be
+                rolled back.
         """
         drop_metadata = (drop_metadata,) if isinstance(drop_metadata, str) else tuple(drop_metadata)
         check_metadata_keys(drop_metadata)
@@ -626,7 +629,7 @@ class Transaction:
     def replace_content(self, element: Element, then: Element) -> bool:
         """Give an element that was just read the content of another version, and no other change.
 
-        Metadata of the engine itself is content too. Returns whether anything changed.
+        Metadata of the engine itself is content too. Returns True if anything changed.
         """
         weight = then.weight if isinstance(then, Proposition) else None
         return change_content(self, element, then.attributes_json, then.metadata_json, weight)
@@ -649,7 +652,8 @@ class Transaction:
         """Remove an element like `retire`, without reading it again.
 
         Raises:
-            VersionConflict: it has changed since. The transaction is lost.
+            VersionConflict: the element has changed since it was read. The transaction can only be
+                rolled back.
         """
         about = removal.links_about(self.ledger, element.number)
         if isinstance(element, Concept):
@@ -668,7 +672,7 @@ class Transaction:
     # The whole.
 
     def check(self) -> None:
-        """Ask the guards about the whole transaction, as the commit will."""
+        """Ask the guards about the whole transaction, as the commit does."""
         self.guards.check_commit(self)
 
     def finish(self) -> None:

@@ -16,8 +16,8 @@ class TransactionBlock:
     """A context manager over a generator of two steps; it may be entered once.
 
     The one of `contextlib` would commit if it were entered again. An error of the block is put into
-    `raised` instead of being thrown into the generator, so it stays apart from errors of the
-    generator.
+    `raised` instead of being thrown into the generator, so that errors of the generator itself can
+    be told apart from it.
     """
 
     __slots__ = ("_is_entered", "_raised", "_steps")
@@ -48,4 +48,4 @@ class TransactionBlock:
         try:
             next(self._steps, None)
         finally:
-            self._raised.clear()  # The traceback may refer to this object.
+            self._raised.clear()  # The traceback may refer to this object: drop the cycle.

@@ -55,8 +55,8 @@ _RECHECK_S: Final = 0.1
 _COMPANIONS: Final = ("-wal", "-shm")
 """Suffixes of the log and of its shared index, which exist while a connection is open."""
 _LOST_COMPANION: Final = (
-    "Stop every process that uses this graph, and open it again: what is there is what the file and"
-    " the log beside it hold. Never delete, move or copy the files beside an open graph."
+    "Stop every process that uses this graph, and open it again: it then has the content of the"
+    " file and of the log beside it. Never delete, move or copy the files beside an open graph."
 )
 _WRITE_WITH_TX: Final = "Inside `with db.transaction() as tx`, write with the methods of tx."
 
@@ -88,8 +88,8 @@ class GroupMember:
 class _TimedLock:
     """A lock with a limit on the wait for it.
 
-    It is only for threads of a server. An interrupt after the lock is taken, and before the block
-    begins, would leave it taken.
+    Only threads of a server use it: an interrupt between taking the lock and the beginning of the
+    block would leave the lock taken.
     """
 
     def __init__(self, lock: threading.Lock, allowance: Allowance) -> None:
@@ -99,7 +99,8 @@ class _TimedLock:
     def __enter__(self) -> None:
         if not self._lock.acquire(timeout=min(self._wait_s, threading.TIMEOUT_MAX)):
             raise DatabaseBusy(
-                "Other writers took all the time of this request; nothing was written.",
+                "Other writers held the graph for the whole time of this request; nothing was"
+                " written.",
                 hint="Retry later.",
                 data={RETRY_AFTER: 1},
             )
@@ -155,15 +156,19 @@ class Writer:
         self._head: Head | None = None
         """The head after the last transaction here; another process may have written since."""
         self._changes_seen = -1
-        """The data version, a count of all commits, when this writer last looked."""
+        """The data version that this writer last read; every commit changes it."""
         self.has_written = False
         """True once a transaction of this process has changed something."""
         self._is_alone = False
-        """True if no other process has written since the last look: then `_head` is current."""
+        """True if no other process has written since the data version was read:
+
+        `_head` is then current.
+        """
         self._memory: Final = WriteCache()
         self._checkpointer = location.checkpointer()
         self._tools = None
-        if connection is not None:  # The connection has read the file, so its companions exist.
+        # The connection has read the file, so the companion files exist.
+        if connection is not None:
             self._tools = self._tools_on(connection)
             self._note_companions()
 
@@ -222,7 +227,8 @@ class Writer:
         counted = False
         try:
             with self._counting:
-                self._short_waiting += 1  # No turn of the block commits early.
+                # The turns inside the block commit nothing; the last turn commits.
+                self._short_waiting += 1
                 counted = True
             self._held[threading.get_ident()] = group
             result = work(group)
@@ -317,7 +323,7 @@ class Writer:
 
     @property
     def pending_changes(self) -> int:
-        """The changes that the last transaction of this process has left to be folded."""
+        """The number of changes that the last transaction of this process has left to be folded."""
         return 0 if self._head is None else self._head.pending
 
     def begin_checkpoint(self) -> None:
@@ -364,7 +370,8 @@ class Writer:
             if self._tools is not None:
                 connection, self._tools = self._tools.connection, None
                 if self._lost_companion() is None:
-                    with suppress(*REFUSALS):  # A reader may hold it up; the log keeps everything.
+                    # A reader may prevent this; the log then keeps everything.
+                    with suppress(*REFUSALS):
                         self._location.settle(connection)
                 self._close(connection)
 
@@ -406,8 +413,8 @@ class Writer:
                 turn.release()
         return grants[0]
 
-    # These functions have their own `try`, here and in `_open`, instead of a context manager. A
-    # generator that an interrupt leaves open would go on when its traceback is dropped, in the
+    # These functions have a `try` of their own, here and in `_open`, instead of a context manager:
+    # a generator that an interrupt leaves open would go on when its traceback is dropped, in the
     # middle of another turn.
 
     def _in_turn(self, work: Callable[[], T]) -> T:
@@ -419,10 +426,11 @@ class Writer:
             try:
                 self._end_turn()
             except BaseException:
-                self._end_turn()  # An interrupt stopped the first call.
+                self._end_turn()  # An interrupt has stopped the first call.
                 raise
             finally:
-                self._owner = None  # No call comes before it that an interrupt could stop.
+                # No call stands before this line, so no interrupt comes between.
+                self._owner = None
                 _set_holds_turn(False)
 
     def _begin_turn(self) -> None:
@@ -501,7 +509,7 @@ class Writer:
         """Undo the work of a member whose thread was interrupted before it could."""
         if self._is_half_done and self._tools is not None:
             self._undo_member(self._tools.connection)
-        self._is_half_done = False  # A lost connection has rolled it back.
+        self._is_half_done = False  # If the connection is lost, so is the work.
 
     def _give_up_group(self, connection: Connection, error: MycelError) -> None:
         self._roll_back(connection)
@@ -534,11 +542,11 @@ class Writer:
         if self._tools is None or self._group:
             return
         connection = self._tools.connection
-        if connection.in_transaction:  # An interrupt came where no handler runs.
+        if connection.in_transaction:  # An interrupt came at a place where no handler runs.
             self._roll_back(connection)
         if self._grown:
             self._grown = False
-            with suppress(*REFUSALS):  # The commit is made; this only frees memory.
+            with suppress(*REFUSALS):  # The commit is done; the rest only frees memory.
                 connection.keep_in_memory(self._location.cache_kib)
                 connection.keep_nothing()
 
@@ -561,7 +569,9 @@ class Writer:
 
     def _settle(self, error: MycelError | None) -> None:
         group = self._group
-        while group:  # A member goes after it has its outcome: an interrupt leaves none.
+        # A member is removed after it has its outcome, so an interrupt leaves no member without
+        # one.
+        while group:
             member = group[0]
             member.error = error
             if member.unsettled.locked():
@@ -660,7 +670,7 @@ class Writer:
         raise DatabaseError(
             f"The file {self._location.path!r} {what} while it was open; nothing was written.",
             hint="Put it back; or open the database again, or restart the server, to go on with"
-            " what is there now.",
+            " the present file.",
         )
 
     def _note_companions(self) -> None:
@@ -678,10 +688,10 @@ class Writer:
         return None
 
     def _refuse_newer(self, connection: Connection) -> None:
-        """Refuse to write if a later version has raised the format of the file since it was opened.
+        """Refuse to write if a later version of Mycel has raised the format of the open file.
 
-        What this version writes would lack what the newer format has. If nobody else has written,
-        nothing is checked.
+        Writes of this version would lack parts of the newer format. The check is left out while no
+        other process has written.
         """
         changes = connection.data_version()
         self._is_alone = changes == self._changes_seen
@@ -720,8 +730,7 @@ class Writer:
             try:
                 connection.execute("ROLLBACK")
             except REFUSALS:
-                # A failed rollback must not leave it open: closing the connection rolls back for
-                # certain.
+                # If the rollback fails, the connection is closed, which rolls back in any case.
                 self._drop(connection)
         self._is_half_done = False
 
@@ -733,7 +742,7 @@ class Writer:
 
     def _close(self, connection: Connection) -> None:
         if self._lost_companion() is None:
-            self._companions = {}  # The next connection notes its own companions.
+            self._companions = {}  # The next connection notes its own companion files.
         else:
             # A lost log may have been replaced, so this connection must not write its log into the
             # file.

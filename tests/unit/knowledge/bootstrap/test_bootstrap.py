@@ -673,7 +673,7 @@ def test_a_file_that_cannot_be_read_is_skipped_with_the_reason(
     monkeypatch.setattr(Bootstrap, "_read", read)
     summary = bootstrap(shop)
     assert [(each.path, each.why) for each in summary.skipped] == [
-        ("src/shop/cart.py", "it is a pipe, and no regular file"),
+        ("src/shop/cart.py", "it is a pipe, not a regular file"),
     ]
     assert summary.added == 5
     monkeypatch.undo()

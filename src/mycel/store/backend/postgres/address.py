@@ -65,7 +65,7 @@ def checked_branch(name: str) -> str:
 
 
 def _has_bare_password(text: str) -> bool:
-    """True for a user with something else than a port behind a colon.
+    """True for a user followed by a colon and something other than a port.
 
     Libraries for URLs read a password with `/`, `?` or `#` in it as a port and a path.
     """

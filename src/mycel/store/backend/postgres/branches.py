@@ -1,8 +1,8 @@
 """Branches of a graph in PostgreSQL: schemas beside its own.
 
-A branch is copied in one transaction that reads one snapshot. So nobody waits for it, and it exists
-with all its rows or not at all. Indexes are made after the rows are written: that takes less than
-half of the time. Each connection to a branch holds a shared lock of its name.
+A branch is copied in one transaction that reads one snapshot, so no writer waits for the copy, and
+the branch exists with all its rows or not at all. Indexes are made after the rows are written,
+which takes less than half of the time. Each connection to a branch holds a shared lock of its name.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from mycel.store.backend.postgres.connection import PostgresConnection
 from mycel.store.file.branch_files import MAIN
 
 _MEMORY: Final = "256MB"
-"""The server memory that making an index may use."""
+"""Memory that the server may use to make an index."""
 
 
 IS_READABLE: Final = "has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(c.oid, 'SELECT')"
 
 
 def schemas_of(connection: PostgresConnection, main: str, condition: str = "TRUE") -> list[str]:
-    """The schemas of a workspace that there are: its own, and those of its branches."""
+    """The existing schemas of a workspace: its own, and those of its branches."""
     rows = connection.execute(
         "SELECT n.nspname FROM pg_namespace n JOIN pg_class c ON c.relnamespace = n.oid"
         " WHERE c.relname = 'mycel_format' AND (n.nspname = ? OR starts_with(n.nspname, ?))"
@@ -85,7 +85,8 @@ class SchemaBranches:
     def create(self, name: str, prepare: Callable[[Any], None]) -> None:
         """Copy the open branch. Other processes may write meanwhile without waiting."""
         target = self._address.on_branch(checked_branch(name))
-        if name.lower() in map(str.lower, self.names()):  # As for branches of files.
+        # Names are compared without case, as for branches of files.
+        if name.lower() in map(str.lower, self.names()):
             raise DuplicateExists(
                 f"There is a branch {name!r} already.", hint="Choose another name."
             )
@@ -115,7 +116,7 @@ class SchemaBranches:
         return self.open
 
     def switch(self, name: str) -> None:
-        """Refuse: on a server, no default branch is kept.
+        """Refuse: a server keeps no default branch.
 
         Raises:
             Unsupported: always.

@@ -1,9 +1,9 @@
-"""A connection of PostgreSQL, with what a `Connection` offers beside statements.
+"""A connection of PostgreSQL, as the `Connection` of the store.
 
-A statement runs whole: its rows come in one answer. While the server works, the limits are checked
-every 50 ms; when one is exceeded, a cancel request stops the statement. A transaction that reads
-sees one snapshot. A transaction that writes holds the lock of the graph, so writers of all hosts
-take turns. The lock ends with the transaction or the process.
+A statement runs to its end: all its rows come in one answer. While the server works, the limits are
+checked every 50 ms; when one is exceeded, a cancel request stops the statement. A transaction that
+reads sees one snapshot. A transaction that writes holds the lock of the graph, so writers of all
+hosts take turns. The lock ends with the transaction or the process.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _HELD_MAX: Final = 1000
 
 
 _RETRY_S: Final = 5
-"""The seconds after which a client may try a server again that could not be reached."""
+"""The seconds after which a server that could not be reached may be tried again."""
 _END_MS: Final = 1000
 """The time that the server may take to end a connection that was closed."""
 _COPY_MIN: Final = 100
@@ -94,9 +94,9 @@ class PostgresConnection:
         """Statements that insert rows, with the rows; they are sent with the next statement."""
         self._own_change = 0
         self._is_beginning = False
-        """True if a reader has begun: the server is told with the first statement."""
+        """True if a reading transaction has begun here; BEGIN is sent with its first statement."""
         self._snapshot_version: int | None = None
-        """The data version of the snapshot of a reader, once it was asked for."""
+        """The data version of the reader's snapshot, if it has been read."""
         self._version: int | None = None
         """The data version after the last planned statement; None when it has been read."""
         try:
@@ -150,20 +150,20 @@ class PostgresConnection:
                 return cursor
         if statements in ("COMMIT", "ROLLBACK"):
             return self._end(statements, cursor)
-        if ";" in statements:  # They go together, and are never prepared.
+        if ";" in statements:  # They are sent together, and are never prepared.
             return self._run_text(statements, cursor)
         self._run([(statements, bindings)], cursor)
         return cursor
 
     def _end(self, statement: str, cursor: PostgresCursor) -> PostgresCursor:
-        """End a transaction. Those who listen are told of a commit in the same round trip."""
+        """End a transaction. A commit sends its notice in the same round trip."""
         is_told, self._is_writing = self._is_writing and statement == "COMMIT", False
         self._snapshot_version = None
         if self._is_beginning:  # Nothing was read in it.
             self._is_beginning = False
         elif is_told:
             notice = (notices.SEND, (self._schema, self._own_change))
-            # Without the notice it is a commit too: those who listen also ask now and then.
+            # A commit counts even if its notice is lost: listeners also poll now and then.
             self._run([(statement, ()), notice], cursor, is_last_needed=False)
         else:
             self._run([(statement, ())], cursor)
@@ -175,7 +175,7 @@ class PostgresConnection:
         *cursors: PostgresCursor,
         is_last_needed: bool = True,
     ) -> None:
-        """Send statements after what was held back, in one round trip, and fill cursors."""
+        """Send statements after the rows held back, in one round trip, and fill cursors."""
         make, batches = self._wire.command, self._held
         commands = [make(text, row) for text, rows in batches for row in rows]
         if self._is_beginning:
@@ -233,7 +233,7 @@ class PostgresConnection:
             self._run(())
 
     def _copy(self, table: str, cells: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> bool:
-        """Write new rows with COPY. Returns False, and writes nothing, if one is not new."""
+        """Write new rows with COPY. Returns False, and writes nothing, if one exists already."""
         fixed = {"NULL": None, "1": 1}
         self._run([("SAVEPOINT copied", ())])
         try:
@@ -288,14 +288,17 @@ class PostgresConnection:
         return bool(self.execute("SELECT pg_try_advisory_lock(?)", (number,)).get)
 
     def unlock(self, name: str) -> None:
-        """Give a lock with a name back: the server would do so some time after the end."""
+        """Release a named lock now.
+
+        The server itself would release it only some time after the connection ends.
+        """
         self.execute("SELECT pg_advisory_unlock(?)", (_lock_of(f"{self._schema}{name}"),))
 
     def lock_unused(self, schema: str, what: str) -> None:
         """Take the lock of a graph that nobody else has open.
 
         Raises:
-            Failure: somebody has.
+            Failure: somebody has it open.
         """
         # The server ends a connection some time after it was closed.
         self.execute(f"SET lock_timeout = {_END_MS}")
@@ -309,7 +312,7 @@ class PostgresConnection:
             ) from failure
 
     def wait_no_longer(self) -> None:
-        """Let statements outside of transactions wait for others as long as a writer may."""
+        """Let statements outside of transactions wait for locks no longer than a writer may."""
         self.execute(f"SET lock_timeout = {self._busy_ms}")
 
     def begin_reading(self) -> None:
@@ -496,7 +499,7 @@ _NEXT_STEPS: Final = (
         "Close other programs, or let the server take more (`max_connections`).",
     ),
 )
-"""Hints for failures to connect, by a pattern of the message; the driver gives no code."""
+"""Hints for failures to connect, by a pattern of the message: the driver gives no code."""
 
 
 def _refusal_of(error: psycopg.Error) -> Failure:
@@ -510,7 +513,7 @@ def _refusal_of(error: psycopg.Error) -> Failure:
             )
         )
     advice = (advice for pattern, advice in _NEXT_STEPS if pattern.search(text))
-    default = "Check host, port and database in the URL, and look if the server runs."
+    default = "Check host, port and database in the URL, and that the server runs."
     is_for_good = _NO_DATABASE.search(text) or _NO_ENTRY.search(text)
     return Failure(
         DatabaseError(
@@ -550,7 +553,7 @@ def failure_of(error: psycopg.Error) -> Failure:
         return Failure(
             DatabaseError(
                 f"The connection to the server failed ({text}).",
-                hint="Look if the server runs and may be reached, then try again.",
+                hint="Check that the server runs and can be reached, then try again.",
                 data={RETRY_AFTER: _RETRY_S},
             ),
             is_sure=False,

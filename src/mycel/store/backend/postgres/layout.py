@@ -1,10 +1,10 @@
-"""The tables of a workspace: those of `store/file/layout`, in PostgreSQL's words.
+"""The tables of a workspace: those of `store/file/layout`, in the SQL of PostgreSQL.
 
 Texts compare by bytes (`COLLATE "C"`), whatever the database does by default. `rowid` numbers past
 rows. `property.value` is the sort key of a value (`mycel_entry`). `text_posting` and `text_size`
-are the text index. For each term of an element, they have its places in keys, title and body, and
-the number of words there; `text_total` has the sums over all elements. `change_count` has one row
-with a number that every commit raises.
+are the text index. They hold the places of each term in keys, title and body of an element, and the
+number of words there; `text_total` has the sums over all elements. `change_count` has one row with
+a number that every commit raises.
 """
 
 from __future__ import annotations
@@ -145,7 +145,7 @@ NAMES: Final = tuple(re.findall(r"CREATE TABLE (\w+)", TABLES))
 """The tables."""
 INDEXES: Final = tuple(re.findall(r"CREATE (?:UNIQUE )?INDEX [^;]+", TABLES))
 VIEWS: Final = tuple(re.findall(r"CREATE VIEW [^;]+", TABLES))
-"""The statements that make indexes, beside those of keys, and views."""
+"""The statements that make views, and the indexes that are not keys."""
 OBJECTS: Final = (
     *re.findall(r"CREATE (?:TABLE|VIEW|(?:UNIQUE )?INDEX) (\w+)", TABLES),
     *(

@@ -224,7 +224,7 @@ CREATE OR REPLACE FUNCTION mycel_belief_status(metadata text) RETURNS text
                 confidences := confidences || mycel_source_confidence(entry -> 'confidence'::text);
             END LOOP;
         END IF;
-        -- Who has changed sides counts with the last one.
+        -- An actor who has changed sides counts with the last side.
         FOR i IN 1 .. cardinality(stances) LOOP
             FOR j IN i + 1 .. cardinality(stances) LOOP
                 IF actors[j] = actors[i] AND stances[j] <> stances[i] THEN

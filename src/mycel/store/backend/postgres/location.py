@@ -118,7 +118,8 @@ class PostgresLocation:
             )
         connection.begin_creating()
         try:
-            if not connection.has_objects("mycel_format"):  # Another process may have made it.
+            # Another process may have made the workspace.
+            if not connection.has_objects("mycel_format"):
                 _install_library(connection)
                 ((tables,),) = connection.execute(
                     "SELECT count(*) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
@@ -139,7 +140,7 @@ class PostgresLocation:
             raise
 
     def _upgrade(self, connection: PostgresConnection) -> None:
-        """Replace the functions and views of an older version of Mycel, or make lost ones again."""
+        """Replace functions and views of an older version of Mycel, and make lost ones again."""
         has_views = connection.has_objects("nodes", "relations")
         if _library_version(connection) >= library.VERSION and has_views:
             return
@@ -158,8 +159,8 @@ class PostgresLocation:
             if not isinstance(failure.error, DatabaseReadOnly):
                 raise
             raise DatabaseReadOnly(
-                "Functions or views of the database are of an older version of Mycel, and cannot"
-                f" be replaced here. {failure.error.message}",
+                "Functions or views of the database come from an older version of Mycel, and"
+                f" this role cannot replace them. {failure.error.message}",
                 hint="Run `mycel init` once as the role that made the schemas"
                 f" {library.SCHEMA!r} and {self.address.schema!r}; `--readonly` reads meanwhile.",
             ) from failure
@@ -226,7 +227,7 @@ class PostgresLocation:
             connection.close()
 
     def check_may_scrub(self) -> None:
-        """Refuse a role that owns none of the tables: the server would leave them as they are."""
+        """Refuse a role that owns none of the tables, because the server would not rewrite them."""
         query = (
             "SELECT current_user FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
             " JOIN pg_database d ON d.datname = current_database() WHERE n.nspname = ?"
@@ -238,7 +239,7 @@ class PostgresLocation:
         if role is not None:
             raise DatabaseReadOnly(
                 f"The role {role!r} owns neither the tables of the workspace nor the database.",
-                hint="Only owners run `mycel scrub`: nothing was forgotten or rewritten.",
+                hint="Only owners run `mycel scrub`: nothing was changed.",
             )
 
     def scrub(self) -> bool:

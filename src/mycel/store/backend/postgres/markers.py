@@ -1,9 +1,9 @@
 """Gives parameters the numbers that PostgreSQL expects.
 
 Statements of the store mark values with `?`, `?1` or `:name`, the ways of SQLite and of the
-database API of Python. libpq takes `$1` only, so a driver numbers them, as psycopg does with its
-own `%s`. Only the marks of parameters change: no word of a statement is rewritten. The first
-argument of `mycel_matches` is a pattern of RE2; its value is translated for PostgreSQL.
+database API of Python. libpq takes only `$1`, so this module numbers the parameters, as psycopg
+does with its own `%s`. Nothing else in a statement changes. The first argument of `mycel_matches`
+is a pattern of RE2; its value is translated for PostgreSQL.
 """
 
 from __future__ import annotations

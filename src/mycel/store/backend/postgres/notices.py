@@ -1,13 +1,14 @@
 """Notices of commits: LISTEN and NOTIFY.
 
-After each commit, the writer sends a notice with the name of the workspace. It does so in a
-transaction of its own, in the same round trip. A notice inside the writing transaction would hold a
-lock of the whole server until the commit is on the disk, so writers of all workspaces would wait
-for each other.
+After each commit, the writer sends a notice with the name of the workspace, in a transaction of its
+own but in the same round trip. A notice inside the writing transaction would hold a lock of the
+whole server until the commit is on the disk, and writers of all workspaces would wait for each
+other.
 
 A process listens to a database with one connection, for all subscriptions. A notice is only a hint:
-a woken subscriber compares positions. So a lost connection loses nothing: until it is back,
-subscribers have to ask, and then all of them are woken. A replica sends no notices.
+a subscriber that wakes compares positions. A lost connection therefore loses nothing: until it is
+back, subscribers have to poll, and when it is back, all of them are woken. A replica sends no
+notices.
 """
 
 from __future__ import annotations
@@ -26,14 +27,16 @@ SEND: Final = (
     "SELECT set_config('synchronous_commit', 'off', true),"
     f" pg_notify('{CHANNEL}', ?::text || ' ' || ?::bigint)"
 )
-"""Sends a notice with a schema and the number of its commit. It does not wait for the disk, because
-a crash of the server loses notices in any case."""
+"""Sends a notice with a schema and the number of its commit.
+
+It does not wait for the disk: a crash of the server loses notices in any case.
+"""
 PAUSES_S: Final = (0.1, 0.5, 1.0, 5.0, 30.0)
 """The pauses between attempts to connect, in seconds; the last one is repeated."""
 _ALIVE: Final[dict[str, Any]] = dict.fromkeys(
     ("keepalives_idle", "keepalives_interval", "keepalives_count"), 5
 )
-"""Settings with which a dead host is noticed within half a minute."""
+"""Settings of the connection that detect a dead host within half a minute."""
 
 _LISTENERS: Final[dict[str, _Listener]] = {}
 _CHANGING = threading.Lock()
@@ -49,7 +52,7 @@ class Subscription:
 
     @property
     def is_told(self) -> bool:
-        """True while every commit sends a notice; otherwise the subscriber has to ask."""
+        """True while every commit sends a notice; while it is False, the subscriber has to poll."""
         return self._listener.is_listening
 
     def close(self) -> None:
@@ -86,7 +89,8 @@ class _Listener:
             other for other in self.subscriptions if other is not subscription
         )
         if is_in_use and not self.subscriptions:
-            if _LISTENERS.get(self._url) is self:  # In a forked child, it belongs to the parent.
+            # In a forked child, the connection belongs to the parent.
+            if _LISTENERS.get(self._url) is self:
                 del _LISTENERS[self._url]
             os.close(self._stop_write)
 
@@ -119,7 +123,7 @@ class _Listener:
         return bool(waiting.poll(seconds * 1000))
 
     def _is_ended_after(self, connection: psycopg.Connection[tuple[object, ...]]) -> bool:
-        """Pass notices on while the connection lives. Returns True when no subscription is left."""
+        """Pass notices on while the connection lives. Returns True if no subscription is left."""
         pgconn = connection.pgconn
         waiting = poll()
         waiting.register(self._stop_read)
@@ -129,12 +133,12 @@ class _Listener:
                 self._wake(notice.extra.decode().partition(" ")[0])
             if any(place == self._stop_read for place, _ in waiting.poll()):
                 return True
-            pgconn.consume_input()  # This fails if the connection is lost.
+            pgconn.consume_input()  # This query fails if the connection is lost.
 
     def _wake(self, schema: str | None) -> None:
         for subscription in self.subscriptions:
             if schema is None or subscription.schema == schema:
-                with suppress(Exception):  # The subscriber may be about to end.
+                with suppress(Exception):  # The subscriber's event loop may be closed already.
                     subscription.wake()
 
 

@@ -1,9 +1,9 @@
 """Translates patterns of RE2 into patterns of PostgreSQL.
 
 Both engines match with an automaton, in time linear in the length of the text, as long as a pattern
-has no captures and no back references. They differ in syntax and in their tables of Unicode. So a
-pattern is translated piece by piece. A piece that cannot mean the same in both engines is refused.
-RE2 has parsed the pattern before.
+has no captures and no back references. They differ in syntax and in their tables of Unicode. A
+pattern that RE2 has accepted is translated piece by piece; a piece that cannot mean the same in
+both engines is refused.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def postgres_pattern(pattern: str) -> str:
     """A pattern of PostgreSQL that matches the same texts as this pattern of RE2.
 
     Raises:
-        Unsupported: a piece of it means something else there.
+        Unsupported: a piece of it has no equivalent in PostgreSQL.
     """
     pieces = ["***:"]
     at, ignores_case = 0, False
@@ -109,7 +109,7 @@ def _plain(member: str) -> str:
 
 
 def _others(pattern: str, first: str, last: str) -> str:
-    """The characters that a range matches besides its own when case is ignored."""
+    """The characters that a range matches in addition when case is ignored."""
     if last > "\x7f":
         raise _refusal(pattern, f"{first} without case")
     letters = [chr(code) for code in range(ord(first), ord(last) + 1) if chr(code).isalpha()]

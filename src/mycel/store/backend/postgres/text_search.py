@@ -180,7 +180,7 @@ def _in_column(column: Column | None) -> str:
 
 def _rows_of(phrase: _Phrase, words: _Words) -> str:
     """A query for the elements that have a phrase, with its number of places in title and body."""
-    if not phrase.terms:  # The tokenizer finds no word in the phrase.
+    if not phrase.terms:  # The tokenizer found no word in the phrase.
         return "SELECT 0::bigint AS element, 0 AS title, 0 AS body WHERE FALSE"
     last = len(phrase.terms) - 1
     tests = [f"p{place}.element = p0.element" for place in range(1, last + 1)]
@@ -193,7 +193,7 @@ def _rows_of(phrase: _Phrase, words: _Words) -> str:
     columns = {name: _count_in(name, last) for name in ("keys", "title", "body")}
     if phrase.column is not None:
         columns = dict.fromkeys(columns, "0") | {phrase.column: columns[phrase.column]}
-    if phrase.is_beginning:  # Several terms begin with the text, so none has a place of its own.
+    if phrase.is_beginning:  # A prefix matches several terms, so it has no single place.
         columns = {name: f"sum({count})" for name, count in columns.items()}
     cells = ", ".join(f"{count} AS {name}" for name, count in columns.items())
     tables = " CROSS JOIN ".join(f"text_posting p{place}" for place in range(last + 1))

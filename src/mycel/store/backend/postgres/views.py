@@ -1,4 +1,6 @@
-"""The views `nodes` and `relations` of a workspace: those of `store/file/layout`, in other words.
+"""The views `nodes` and `relations` of a workspace.
+
+They have the same content as those of `store/file/layout`.
 
 Metadata has the type `jsonb` here. Mycel itself never reads the views: they are for other SQL
 tools.

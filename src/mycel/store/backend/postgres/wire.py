@@ -1,8 +1,8 @@
-"""Statements to a server, and their answers: the part of psycopg that this replaces is its cursor.
+"""Sends statements to a server and reads their answers, in place of psycopg's cursor.
 
-Any number of statements go to the server together, and their answers are waited for once: that is
-one round trip. A statement is prepared when it is sent for the second time. Values go and come in
-the binary form. Connecting, cancelling, COPY and the conversion of values are psycopg's.
+Statements can be sent together and their answers read together, in one round trip. A statement is
+prepared when it is sent for the second time. Values go and come in the binary form. Connecting,
+cancelling, COPY and the conversion of values are psycopg's.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ class Driver(psycopg.Connection[Any]):
     are_over: Callable[[], bool] | None = None
 
     def __del__(self, *_: Any) -> None:
-        """Warn of nothing: an unclosed connection is silent, as one to a file is."""
+        """Do nothing: an unclosed connection gives no warning, as with files."""
 
     def wait(self, gen: Generator[Any, Any, Any], *args: Any, **options: Any) -> Any:
         if self.are_over is None or self.pgconn.status != psycopg.pq.ConnStatus.OK:
@@ -281,9 +281,9 @@ class Wire:
         return BoundStatement((text, dumper.types), values, dumper.formats)
 
     def send(self, commands: Sequence[BoundStatement]) -> list[Any]:
-        """Send statements together, and return the result of each that the server came to.
+        """Send statements together, and return the results up to the first failure.
 
-        One that failed is the last of them; nothing after it was done.
+        The result of a failed statement is the last one: the server skips the statements after it.
 
         Raises:
             psycopg.Error: the connection is lost.
@@ -375,7 +375,7 @@ class Wire:
         try:
             results: list[Any] = self._driver.wait(_gather(self._pgconn, is_alone))
         except BaseException:
-            self._driver.close()  # Nobody could tell what the next answer belongs to.
+            self._driver.close()  # The next answer could belong to any statement.
             raise
         return results
 
@@ -394,7 +394,7 @@ class Wire:
 
 
 def _gather(pgconn: Any, is_alone: bool) -> Generator[Any, Any, list[Any]]:
-    """Send what waits to be sent, and read all answers."""
+    """Send the waiting bytes, and read all answers."""
     results: list[Any] = []
     while True:
         ready = yield waiting.WAIT_RW if pgconn.flush() else waiting.WAIT_R
@@ -415,10 +415,10 @@ def _gather(pgconn: Any, is_alone: bool) -> Generator[Any, Any, list[Any]]:
 
 
 def check(results: Sequence[Any]) -> None:
-    """Raise the error of the statement that failed, if one has.
+    """Raise the error of the statement that failed, if one did.
 
     Raises:
-        psycopg.Error: it has.
+        psycopg.Error: a statement failed.
     """
     for result in results:
         if result.status == _FAILED:

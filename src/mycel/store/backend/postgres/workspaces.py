@@ -28,7 +28,7 @@ class DatabaseWorkspaces:
     """The workspaces of one database."""
 
     def __init__(self, database: str) -> None:
-        """Take the URL of the database; a workspace and branch in it say nothing."""
+        """Take the URL of the database; a workspace or branch in it is ignored."""
         self._database: Final = database
 
     def url_of(self, name: str) -> str:
@@ -88,7 +88,7 @@ class DatabaseWorkspaces:
                 )
             for schema in schemas:
                 connection.lock_unused(schema, f"The workspace {name!r}")
-            # The workspace itself goes last: until then it is seen that something is left.
+            # The workspace itself goes last: until then `names` shows that something is left.
             for schema in sorted(schemas, reverse=True):
                 connection.execute(f'DROP SCHEMA "{schema}" CASCADE')
 

@@ -31,7 +31,7 @@ class FileBranches:
         return branch_files.names(self._graph)
 
     def unreadable(self) -> list[str]:
-        """None: a file that cannot be read is told when it is opened."""
+        """None: a file that cannot be read raises an error when it is opened."""
         return []
 
     def place(self, name: str) -> Path:
@@ -57,7 +57,10 @@ class FileBranches:
             )
 
     def create(self, name: str, prepare: Callable[[Any], None]) -> None:
-        """Copy the open branch. Others may write meanwhile, but from 8 MiB on they wait."""
+        """Copy the open branch.
+
+        Others may write meanwhile, unless the file has 8 MiB or more: then they wait.
+        """
 
         def prepare_file(path: Path) -> None:
             with translated(), closing(SqliteConnection(str(path))) as connection:

@@ -28,8 +28,10 @@ class Checkpointer:
     def __init__(self, location: Backend) -> None:
         self._location = location
         self._unwanted = threading.Lock()
-        """A lock that is held until a checkpoint is wanted. The thread takes it again before each
-        one."""
+        """A lock that is released to ask for a checkpoint.
+
+        The thread takes it before each checkpoint.
+        """
         self._unwanted.acquire()
         self._working = threading.Lock()
         """A lock that the thread holds as long as it lives."""

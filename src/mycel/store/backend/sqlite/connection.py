@@ -77,7 +77,7 @@ class SqliteConnection(apsw.Connection):
         self.execute("PRAGMA shrink_memory").fetchall()
 
     def missing_objects(self) -> list[str]:
-        """None: the check of pages finds them."""
+        """None: the check of pages finds damaged indexes."""
         return []
 
     def make(self, statements: str) -> None:

@@ -188,4 +188,4 @@ def check_unused(path: Path) -> None:
                 f"{str(path)!r} is in use.", hint="Close it everywhere, and try again."
             ) from None
         except (apsw.NotADBError, apsw.CorruptError):
-            return  # The file is damaged: it is being replaced because nobody can use it.
+            return  # The file is damaged. It is about to be replaced, because nobody can use it.

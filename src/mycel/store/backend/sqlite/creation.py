@@ -83,10 +83,10 @@ def _check_path(location: Backend, *, create: bool) -> None:
 def _make_room(location: Backend) -> None:
     """Make an empty file, and remove leftovers of an earlier file beside it.
 
-    It is never called for an existing file: the files beside it are then in use.
+    Never called for an existing file, because the files beside it may be in use.
     """
     path = Path(location.path)
-    with _making(location), suppress(OSError):  # SQLite will raise a better error.
+    with _making(location), suppress(OSError):  # SQLite will report the error with more detail.
         if not path.exists():
             set_aside(path)
             os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, _PRIVATE))
@@ -108,7 +108,7 @@ def _create(connection: SqliteConnection, begin: Callable[[SqliteConnection], No
     connection.execute("PRAGMA journal_mode = wal").fetchall()
     connection.execute("BEGIN IMMEDIATE")
     try:
-        if _is_new(connection):  # Another process may have made it first.
+        if _is_new(connection):  # Another process may have made the database first.
             connection.execute(layout.CREATE)
             begin(connection)
             connection.execute(f"PRAGMA application_id = {layout.APPLICATION_ID}")

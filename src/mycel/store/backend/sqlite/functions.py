@@ -44,8 +44,10 @@ def register(connection: SqliteConnection) -> None:
 
 
 LONG: Final = 1 << 14
-"""A comparison of more characters of JSON than this checks the deadline itself. SQLite checks it
-only after thousands of instructions, and a comparison is a single one."""
+"""The number of characters of JSON from which a comparison checks the deadline itself.
+
+SQLite checks the deadline only after thousands of instructions, and a comparison is a single one.
+"""
 
 
 def json_equal(left: str | None, right: str | None) -> bool:
@@ -149,7 +151,7 @@ def digits(text: str | None) -> str | None:
 
 
 def inexact() -> None:
-    """Raise the error of SQLite's own overflowing sums: the answer needs the slower way."""
+    """Raise the error of a sum of SQLite that overflows: the statement then runs again, exactly."""
     raise apsw.SQLError("integer overflow")
 
 

@@ -28,8 +28,10 @@ from mycel.store.file.locks import locked
 
 _CACHE_KIB: dict[MemoryUse, int] = {"ample": 65_536, "modest": 4_096}
 _MMAP_BYTES: dict[MemoryUse, int] = {"ample": 2 << 30, "modest": 0}
-"""The part of a file that a connection maps. It counts as memory of the process, for each
-connection."""
+"""The part of a file that a connection maps.
+
+It counts as memory of the process, once for each connection.
+"""
 _TEMPORARY: dict[MemoryUse, str] = {"ample": "memory", "modest": "file"}
 """The place where sorts that exceed the cache are stored."""
 JOURNAL_SIZE_LIMIT = 64 << 20

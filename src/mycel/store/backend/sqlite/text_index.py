@@ -16,9 +16,9 @@ from mycel.text.queries import ColumnWeights, TextMatch, TextQuery
 MERGED_PAGES: Final = 64
 """The number of pages that one call merges in some milliseconds."""
 ADDITION_PAGES: Final = 16
-"""The pages that an addition merges in any case, beside some for each page that it fills."""
+"""The pages that an addition always merges; it merges more for each page that it fills."""
 LEVELS: Final = 3
-"""The pages that are merged for one page of new text: it goes up this many levels, about."""
+"""The pages that are merged for each page of new text, which moves up about this many levels."""
 PAGE_BYTES: Final = 4_000
 _DELETE: Final = "DELETE FROM text WHERE rowid = ?"
 _INSERT: Final = "INSERT INTO text (rowid, keys, title, body) VALUES (?, ?, ?, ?)"
@@ -39,7 +39,8 @@ def merge_some(connection: Any) -> bool:
     FTS5 reports one changed row for the statement itself, and more only if it merged pages.
     """
     if connection.execute("SELECT 1 FROM text_config WHERE k = 'automerge'").get is None:
-        connection.execute("INSERT INTO text (text, rank) VALUES ('automerge', 0)")  # As new files.
+        # So does a new file.
+        connection.execute("INSERT INTO text (text, rank) VALUES ('automerge', 0)")
     before = connection.total_changes()
     connection.execute(_MERGE, (MERGED_PAGES,))
     changes: int = connection.total_changes() - before
@@ -177,5 +178,5 @@ def _expression(query: TextQuery, is_link: bool | None) -> str:
 
 
 def _hits(api: apsw.FTS5ExtensionApi, *_: Any) -> int:
-    """The number of a query's phrases that a row has. Only rows of the result need it."""
+    """The number of a query's phrases that a row has. Computed only for rows of the result."""
     return sum(bool(api.phrase_columns(phrase)) for phrase in range(api.phrase_count))

@@ -106,7 +106,8 @@ class Steps:
         if absent:
             self._remember(absent)
         if (are_over := self._connection.are_over) is not None and are_over():
-            raise apsw.InterruptError  # No statement runs here that the limit could stop.
+            # `from_all` runs no statement here, so the limit is checked explicitly.
+            raise apsw.InterruptError
         return set().union(*map(self._neighbours.__getitem__, level))
 
     def _remember(self, level: set[int]) -> None:

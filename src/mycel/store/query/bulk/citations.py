@@ -28,7 +28,7 @@ _THEN: Final = (
 
 
 class ChangedCitation(NamedTuple):
-    """A concept that was written again later than the note that cites it, and than the link."""
+    """A concept that was written again after the note that cites it, and after the link."""
 
     note: int
     cited: int

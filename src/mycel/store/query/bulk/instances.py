@@ -71,7 +71,7 @@ def count_named(reader: Reader, kind: int, names: Sequence[str]) -> int:
 
 
 def are_there(reader: Reader, table: Table, kind: int, reason: str | None = None) -> bool:
-    """True if a type or predicate has live instances, or some that a `reason` removed."""
+    """True if a type or predicate has live instances, or instances removed for `reason`."""
     query = f"SELECT 1 FROM {table} WHERE {KIND_COLUMN[table]} = ?1"
     if reason is not None:
         query += (
@@ -161,7 +161,7 @@ def has_weights(reader: Reader, kind: int, usual: float) -> bool:
 def _queries(query: str, table: Table, state: State) -> list[str]:
     """A query for each table that holds rows of a state. At any moment, a row is in one of them.
 
-    It is not one query over both tables: SQLite would copy both before it looks for one row.
+    One query over both tables would be slow: SQLite would copy both before it looks for a row.
     """
     if state.is_live:
         return [query.format(table=table, since="seq", in_force="TRUE")]
@@ -177,8 +177,8 @@ def attributes_at(
 ) -> dict[int, str]:
     """The attributes, as text, that elements had at a position of the journal.
 
-    An element that was removed since, for another reason than `besides`, is left out: it is another
-    one now.
+    An element that was removed since is left out, unless the reason was `besides`: if it lives
+    again, it counts as a new element.
     """
     query = (
         f"SELECT c.id, c.attributes FROM json_each(?1) j CROSS JOIN {table}_past c"
@@ -192,7 +192,7 @@ def attributes_at(
 def removed_since(reader: Reader, chosen: Iterable[int], seq: int, *, besides: str) -> set[int]:
     """The concepts that were removed after `seq` for another reason than `besides`.
 
-    A concept that was created again since is included: it counts as a new one.
+    A concept that was created again since is included, because it counts as a new one.
     """
     query = (
         "SELECT j.value FROM json_each(?1) j WHERE EXISTS (SELECT 1 FROM concept_past t"
@@ -236,8 +236,8 @@ def count_hidden(
 ) -> int:
     """The number of live instances that lost the value of an attribute since `seq`.
 
-    `names` are the names of the attribute at that time and now. An instance that was removed since,
-    for another reason than `besides`, does not count: it is another one now.
+    `names` are the names of the attribute at that time and now. An instance that was removed since
+    does not count, unless the reason was `besides`: if it lives again, it counts as a new instance.
     """
     query = (
         f"SELECT count(*) FROM {table} n CROSS JOIN {table}_past c"
@@ -275,7 +275,7 @@ def links_elsewhere(
 def sources_beyond(
     reader: Reader, predicate: int, minimum: int, maximum: int | None
 ) -> Iterator[tuple[int, int]]:
-    """Elements with fewer or more links of a predicate than allowed, and the number of links."""
+    """Elements whose number of links of a predicate is out of bounds, with that number."""
     query = (
         "SELECT subject, count(*) FROM proposition WHERE predicate = ?1 GROUP BY subject"
         " HAVING count(*) < ?2 OR count(*) > coalesce(?3, count(*))"
