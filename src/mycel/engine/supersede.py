@@ -34,8 +34,6 @@ from mycel.syntax.diagnostics import located
 
 SUPERSEDES: Final = "supersedes"
 SUPERSEDED_BY: Final = "superseded_by"
-FEW: Final = 16
-"""Up to this many new links are checked one by one, so that the error names them."""
 SUPERSEDED: Final = "superseded"
 
 
@@ -91,7 +89,7 @@ def supersede_element(
         times.from_text(valid_until)
     if old.number == new.number:
         raise SelfEdgeError(f"{old.id} cannot supersede itself.")
-    _check_order(_Older(tx.reader), new, old)
+    _refuse_circle(tx.reader, {(new.number, old.number)})
     metadata: JsonObject = {"reason": reason} if reason else {}
     link = tx.put_proposition(new.id, SUPERSEDES, old.id, metadata=metadata)
     begins, ends = new.metadata.get(VALID_FROM), old.metadata.get(VALID_UNTIL)
@@ -127,42 +125,44 @@ class SupersessionGuard:
             if link is not None:
                 new, old = link.ends if predicate == SUPERSEDES else reversed(link.ends)
                 links.add((new, old))
-        if not links:  # As in most commits, which then ask the database nothing.
-            return
-        older = _Older(tx.reader)
-        if len(links) > FEW:
-            if _has_circle(older, links):
-                raise ConstraintViolation(
-                    "The links `supersedes` of this transaction make a circle, in which each"
-                    " element would be replaced.",
-                    hint="Remove one of them.",
-                )
-            return
-        for new, old in links:
-            one, other = tx.reader.element(new), tx.reader.element(old)
-            if one is not None and other is not None:
-                _check_order(older, one, other)
+        if links:  # Most commits have none, and ask the database nothing.
+            _refuse_circle(tx.reader, links)
 
 
 class _Older:
-    """The elements that an element supersedes."""
+    """The elements that an element supersedes, by stored and by new links."""
 
-    def __init__(self, reader: Reader) -> None:
+    def __init__(self, reader: Reader, links: set[tuple[int, int]]) -> None:
         ways: tuple[tuple[str, Way], ...] = ((SUPERSEDES, "out"), (SUPERSEDED_BY, "in"))
         numbers = [(reader.find_predicate(name), way) for name, way in ways]
         self._predicates = [(number, way) for number, way in numbers if number is not None]
         self._reader = reader
+        self._new: dict[int, list[int]] = {}
+        for new, old in links:
+            self._new.setdefault(new, []).append(old)
 
     def of(self, number: int) -> list[int]:
-        return [
+        return self._new.get(number, []) + [
             older
             for predicate, way in self._predicates
             for older in self._reader.neighbours((number,), (way,), (predicate,))
         ]
 
 
-def _has_circle(older: _Older, links: set[tuple[int, int]]) -> bool:
-    """True if a circle goes through one of many links; reads each element once."""
+def _refuse_circle(reader: Reader, links: set[tuple[int, int]]) -> None:
+    """Refuse new links, each from an element to an older one, that make a circle."""
+    link = _link_on_circle(_Older(reader, links), links)
+    if link is not None:
+        new, old = (_label(reader.element(number)) for number in link)
+        raise ConstraintViolation(
+            f"{old} supersedes {new} already, directly or through others, so the two would replace"
+            " each other.",
+            hint="Remove the link `supersedes` between them first, if it was wrong.",
+        )
+
+
+def _link_on_circle(older: _Older, links: set[tuple[int, int]]) -> tuple[int, int] | None:
+    """A new link that is on a circle, if there is one; reads each element once."""
     finished: set[int] = set()
     for start, _ in links:
         path: dict[int, Iterator[int]] = {}
@@ -178,28 +178,15 @@ def _has_circle(older: _Older, links: set[tuple[int, int]]) -> bool:
                 del path[place]
             elif number in path:
                 circle = [*path][[*path].index(number) :]
-                if any(pair in links for pair in pairwise([*circle, number])):
-                    return True
+                for link in pairwise([*circle, number]):
+                    if link in links:
+                        return link
             elif number not in finished:
                 following = number
-    return False
+    return None
 
 
-def _check_order(older: _Older, new: Element, old: Element) -> None:
-    """Refuse a circle: an element cannot supersede its own successor."""
-    replaced, waiting = {old.number}, [old.number]
-    while waiting:
-        for number in older.of(waiting.pop()):
-            if number == new.number:
-                raise ConstraintViolation(
-                    f"{_label(old)} supersedes {_label(new)} already, directly or through others,"
-                    " so the two would replace each other.",
-                    hint="Remove the link `supersedes` between them first, if it was wrong.",
-                )
-            if number not in replaced:
-                replaced.add(number)
-                waiting.append(number)
-
-
-def _label(element: Element) -> str:
+def _label(element: Element | None) -> str:
+    if element is None:
+        return "An element"
     return element.id if isinstance(element, Proposition) else shorten(repr(element.name), 200)

@@ -182,10 +182,10 @@ def test_many_links_of_supersession_make_no_circle_together(shop: mycel.Knowledg
     shop.remember(relations=chain(0, 40))
     back = {"source": "v/90", "relation": "supersedes", "target": "v/40"}
     other = {"source": "v/0", "relation": "supersedes", "target": "v/120"}
-    with pytest.raises(ConstraintViolation, match="circle"):
+    with pytest.raises(ConstraintViolation, match=r"v/\d+' supersedes .* already"):
         shop.remember(relations=[back, *chain(90, 120), other])
     closing = {"source": "v/0", "relation": "supersedes", "target": "v/60"}
-    with pytest.raises(ConstraintViolation, match="circle"):
+    with pytest.raises(ConstraintViolation, match=r"v/\d+' supersedes .* already"):
         shop.remember(relations=[*chain(40, 60), closing])
     assert shop.remember(relations=[*chain(40, 60), back]).created
 
