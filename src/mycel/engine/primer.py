@@ -18,7 +18,7 @@ from mycel.engine.outcome import Outcome
 from mycel.engine.protection_guard import MEMBERSHIP
 from mycel.kip.fragments import quoted
 from mycel.model import ids
-from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE, SYSTEM_ACTOR, shorten
+from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE, shorten
 from mycel.model.values import JsonObject, parse_object
 from mycel.store.file.layout import CONCEPT_TYPE_NUMBER, PROPOSITION_TYPE_NUMBER
 from mycel.store.query import retention, summary
@@ -160,10 +160,8 @@ def _primer_fields(facts: Facts, identity: JsonObject, detail: Detail) -> JsonOb
 
 def _maintenance(reader: Reader) -> JsonObject:
     """The time of the last cycle, the number of open tasks, and that of archived concepts."""
-    system = reader.find_concept("Person", SYSTEM_ACTOR)
-    last = None if system is None else system.attributes.get("last_sleep_cycle")
     return {
-        "last_cycle": last,
+        "last_cycle": retention.cycle_state(reader).get("last"),
         "tasks_waiting": retention.count_open_tasks(reader),
         "archived": retention.count_archived(reader),
     }

@@ -76,10 +76,10 @@ ENDED: Final[dict[RetentionEnd, str]] = {
 UNLINKED_MAX: Final = 1_000
 LOG: Final = "maintenance_log"
 LAST: Final = "last_sleep_cycle"
-PLACES: Final = "sleep_places"
-"""The attribute of `$system` with the last number that a step of a cut cycle has reached."""
-COMPARED: Final = "last_compared_number"
-"""The attribute of `$system` that names the last concept with a compared text."""
+PLACES: Final = "places"
+"""The key of the state with the last number that each step of a cut cycle has reached."""
+COMPARED: Final = "compared"
+"""The key of the state with the last concept whose text was compared."""
 DOMAIN: Final = "Domain"
 MEMBERSHIP: Final = "belongs_to_domain"
 SYSTEM: Final = ("Person", SYSTEM_ACTOR)
@@ -111,7 +111,7 @@ class Cycle:
         self._store: Final = store
         self._dry_run: Final = dry_run
         self._noted: Final[JsonObject] = {}
-        """Values that the next cycle needs, stored as attributes of `$system`."""
+        """Values that the next cycle needs, stored where nobody else writes."""
         self._purged: Final[dict[int, JsonObject]] = {}
         """The purged elements with their rules; their names are purged, too."""
         self._ends: Final = None if seconds is None else monotonic() + seconds
@@ -127,10 +127,8 @@ class Cycle:
         began = monotonic()
         with self._store.reading() as reader:
             report = CycleReport(times.to_text(reader.now_us()), self._dry_run)
-            system = reader.find_concept(*SYSTEM)
-            places = {} if system is None else system.attributes.get(PLACES)
-            before = places if isinstance(places, dict) else {}
-        self._places.update((name, at) for name, at in before.items() if isinstance(at, int))
+            before = retention.cycle_state(reader).get(PLACES, {})
+        self._places.update(before)
         with self._alone():
             for name, step in STEPS:
                 step_report = StepReport(name)
@@ -325,10 +323,7 @@ class Cycle:
     def compare(self, report: StepReport) -> None:
         """Ask about concepts that are new since the last cycle and repeat another text."""
         with self._store.reading() as reader:
-            system = reader.find_concept(*SYSTEM)
-            compared = 0 if system is None else system.attributes.get(COMPARED, 0)
-            last = compared if isinstance(compared, int) else 0
-            numbers = uncompared(reader, last)
+            numbers = uncompared(reader, retention.cycle_state(reader).get(COMPARED, 0))
         at = 0
         while at < min(len(numbers), COMPARED_MAX) and not self._stop():
             is_over = self._is_over()
@@ -480,7 +475,7 @@ class Cycle:
         self._store.begin_checkpoint()
 
     def _write_log(self, report: CycleReport) -> None:
-        """Add the report to the attributes of `$system`."""
+        """Add the report to the attributes of `$system`, and keep the state of the cycle there."""
 
         def work(tx: Transaction) -> None:
             system = tx.reader.find_concept(*SYSTEM)
@@ -491,8 +486,9 @@ class Cycle:
             if self._purged:
                 entry["purged"] = list(self._purged.values())[:PURGED_LOGGED]
             entries = [*(log if isinstance(log, list) else ()), entry]
-            values = {LAST: report.began, LOG: entries[-REPORTS_KEPT:], **self._noted}
-            tx.update(system.id, attributes=values)
+            values = {LAST: report.began, LOG: entries[-REPORTS_KEPT:]}
+            state = {**retention.cycle_state(tx.reader), "last": report.began, **self._noted}
+            tx.update(system.id, attributes=values, reserved={retention.CYCLE_STATE: state})
 
         self._store.run(
             work, actor=SYSTEM_ACTOR, message=f"Sleep cycle report: {report.summary}"[:500]
@@ -523,7 +519,7 @@ def _new_questions(
         element = reader.element(question.number)
         if element is not None:
             name = tasks.task_name(element, question.action, question.others, question.mark)
-            if reader.find_concept(SLEEP_TASK, name) is None:
+            if not tasks.was_asked(reader, name):
                 yield name, question
 
 

@@ -115,7 +115,7 @@ def read_health(
     attributes = {} if system is None else system.attributes
     log = attributes.get("maintenance_log")
     return Health(
-        attributes.get("last_sleep_cycle"),
+        retention.cycle_state(reader).get("last"),
         len(waiting),
         tuple(
             HealthSection(name, len(entries), tuple(entries[:limit]))

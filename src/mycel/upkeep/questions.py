@@ -24,7 +24,7 @@ from mycel.store.query.reader import Reader
 from mycel.text.kinds import STAMP
 from mycel.upkeep.contradictions import contested_links, contradictions
 from mycel.upkeep.duplicates import are_apart
-from mycel.upkeep.tasks import CONSOLIDATED_TO, DERIVED_FROM, task_elements
+from mycel.upkeep.tasks import CONSOLIDATED_TO, DERIVED_FROM, is_of_cycle, task_elements
 
 OPPOSITE: Final = "opposite"
 """The attribute of a predicate that names its opposite predicate."""
@@ -170,7 +170,7 @@ def ask_about_events(reader: Reader, now_us: int) -> Iterator[UpkeepQuestion]:
     tasks = 0
     for number in retention.instances(reader, SLEEP_TASK):
         task = reader.concept(number)
-        if task is None or not is_open_task(task):
+        if task is None or not is_open_task(task) or not is_of_cycle(task):
             continue
         if task.attributes.get("requested_action") == "consolidate_to_semantic":
             waiting.update(element.number for element in task_elements(reader, task))

@@ -10,7 +10,7 @@ from mycel.errors import InvalidId
 from mycel.model import ids
 from mycel.model.elements import Concept, Element
 from mycel.model.names import SLEEP_TASK, SYSTEM_ACTOR, shorten
-from mycel.model.values import JsonObject
+from mycel.model.values import JsonObject, own_metadata
 from mycel.store.index.lifetimes import ARCHIVED_AT
 from mycel.store.query.reader import Reader
 from mycel.store.write.transaction import Transaction
@@ -24,6 +24,9 @@ NOT_BEFORE: Final = "not_before"
 POSTPONED_BECAUSE: Final = "postponed_because"
 """The attribute of a postponed task with the reason, if whoever put it off gave one."""
 NAME_CHARACTERS: Final = 200
+ASKED: Final = "_asked"
+"""The metadata of a task that a cycle has made. Callers cannot write it, so nobody can answer a
+question before it is asked."""
 
 
 def priority_of(task: Concept) -> float:
@@ -42,15 +45,16 @@ def make_task(
     mark: str = "",
     priority: float = 0,
 ) -> bool:
-    """Make a task about an element, unless there is or was one. Returns True if it is new.
+    """Make a task about an element, unless a cycle has made it before. Returns True if it is new.
 
     A decided task stays in the graph, so its question is not asked again, unless it has another
-    mark. A graph without core capsules has no tasks.
+    mark. A task of that name which somebody else wrote gets the content of this one. A graph
+    without core capsules has no tasks.
     """
     if tx.reader.find_type(SLEEP_TASK) is None:
         return False
     name = task_name(element, action, others, mark)
-    if tx.get_concept(SLEEP_TASK, name) is not None:
+    if was_asked(tx.reader, name):
         return False
     target_type, target_name = _target(element)
     attributes: JsonObject = {
@@ -65,8 +69,26 @@ def make_task(
     if priority:
         attributes["priority"] = priority
     task = tx.put_concept(SLEEP_TASK, name, attributes)
+    written = tx.get(task)
+    tx.update_found(
+        written,
+        drop_attributes=written.attributes.keys() - attributes.keys(),
+        drop_metadata=own_metadata(written.metadata),
+        reserved={ASKED: True},
+    )
     tx.put_proposition(task, ASSIGNED_TO, ("Person", SYSTEM_ACTOR))
     return True
+
+
+def was_asked(reader: Reader, name: str) -> bool:
+    """True if a cycle has made the task of this name."""
+    task = reader.find_concept(SLEEP_TASK, name)
+    return task is not None and is_of_cycle(task)
+
+
+def is_of_cycle(task: Concept) -> bool:
+    """True for a task that a cycle has made, and not somebody who wrote one."""
+    return task.created_by == SYSTEM_ACTOR or task.metadata.get(ASKED) is True
 
 
 def task_name(element: Element, action: str, others: tuple[str, ...] = (), mark: str = "") -> str:

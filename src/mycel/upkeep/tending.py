@@ -49,6 +49,7 @@ from mycel.upkeep.tasks import (
     POSTPONED_BECAUSE,
     count_named,
     is_moot,
+    is_of_cycle,
     priority_of,
     task_elements,
 )
@@ -170,7 +171,9 @@ def _find_task(element: Element | None, ref: str) -> Concept:
 def _postponed_until(task: Concept, now_us: int) -> str:
     """The time before which a task is not shown; empty if it may be shown now."""
     moment = task.attributes.get(NOT_BEFORE)
-    is_later = times.is_time(moment) and times.from_text(moment) > now_us
+    # "later" is a day; nobody puts a task off for longer by writing another time.
+    is_later = task.updated_us + PAUSE_US > now_us
+    is_later = is_later and times.is_time(moment) and times.from_text(moment) > now_us
     return str(moment) if is_later else ""
 
 
@@ -189,6 +192,8 @@ def _open_task(
     action, reason = (_text_of(task, key) for key in ("requested_action", "reason"))
     decisions = _fitting(task, elements) if is_open_task(task) else ()
     head = f"{task.id}: {action}. {reason}"
+    if not is_of_cycle(task):
+        head += f" (A task of {task.created_by}; no cycle has asked this.)"
     if (missing := count_named(task) - len(elements)) > 0:
         head += f" {missing} of them {'is' if missing == 1 else 'are'} gone or archived."
     if not decisions:

@@ -32,12 +32,17 @@ from mycel.history.merge.versions import (
     with_values,
 )
 from mycel.model.elements import Concept, Element
+from mycel.model.names import SYSTEM_ACTOR
 from mycel.store.index.lifetimes import VALID_FROM, VALID_UNTIL
 from mycel.store.query.diff import ABSENT, identity_of
 from mycel.store.query.origins import Origin
+from mycel.store.query.retention import CYCLE_STATE
 
 SOURCES: Final = ("source", "sources", "evidence")
 """The metadata keys whose values are united."""
+
+_OF_CYCLES: Final = {"last_sleep_cycle": "max", "maintenance_log": "set"}
+"""The policies for the attributes of `$system` that each cycle writes."""
 
 _REASONS: Final[dict[str, str]] = {
     "value": "Both sides gave it different values.",
@@ -79,11 +84,20 @@ class ElementMerge:
         element = versions.element
         self._kind: Final = element.type if isinstance(element, Concept) else element.predicate
         """The type of a concept, or the predicate of a link."""
+        self._is_system: Final = isinstance(element, Concept) and element.name == SYSTEM_ACTOR
         self._decided: Final[set[Side]] = set()
         """The sides whose values were chosen so far."""
 
     def run(self) -> Element | None:
         """The merged element; None if the merge removes it."""
+        merged, ours = self._run(), self._versions.ours
+        if not self._is_system or merged is None or ours is None:
+            return merged
+        # The state of cycles has numbers of elements, which differ between branches.
+        state = {("metadata", CYCLE_STATE): ours.metadata.get(CYCLE_STATE, ABSENT)}
+        return with_values(merged, values_of(merged) | state, merged.number)
+
+    def _run(self) -> Element | None:
         base, ours, theirs = self._versions[1:]
         if ours is None or theirs is None:
             return self._with_removal(base, ours, theirs)
@@ -170,7 +184,8 @@ class ElementMerge:
             place = ("attributes", key)
             sides = tuple(side.get(place, ABSENT) for side in (base, ours, theirs))
             word = self._context.rules.word(type_, key)
-            merged[place] = self._attribute(key, *sides, word or declared.get(key), word is None)
+            own = declared.get(key) or (_OF_CYCLES.get(key) if self._is_system else None)
+            merged[place] = self._attribute(key, *sides, word or own, word is None)
         if WEIGHT in ours:
             sides = base.get(WEIGHT, ABSENT), ours[WEIGHT], theirs[WEIGHT]
             merged[WEIGHT] = settle(*sides, partial(self._weight, Contest("value", (), *sides)))

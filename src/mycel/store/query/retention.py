@@ -6,8 +6,9 @@ from typing import Final, NamedTuple
 
 from mycel.model.evidence import EVIDENCE
 from mycel.model.limits import INTEGER_MAX
-from mycel.model.names import CONCEPT_TYPE, SLEEP_TASK
+from mycel.model.names import CONCEPT_TYPE, SLEEP_TASK, SYSTEM_ACTOR
 from mycel.model.retention import RETENTION
+from mycel.model.values import JsonObject
 from mycel.store.file.layout import (
     CONCEPT_TYPE_NUMBER,
     CORE_CONCEPTS,
@@ -16,6 +17,8 @@ from mycel.store.file.layout import (
 )
 from mycel.store.query.reader import Reader
 
+CYCLE_STATE: Final = "_sleep"
+"""The metadata of the Person `$system` with the state of cycles; callers cannot write it."""
 _IS_HIDDEN: Final = (
     f"EXISTS (SELECT 1 FROM hidden h WHERE h.element = {{row}}.id AND h.to_seq = {OPEN_END})"
 )
@@ -79,6 +82,13 @@ def instances(reader: Reader, type_name: str, after: int = 0) -> list[int]:
         f" AND NOT {_IS_HIDDEN.format(row='c')} ORDER BY c.id",
         (reader.find_type(type_name) or 0, after),
     )
+
+
+def cycle_state(reader: Reader) -> JsonObject:
+    """The state of the last cycle, which only a cycle writes; empty before the first one."""
+    system = reader.find_concept("Person", SYSTEM_ACTOR)
+    state = None if system is None else system.metadata.get(CYCLE_STATE)
+    return state if isinstance(state, dict) else {}
 
 
 def count_open_tasks(reader: Reader) -> int:
