@@ -12,8 +12,8 @@ from mycel.http.explorer_routes import EXPLORER_ENDPOINTS
 from mycel.http.query_routes import QUERY_ENDPOINTS
 from mycel.http.remote_routes import REMOTE_ENDPOINTS
 from mycel.http.submission_routes import SUBMISSION_ENDPOINTS
+from mycel.model.json_schema import Schema, record, text
 
-Schema = dict[str, Any]
 Refused = Callable[..., dict[str, Any]]
 
 ENDPOINTS: Final = (
@@ -39,7 +39,7 @@ def _operation(endpoint: Endpoint, errors: Schema, branch: Schema) -> Schema:
     parameters = [branch]
     if "{name}" in endpoint.path:
         required = {"name": "name", "in": "path", "required": True}
-        parameters.append(required | {"schema": {"type": "string"}})
+        parameters.append(required | {"schema": text()})
     response_content = {"application/json": {"schema": endpoint.answer}}
     responses = {
         str(status): {"description": "Done", "content": response_content}
@@ -54,10 +54,8 @@ def _operation(endpoint: Endpoint, errors: Schema, branch: Schema) -> Schema:
     known = endpoint.parameters
     if endpoint.method == "POST":
         fields = {key: schema_of(parameter) for key, parameter in known.items()}
-        required_fields = [key for key, parameter in known.items() if parameter.required]
-        body: Schema = {"type": "object", "properties": fields}
-        body |= {"required": required_fields} if required_fields else {}
-        content = {"application/json": {"schema": body}}
+        required_fields = (key for key, parameter in known.items() if parameter.required)
+        content = {"application/json": {"schema": record(fields, *required_fields)}}
         payload["requestBody"] = {"required": True, "content": content}
     else:
         parameters += [query_of(key, parameter) for key, parameter in known.items()]

@@ -6,22 +6,21 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from mycel.explorer.parameters import Argument, ArgumentKind
+from mycel.model.json_schema import Schema, array, record, text, texts, typed
 
-Schema = dict[str, Any]
 Refused = Callable[..., dict[str, Any]]
 
 _KINDS: Final[dict[ArgumentKind, Schema]] = {
-    "text": {"type": "string"},
-    "whole": {"type": "integer"},
-    "number": {"type": "number"},
-    "texts": {"type": "array", "items": {"type": "string"}},
-    "flag": {"type": "boolean"},
-    "object": {"type": "object"},
-    "objects": {"type": "array", "items": {"type": "object"}},
+    "text": text(),
+    "whole": typed("integer"),
+    "number": typed("number"),
+    "texts": texts(),
+    "flag": typed("boolean"),
+    "object": typed("object"),
+    "objects": array(typed("object")),
     "any": {},
 }
 _PAGE: Final = {"description": "A file of the page", "content": {"text/html": {}}}
-_OBJECT: Final[Schema] = {"type": "object"}
 
 
 def paths(refused: Refused, branch: Schema) -> dict[str, Any]:
@@ -37,7 +36,7 @@ def paths(refused: Refused, branch: Schema) -> dict[str, Any]:
             "post": _posted(
                 "ticket",
                 "Exchange a ticket of `mycel serve --open` for a session token",
-                {"ticket": _text()},
+                {"ticket": text()},
                 errors,
             )
             | {"security": []}
@@ -62,10 +61,6 @@ def paths(refused: Refused, branch: Schema) -> dict[str, Any]:
     }
 
 
-def _text() -> Schema:
-    return {"type": "string"}
-
-
 def _page(name: str, summary: str, responses: Schema, *parts: str) -> dict[str, Any]:
     return {
         "get": {
@@ -73,7 +68,7 @@ def _page(name: str, summary: str, responses: Schema, *parts: str) -> dict[str, 
             "summary": summary,
             "security": [],
             "parameters": [
-                {"name": part, "in": "path", "required": True, "schema": _text()} for part in parts
+                {"name": part, "in": "path", "required": True, "schema": text()} for part in parts
             ],
             "responses": responses,
         }
@@ -106,11 +101,11 @@ def query_of(name: str, parameter: Argument) -> dict[str, Any]:
 
 
 def _posted(name: str, summary: str, fields: Schema, errors: Schema) -> dict[str, Any]:
-    body = {"type": "object", "properties": fields}
-    success = {"description": "Done", "content": {"application/json": {"schema": _OBJECT}}}
+    body = {"application/json": {"schema": record(fields)}}
+    answer = {"application/json": {"schema": typed("object")}}
     return {
         "operationId": f"explorer_{name}",
         "summary": summary,
-        "requestBody": {"required": True, "content": {"application/json": {"schema": body}}},
-        "responses": {"200": success} | errors,
+        "requestBody": {"required": True, "content": body},
+        "responses": {"200": {"description": "Done", "content": answer}} | errors,
     }

@@ -13,16 +13,23 @@ from mycel.errors import REGISTRY
 from mycel.http import branch_openapi, explorer_openapi
 from mycel.http.policy import LOG_PAGE, LOG_PAGE_MAX
 from mycel.http.query_routes import query_operations
+from mycel.model.json_schema import (
+    Schema,
+    array,
+    closed_record,
+    record,
+    text,
+    texts,
+    typed,
+)
 from mycel.model.limits import BATCH_COMMANDS_MAX
 
-Schema = dict[str, Any]
-
 _FIND: Final = 'FIND(?t.name) WHERE { ?t {type: "$ConceptType"} } LIMIT 5'
-_PARAMETERS: Final = {
-    "type": "object",
-    "description": "Values for the placeholders (`:name`) of the commands. They are bound, and"
-    " never become part of the text.",
-}
+_PARAMETERS: Final = typed(
+    "object",
+    "Values for the placeholders (`:name`) of the commands. They are bound, and never become part"
+    " of the text.",
+)
 _MOMENT: Final = {
     "type": ["string", "integer"],
     "description": "A commit, a tag, a time (ISO 8601), or the number of a journal entry.",
@@ -30,7 +37,7 @@ _MOMENT: Final = {
 _BRANCH: Final = {
     "name": "branch",
     "in": "query",
-    "schema": {"type": "string"},
+    "schema": text(),
     "description": "The branch of the graph; without it, the one that the server began with.",
 }
 _ID: Final = {"description": "Any value: what the request had beside its method."}
@@ -126,61 +133,42 @@ _RESPONSES: Final = {
 }
 
 _SCHEMAS: Final[Mapping[str, Schema]] = {
-    "Request": {
-        "type": "object",
-        "description": "A request of KIP §6.1: one command, or several of which each is a"
-        " transaction of its own.",
-        "properties": {
-            "command": {"type": "string", "description": "A command of KIP."},
-            "commands": {
-                "type": "array",
-                "maxItems": BATCH_COMMANDS_MAX,
-                "items": {
+    "Request": record(
+        {
+            "command": text("A command of KIP."),
+            "commands": array(
+                {
                     "oneOf": [
-                        {"type": "string"},
-                        {
-                            "type": "object",
-                            "properties": {
-                                "command": {"type": "string"},
-                                "parameters": _PARAMETERS,
-                            },
-                            "required": ["command"],
-                        },
+                        text(),
+                        record({"command": text(), "parameters": _PARAMETERS}, "command"),
                     ]
                 },
-            },
+                maxItems=BATCH_COMMANDS_MAX,
+            ),
             "parameters": _PARAMETERS,
-            "message": {
-                "type": "string",
-                "description": "The reason of writing, for the journal.",
-            },
-            "dry_run": {
-                "type": "boolean",
-                "default": False,
-                "description": "Check only; nothing is written.",
-            },
+            "message": text("The reason of writing, for the journal."),
+            "dry_run": typed("boolean", "Check only; nothing is written.", default=False),
         },
-        "oneOf": [{"required": ["command"]}, {"required": ["commands"]}],
-        "not": {"required": ["method"]},
-    },
-    "MethodCall": {
-        "type": "object",
-        "properties": {
+        description="A request of KIP §6.1: one command, or several of which each is a transaction"
+        " of its own.",
+        oneOf=[{"required": ["command"]}, {"required": ["commands"]}],
+        **{"not": {"required": ["method"]}},
+    ),
+    "MethodCall": closed_record(
+        {
             "method": {"enum": ["execute_kip", "execute_kip_readonly"]},
             "params": _ref("Request"),
             "id": _ID,
             "jsonrpc": True,
         },
-        "required": ["method", "params"],
-        "additionalProperties": False,
-    },
-    "LogCall": {
-        "type": "object",
-        "properties": {
+        "method",
+        "params",
+    ),
+    "LogCall": closed_record(
+        {
             "method": {"const": "list_logs"},
-            "params": {
-                "type": "object",
-                "properties": {
+            "params": closed_record(
+                {
                     "limit": {
                         "type": ["integer", "null"],
                         "minimum": 1,
@@ -191,149 +179,126 @@ _SCHEMAS: Final[Mapping[str, Schema]] = {
                         "type": ["string", "null"],
                         "description": "`next_cursor` of a page before.",
                     },
-                    "path": {
-                        "type": "string",
-                        "description": "Changes under this URI, and of links that begin there.",
-                    },
-                    "type": {"type": "string", "description": "Changes of a type or predicate."},
-                    "actor": {"type": "string"},
+                    "path": text("Changes under this URI, and of links that begin there."),
+                    "type": text("Changes of a type or predicate."),
+                    "actor": text(),
                     "since": _MOMENT,
                     "until": _MOMENT,
-                    "text": {"type": "string", "description": "A part of the message."},
-                },
-                "additionalProperties": False,
-            },
+                    "text": text("A part of the message."),
+                }
+            ),
             "id": _ID,
             "jsonrpc": True,
         },
-        "required": ["method"],
-        "additionalProperties": False,
-    },
-    "Response": {
-        "type": "object",
-        "description": "A response of KIP §6.2. That of a batch is an array of such responses.",
-        "properties": {
+        "method",
+    ),
+    "Response": closed_record(
+        {
             "result": {},
             "error": _ref("Error"),
-            "next_cursor": {"type": "string"},
-            "warnings": {"type": "array", "items": {"type": "string"}},
+            "next_cursor": text(),
+            "warnings": texts(),
             "id": _ID,
         },
-        "oneOf": [{"required": ["result"]}, {"required": ["error"]}],
-        "additionalProperties": False,
-    },
-    "Failure": {
-        "type": "object",
-        "properties": {
-            "error": _ref("Error"),
-            "warnings": {"type": "array", "items": {"type": "string"}},
-            "id": _ID,
-        },
-        "required": ["error"],
-        "additionalProperties": False,
-    },
-    "Error": {
-        "type": "object",
-        "properties": {
-            "code": {"type": "string", "pattern": "^KIP_[0-9]{4}$"},
+        description="A response of KIP §6.2. That of a batch is an array of such responses.",
+        oneOf=[{"required": ["result"]}, {"required": ["error"]}],
+    ),
+    "Failure": closed_record({"error": _ref("Error"), "warnings": texts(), "id": _ID}, "error"),
+    "Error": closed_record(
+        {
+            "code": text(pattern="^KIP_[0-9]{4}$"),
             "name": {"enum": sorted(REGISTRY)},
-            "message": {"type": "string", "description": "What happened."},
-            "hint": {"type": "string", "description": "What to do next."},
-            "data": {"type": "object", "description": "Details for programs."},
+            "message": text("What happened."),
+            "hint": text("What to do next."),
+            "data": typed("object", "Details for programs."),
         },
-        "required": ["code", "name", "message", "hint"],
-        "additionalProperties": False,
-    },
-    "Information": {
-        "type": "object",
-        "properties": {
+        *("code", "name", "message", "hint"),
+    ),
+    "Information": closed_record(
+        {
             "name": {"const": "mycel"},
-            "version": {"type": "string"},
-            "kip": {"type": "string", "description": "The version of KIP."},
-            "capabilities": {"type": "array", "items": {"type": "string"}},
-            "endpoints": {
-                "type": "object",
-                "additionalProperties": {"type": "string", "format": "uri"},
-            },
-            "limits": {
-                "type": "object",
-                "properties": {
-                    "body_bytes": {"type": "integer"},
-                    "batch_commands": {"type": "integer"},
-                    "timeout_s": {"type": "number"},
+            "version": text(),
+            "kip": text("The version of KIP."),
+            "capabilities": texts(),
+            "endpoints": typed("object", additionalProperties=text(format="uri")),
+            "limits": closed_record(
+                {
+                    "body_bytes": typed("integer"),
+                    "batch_commands": typed("integer"),
+                    "timeout_s": typed("number"),
+                }
+            ),
+            "graph": closed_record(
+                {
+                    "branch": text(),
+                    "entries": typed("integer", "Entries of the journal."),
+                    "overall_root": text(pattern="^[0-9a-f]{64}$"),
+                    "replica_lag_s": typed(
+                        "number", "The seconds by which a replica of the database is behind."
+                    ),
                 },
-                "additionalProperties": False,
-            },
-            "graph": {
-                "type": "object",
-                "properties": {
-                    "branch": {"type": "string"},
-                    "entries": {"type": "integer", "description": "Entries of the journal."},
-                    "overall_root": {"type": "string", "pattern": "^[0-9a-f]{64}$"},
-                    "replica_lag_s": {
-                        "type": "number",
-                        "description": "The seconds by which a replica of the database is behind.",
-                    },
-                },
-                "required": ["branch", "entries", "overall_root"],
-                "additionalProperties": False,
-            },
+                *("branch", "entries", "overall_root"),
+            ),
         },
-        "required": ["name", "version", "kip", "capabilities", "endpoints", "limits", "graph"],
-        "additionalProperties": False,
-    },
-    "Health": {
-        "type": "object",
-        "properties": {"status": {"const": "ok"}},
-        "required": ["status"],
-        "additionalProperties": False,
-    },
+        *("name", "version", "kip", "capabilities", "endpoints", "limits", "graph"),
+    ),
+    "Health": closed_record({"status": {"const": "ok"}}, "status"),
 }
+_OBJECT: Final = typed("object")
 
-_INFORMATION: Final = {
-    "operationId": "information",
-    "summary": "What this server is, and what it can do",
-    "parameters": [_BRANCH],
-    "responses": {
-        "200": {"description": "That", "content": _json(_ref("Information"))},
-        **_refused(400, 404, 503),
-    },
-}
 
-_HEALTH: Final = {
-    "operationId": "health",
-    "summary": "Whether the graph can be read; needs no token",
-    "security": [],
-    "responses": {
-        "200": {"description": "It can", "content": _json(_ref("Health"))},
-        **_refused(503),
-    },
-}
+def _operation(
+    name: str,
+    summary: str,
+    success: str,
+    *statuses: int,
+    schema: Schema = _OBJECT,
+    **more: Any,
+) -> dict[str, Any]:
+    """An operation with its responses: that of success, and those of errors by status."""
+    return {
+        "operationId": name,
+        "summary": summary,
+        "responses": {
+            "200": {"description": success, "content": _json(schema)},
+            **_refused(*statuses),
+        },
+        **more,
+    }
 
-_DESCRIPTION: Final = {
-    "operationId": "description",
-    "summary": "This document",
-    "responses": {
-        "200": {"description": "This document", "content": _json({"type": "object"})},
-        **_refused(),
-    },
-}
+
+_INFORMATION: Final = _operation(
+    "information",
+    "What this server is, and what it can do",
+    "That",
+    *(400, 404, 503),
+    schema=_ref("Information"),
+    parameters=[_BRANCH],
+)
+_HEALTH: Final = _operation(
+    "health",
+    "Whether the graph can be read; needs no token",
+    "It can",
+    503,
+    schema=_ref("Health"),
+    security=[],
+)
+_DESCRIPTION: Final = _operation("description", "This document", "This document")
 
 
 def _kip(body_bytes_max: int) -> dict[str, Any]:
     calls = {"oneOf": [_ref("Request"), _ref("MethodCall"), _ref("LogCall")]}
-    return {
-        "operationId": "kip",
-        "summary": "Run commands of KIP, or read the journal",
-        "description": "The status is that of the error, if there is one. A batch is answered with"
+    return _operation(
+        "kip",
+        "Run commands of KIP, or read the journal",
+        "It was run",
+        *(400, 404, 408, 409, 413, 415, 429, 503, 504),
+        schema=_ref("Response"),
+        description="The status is that of the error, if there is one. A batch is answered with"
         f" 200, and each of its responses has its own error. At most {body_bytes_max} bytes.",
-        "parameters": [_BRANCH],
-        "requestBody": {"required": True, "content": _json(calls, examples=_EXAMPLES)},
-        "responses": {
-            "200": {"description": "It was run", "content": _json(_ref("Response"))},
-            **_refused(400, 404, 408, 409, 413, 415, 429, 503, 504),
-        },
-    }
+        parameters=[_BRANCH],
+        requestBody={"required": True, "content": _json(calls, examples=_EXAMPLES)},
+    )
 
 
 _EXAMPLES: Final = {
@@ -384,54 +349,33 @@ def _mount(name: str) -> dict[str, Any]:
     return {method: payload | {"operationId": f"{name}_{method}"} for method in ("get", "post")}
 
 
-_WORKSPACE: Final = {
-    "name": "workspace",
-    "in": "path",
-    "required": True,
-    "schema": {"type": "string"},
-}
+_WORKSPACE: Final = {"name": "workspace", "in": "path", "required": True, "schema": text()}
 
 
-def _server_operation(summary: str, name: str, *statuses: int, **more: Any) -> dict[str, Any]:
-    success = {"description": "Done", "content": _json({"type": "object"})}
-    return {
-        "operationId": f"server_{name}",
-        "summary": summary,
-        "responses": {"200": success, **_refused(*statuses)},
-        **more,
-    }
+def _server_operation(name: str, summary: str, *statuses: int, **more: Any) -> dict[str, Any]:
+    return _operation(f"server_{name}", summary, "Done", *statuses, **more)
 
 
 def _number(name: str, description: str) -> dict[str, Any]:
-    schema = {"type": "integer", "minimum": 1}
+    schema = typed("integer", minimum=1)
     return {"name": name, "in": "query", "description": description, "schema": schema}
 
 
 _TEAM_PATHS: Final = {
-    "/": {"get": _server_operation("The server, and its paths", "information")},
+    "/": {"get": _server_operation("information", "The server, and its paths")},
     "/ws": {
-        "get": _server_operation("List the workspaces that the token may see", "workspaces"),
+        "get": _server_operation("workspaces", "List the workspaces that the token may see"),
         "post": _server_operation(
-            "Create a workspace",
             "create_workspace",
-            400,
-            409,
-            requestBody={
-                "required": True,
-                "content": _json(
-                    {
-                        "type": "object",
-                        "properties": {"name": {"type": "string"}},
-                        "required": ["name"],
-                    }
-                ),
-            },
+            "Create a workspace",
+            *(400, 409),
+            requestBody={"required": True, "content": _json(record({"name": text()}, "name"))},
         ),
     },
     "/audit": {
         "get": _server_operation(
-            "The audit log, newest records first",
             "audit",
+            "The audit log, newest records first",
             400,
             parameters=[
                 _number("before", "A record"),
@@ -444,16 +388,13 @@ _TEAM_PATHS: Final = {
             "operationId": "server_metrics",
             "summary": "Counters, in the text format of Prometheus",
             "responses": {
-                "200": {
-                    "description": "Them",
-                    "content": {"text/plain": {"schema": {"type": "string"}}},
-                },
+                "200": {"description": "Them", "content": {"text/plain": {"schema": text()}}},
                 **_refused(),
             },
         }
     },
     "/status": {
-        "get": _server_operation("Requests, streams and the sizes of workspaces", "status")
+        "get": _server_operation("status", "Requests, streams and the sizes of workspaces")
     },
     "/healthz": {"get": _HEALTH | {"operationId": "server_health"}},
     "/openapi.json": {"get": _DESCRIPTION | {"operationId": "server_description"}},

@@ -28,6 +28,7 @@ from mycel.mcp import arguments
 from mycel.mcp.arguments import Schema
 from mycel.mcp.messages import worded
 from mycel.mcp.results import COMPLETE, failure
+from mycel.model.json_schema import array, record, text, texts
 from mycel.model.names import shorten
 from mycel.model.values import JsonObject
 from mycel.service.malloc_trim import MemoryTrim
@@ -86,47 +87,33 @@ class MemoryTool(NamedTuple):
 # Schemas of arguments and results.
 
 
-def _text(description: str) -> JsonObject:
-    return {"type": "string", "description": description}
-
-
-def _list(items: Schema, description: str = "") -> JsonObject:
-    described = {"description": description} if description else {}
-    return {"type": "array", "items": items, **described}
-
-
-def _texts(description: str = "") -> JsonObject:
-    return _list({"type": "string"}, description)
-
-
 def _object(**properties: Schema) -> JsonObject:
-    return {"type": "object", "properties": properties, "required": list(properties)}
+    """The schema of an object that has all of these properties."""
+    return record(properties, *properties)
 
 
 _ENTITY: Final = _object(
-    name=_text("Unique name of the entity"),
-    entityType=_text("Kind of thing, such as person or project"),
-    observations=_texts("Facts about it, one each"),
+    name=text("Unique name of the entity"),
+    entityType=text("Kind of thing, such as person or project"),
+    observations=texts("Facts about it, one each"),
 )
 _RELATION: Final = _object(
     **{
-        "from": _text("Name of the source entity"),
-        "to": _text("Name of the target entity"),
-        "relationType": _text("Relation in active voice, such as works_at"),
+        "from": text("Name of the source entity"),
+        "to": text("Name of the target entity"),
+        "relationType": text("Relation in active voice, such as works_at"),
     }
 )
-_NAMES: Final = _texts("Names of the entities")
+_NAMES: Final = texts("Names of the entities")
 _OBSERVATIONS: Final = _object(
-    entityName=_text("Name of the entity"), contents=_texts("Facts to add, one each")
+    entityName=text("Name of the entity"), contents=texts("Facts to add, one each")
 )
 _DELETION: Final = _object(
-    entityName=_text("Name of the entity"), observations=_texts("Facts to delete, word for word")
+    entityName=text("Name of the entity"), observations=texts("Facts to delete, word for word")
 )
-_GRAPH: Final = _object(entities=_list(_ENTITY), relations=_list(_RELATION))
-_DONE: Final = _object(success={"type": "boolean"}, message={"type": "string"})
-_ADDED: Final = _object(
-    results=_list(_object(entityName={"type": "string"}, addedObservations=_texts()))
-)
+_GRAPH: Final = _object(entities=array(_ENTITY), relations=array(_RELATION))
+_DONE: Final = _object(success={"type": "boolean"}, message=text())
+_ADDED: Final = _object(results=array(_object(entityName=text(), addedObservations=texts())))
 
 
 # Functions of the tools.
@@ -204,22 +191,22 @@ TOOLS: Final = (
     MemoryTool(
         "create_entities",
         "Create entities. An entity whose name exists is left unchanged.",
-        _object(entities=_list(_ENTITY)),
-        _object(entities=_list(_ENTITY)),
+        _object(entities=array(_ENTITY)),
+        _object(entities=array(_ENTITY)),
         _create_entities,
     ),
     MemoryTool(
         "create_relations",
         "Create relations between entities, in active voice. Relations that exist are left"
         " unchanged; an entity may be created after its relations.",
-        _object(relations=_list(_RELATION)),
-        _object(relations=_list(_RELATION)),
+        _object(relations=array(_RELATION)),
+        _object(relations=array(_RELATION)),
         _create_relations,
     ),
     MemoryTool(
         "add_observations",
         "Add observations to entities that exist.",
-        _object(observations=_list(_OBSERVATIONS)),
+        _object(observations=array(_OBSERVATIONS)),
         _ADDED,
         _add_observations,
     ),
@@ -234,7 +221,7 @@ TOOLS: Final = (
     MemoryTool(
         "delete_observations",
         "Delete single observations of entities.",
-        _object(deletions=_list(_DELETION)),
+        _object(deletions=array(_DELETION)),
         _DONE,
         _delete_observations,
         destroys=True,
@@ -242,7 +229,7 @@ TOOLS: Final = (
     MemoryTool(
         "delete_relations",
         "Delete relations between entities.",
-        _object(relations=_list(_RELATION)),
+        _object(relations=array(_RELATION)),
         _DONE,
         _delete_relations,
         destroys=True,
@@ -250,7 +237,7 @@ TOOLS: Final = (
     MemoryTool(
         "read_graph",
         "Read the whole knowledge graph, or as much of it as fits into one answer.",
-        {"type": "object", "properties": {}},
+        record({}),
         _GRAPH,
         lambda memory, _: _graph(memory.read_graph()),
         reads=True,
@@ -259,7 +246,7 @@ TOOLS: Final = (
         "search_nodes",
         "Find entities that contain a text in their name, type or observations, with all their"
         " relations.",
-        _object(query=_text("Text to find in names, types and observations")),
+        _object(query=text("Text to find in names, types and observations")),
         _GRAPH,
         lambda memory, given: _graph(memory.search_nodes(given["query"])),
         reads=True,
@@ -344,8 +331,8 @@ def build_server(db: Graph, *, readonly: bool = False) -> Server[Any]:
 def _whole_graph(memory: EntityGraph) -> JsonObject:
     # Tens of thousands of new entities contain no garbage, so collection would only cost time.
     with collector_paused(True):
-        text = _json(memory.read_graph(characters_max=WHOLE_CHARACTERS_MAX).to_dict())
-    content = {"uri": RESOURCE_URI, "mimeType": "application/json", "text": text}
+        graph = _json(memory.read_graph(characters_max=WHOLE_CHARACTERS_MAX).to_dict())
+    content = {"uri": RESOURCE_URI, "mimeType": "application/json", "text": graph}
     return COMPLETE | {"contents": [content]}
 
 
@@ -362,8 +349,8 @@ def call(memory: EntityGraph, tool: MemoryTool, given: Mapping[str, Any]) -> Jso
     """Run a tool."""
     known = _declared_arguments(tool.takes, given)
     reply = tool.run(memory, arguments.check(tool.name, tool.takes, known, exact=True))
-    texts = [reply.text] if reply.remark is None else [reply.text, reply.remark]
-    content = [{"type": "text", "text": text} for text in texts]
+    parts = [reply.text] if reply.remark is None else [reply.text, reply.remark]
+    content = [{"type": "text", "text": part} for part in parts]
     return COMPLETE | {"content": content, "structuredContent": reply.data, "isError": False}
 
 

@@ -10,21 +10,20 @@ from mycel.history.conflict_text import plain_lines, summary
 from mycel.history.merge.outcome import CHOICES, Merge
 from mycel.mcp.results import Answer, TextPage, Undecided, data_within
 from mycel.mcp.tool_context import ToolCall
+from mycel.model.json_schema import array, record, text
 from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE, count
 from mycel.schema.definitions import merge_policies
 
-RESOLUTIONS: Final = {
-    "type": "array",
-    "items": {
-        "type": "object",
-        "properties": {
-            "conflict": {"type": "string"},
-            "choice": {"type": "string", "enum": list(CHOICES)},
+RESOLUTIONS: Final = array(
+    record(
+        {
+            "conflict": text(),
+            "choice": text(enum=list(CHOICES)),
             "value": {"description": "The whole value, or the contested lines"},
         },
-        "required": ["conflict", "choice"],
-    },
-}
+        *("conflict", "choice"),
+    )
+)
 """The schema of the argument with decisions."""
 VALUE_CHARACTERS: Final = 2_000
 """The maximum number of characters that are shown of each version."""
@@ -129,11 +128,11 @@ def _show(call: ToolCall, page: TextPage, outcome: Merge, data: dict[str, Any]) 
     start = call.number_in(_PAGE) or 0
     number = 0
     for conflict in left[start:]:
-        text = "\n".join(plain_lines(conflict.to_dict(), characters_max=VALUE_CHARACTERS))
-        if not page.add(text):
+        lines = "\n".join(plain_lines(conflict.to_dict(), characters_max=VALUE_CHARACTERS))
+        if not page.add(lines):
             if number:
                 break
-            page.add_beginning(text)
+            page.add_beginning(lines)
         number += 1
     if start + number < len(left):
         data["next_cursor"] = f"{_PAGE}:{start + number}"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from mycel.mcp import (
     history_tools,
@@ -24,11 +24,10 @@ from mycel.mcp.results import Answer
 from mycel.mcp.tool_context import ToolCall
 from mycel.model.decisions import DECISIONS
 from mycel.model.directions import DIRECTIONS, ways_of
+from mycel.model.json_schema import Schema, array, record, text, texts, typed
 from mycel.model.limits import TRAVERSE_COST_MAX
 from mycel.model.values import JsonObject
 from mycel.schema.merge_policies import GENERAL_WORDS
-
-Schema = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +65,7 @@ class Tool:
             properties["workspaces"] = WORKSPACES
         # The module `arguments` refuses unknown arguments with a clear error, so the schema need
         # not forbid them.
-        schema: Schema = {"type": "object", "properties": properties}
-        return schema | ({"required": list(self.required)} if self.required else {})
+        return record(properties, *self.required)
 
     def to_wire(self, *, by_handle: bool = False) -> JsonObject:
         """The tool as MCP lists it."""
@@ -85,101 +83,83 @@ class Tool:
         }
 
 
-def _typed(kind: str, description: str = "", **more: Any) -> Schema:
-    return {"type": kind} | ({"description": description} if description else {}) | more
-
-
-def _text(description: str = "") -> Schema:
-    return _typed("string", description)
-
-
 def _integer_schema(
     description: str, minimum: int, maximum: int, usual: int | None = None
 ) -> Schema:
     default = {} if usual is None else {"default": usual}
-    return _typed("integer", description, minimum=minimum, maximum=maximum, **default)
-
-
-def _texts(description: str = "") -> Schema:
-    return _typed("array", description, items={"type": "string"})
+    return typed("integer", description, minimum=minimum, maximum=maximum, **default)
 
 
 def _object(description: str = "") -> Schema:
-    return _typed("object", description)
+    return typed("object", description)
 
 
 def _flag(description: str = "") -> Schema:
-    return _typed("boolean", description)
+    return typed("boolean", description)
 
 
 def _one_of(usual: str, *others: str) -> Schema:
     """The schema for one of some words, of which the first is the default."""
-    return _typed("string", enum=[usual, *others])
+    return typed("string", enum=[usual, *others])
 
 
 DETAIL: Final = _one_of("concise", "detailed")
-CURSOR: Final = _text("next_cursor")
-WEIGHT: Final = _typed(
+CURSOR: Final = text("next_cursor")
+WEIGHT: Final = typed(
     "number",
     "Cost to follow it: 0 together, 1 (default) a step",
     minimum=0,
     maximum=1,
 )
-MESSAGE: Final = _text()
-BRANCH: Final = _text()
-WORKSPACES: Final = _text()
+MESSAGE: Final = text()
+BRANCH: Final = text()
+WORKSPACES: Final = text()
 """The instructions explain workspaces once for all tools."""
-CONTEXT_ID: Final = _text()
+CONTEXT_ID: Final = text()
 """Answers that contain a context id explain it."""
 
 _COMMANDS: Final[dict[str, Schema]] = {
-    "command": _text("One command"),
-    "commands": {
-        "type": "array",
-        # Some clients refuse an array without a schema for its items.
-        "items": {"anyOf": [{"type": "string"}, {"type": "object"}]},
-        "description": 'Several: texts or {"command", "parameters"}',
-    },
+    "command": text("One command"),
+    # Some clients refuse an array without a schema for its items.
+    "commands": array(
+        {"anyOf": [text(), typed("object")]}, 'Several: texts or {"command", "parameters"}'
+    ),
     "parameters": _object("Values of :placeholders"),
     "dry_run": _flag("Only show it"),
     "rows": _flag("FIND: an array for each row"),
 }
 _WRITING: Final = _COMMANDS | {"message": MESSAGE}
 
-_CONCEPT: Final[Schema] = {
-    "type": "object",
-    "properties": {
-        "uri": _text(),
-        "name": _text("Readable name"),
-        "content": _text("Markdown; replaces the old content"),
-        "type": _text(
+_CONCEPT: Final = record(
+    {
+        "uri": text(),
+        "name": text("Readable name"),
+        "content": text("Markdown; replaces the old content"),
+        "type": text(
             "If neither Concept nor Resource. Event, Insight, Person and Preference require"
             " properties: describe_graph"
         ),
         "properties": _object("Other facts"),
         "metadata": _object("source, confidence (0 to 1), author, …"),
     },
-    "required": ["uri"],
-}
+    "uri",
+)
 
-_RELATION: Final[Schema] = {
-    "type": "object",
-    "properties": {
-        "source": _text(),
-        "relation": _text("snake_case: depends_on, implemented_in, tested_by, …"),
-        "target": _text(),
+_RELATION: Final = record(
+    {
+        "source": text(),
+        "relation": text("snake_case: depends_on, implemented_in, tested_by, …"),
+        "target": text(),
         "weight": WEIGHT,
         "properties": _object(),
         "metadata": _object(),
     },
-    "required": ["source", "relation", "target"],
-}
+    *("source", "relation", "target"),
+)
 
-_ENDS: Final[Schema] = {
-    "type": "object",
-    "properties": {"source": _text(), "relation": _text(), "target": _text()},
-    "required": ["source", "relation", "target"],
-}
+_ENDS: Final = record(
+    {"source": text(), "relation": text(), "target": text()}, *("source", "relation", "target")
+)
 
 SEARCH: Final = Tool(
     "search_knowledge",
@@ -187,25 +167,25 @@ SEARCH: Final = Tool(
     "Find what is known, by a question or an exact name (QuerySet, json.dumps). Call it before you"
     " start a task, read many files, or write. Gives URIs for the other tools.",
     {
-        "query": _text("A question, a few words, or a name"),
-        "kind": _typed(
+        "query": text("A question, a few words, or a name"),
+        "kind": typed(
             "string",
             "notes: by somebody; code: files and symbols",
             enum=["any", "notes", "code"],
         ),
-        "type": _texts("Decision, Risk, Symbol, …"),
+        "type": texts("Decision, Risk, Symbol, …"),
         "element": _one_of("node", "relation", "any"),
         "mode": _one_of(*search_tool.SEARCH_MODES),
-        "path": _text("Only below this URI"),
-        "workspace": _text(),
-        "actor": _text("Who wrote it"),
-        "since": _text("Written since then"),
-        "until": _text(),
+        "path": text("Only below this URI"),
+        "workspace": text(),
+        "actor": text("Who wrote it"),
+        "since": text("Written since then"),
+        "until": text(),
         "metadata": _object("With these values"),
-        "near": _text("Prefer what is near"),
-        "without": _texts("Types to leave out"),
-        "as_of": _text("Time, commit or tag"),
-        "for_time": _text("Only what holds then"),
+        "near": text("Prefer what is near"),
+        "without": texts("Types to leave out"),
+        "as_of": text("Time, commit or tag"),
+        "for_time": text("Only what holds then"),
         "include_archived": _flag(),
         "context_tokens": _integer_schema("Give contents too, within this", 100, 16_000),
         "limit": _integer_schema("", 1, 50, usual=search_tool.SEARCH_LIMIT),
@@ -224,14 +204,14 @@ GET: Final = Tool(
     " file://workspace/path or any other; a bare path such as auth/login is a concept of this"
     ' workspace. Callers of a function: {"uris": ["save"], "callers": true}.',
     {
-        "uris": _texts(),
+        "uris": texts(),
         "relations": _integer_schema("Number to show", 0, 200, usual=read_tools.RELATIONS_SHOWN),
         "direction": _one_of("both", *ways_of("both")),
-        "relation_types": _texts(),
+        "relation_types": texts(),
         "read_file": _flag("Also files, and lines of symbols"),
         "callers": _flag("Instead: callers of these, with source lines"),
         "detail": DETAIL,
-        "cursor": _text("Of the last answer, with its one URI"),
+        "cursor": text("Of the last answer, with its one URI"),
     },
     read_tools.get,
     ("uris",),
@@ -245,16 +225,16 @@ TRAVERSE: Final = Tool(
     "List nodes near a node, nearest first, with paths: a relation costs its weight, a path the"
     " sum. Loads them into the active context.",
     {
-        "start": _text("URI"),
-        "max_cost": _typed("number", minimum=0, maximum=TRAVERSE_COST_MAX, default=1),
+        "start": text("URI"),
+        "max_cost": typed("number", minimum=0, maximum=TRAVERSE_COST_MAX, default=1),
         "max_nodes": _integer_schema("", 1, 1000, usual=100),
         "max_tokens": _integer_schema(
             "Budget for the nodes' content", 1, 100_000, usual=read_tools.TRAVERSE_TOKENS
         ),
         "direction": _one_of(*DIRECTIONS),
-        "relation_types": _texts(),
-        "as_of": _text(),
-        "for_time": _text(),
+        "relation_types": texts(),
+        "as_of": text(),
+        "for_time": text(),
         "include_archived": _flag(),
         "detail": DETAIL,
     },
@@ -271,8 +251,8 @@ REMEMBER: Final = Tool(
     " nothing. Values are merged into what exists; new types are registered; relations may lead to"
     " what is missing.",
     {
-        "concepts": {"type": "array", "items": _CONCEPT},
-        "relations": {"type": "array", "items": _RELATION},
+        "concepts": array(_CONCEPT),
+        "relations": array(_RELATION),
         "message": MESSAGE,
         "detail": DETAIL,
     },
@@ -286,19 +266,19 @@ UPDATE: Final = Tool(
     "Update a node",
     "Change a node, move it (its relations stay), or merge it into another.",
     {
-        "uri": _text(),
-        "name": _text(),
-        "content": _text("Replaces the content"),
-        "type": _text(),
-        "append": _text("Added on a new line"),
+        "uri": text(),
+        "name": text(),
+        "content": text("Replaces the content"),
+        "type": text(),
+        "append": text("Added on a new line"),
         "properties": _object("Merged into its properties"),
-        "drop": _texts("Properties to remove"),
+        "drop": texts("Properties to remove"),
         "metadata": _object(),
         "expect_version": _integer_schema("Fail if its version differs", 1, 1 << 53),
-        "new_uri": _text("Move it to this URI"),
+        "new_uri": text("Move it to this URI"),
         "subtree": _flag("With what is below"),
-        "merge_into": _text("URI that takes over all it has"),
-        "superseded_by": _text("Its successor"),
+        "merge_into": text("URI that takes over all it has"),
+        "superseded_by": text("Its successor"),
         "message": MESSAGE,
     },
     write_tools.update,
@@ -314,9 +294,9 @@ FORGET: Final = Tool(
     " single relations: history keeps them.",
     {
         "action": _one_of(*write_tools.FORGET_ACTIONS),
-        "uris": _texts(),
-        "relations": {"type": "array", "items": _ENDS},
-        "reason": _text(),
+        "uris": texts(),
+        "relations": array(_ENDS),
+        "reason": text(),
         "message": MESSAGE,
     },
     write_tools.forget,
@@ -330,7 +310,7 @@ CONTEXT: Final = Tool(
     "Show, add, remove or clear loaded nodes.",
     {
         "action": _one_of("show", "add", "remove", "clear"),
-        "uris": _texts(),
+        "uris": texts(),
         "detail": DETAIL,
     },
     read_tools.context,
@@ -342,7 +322,7 @@ BOOTSTRAP: Final = Tool(
     "Bootstrap",
     "Read the workspace into the graph: files, symbols, imports, calls, tests. For a new"
     " project and after larger changes.",
-    {"path": _text("A folder"), "detail": DETAIL},
+    {"path": text("A folder"), "detail": DETAIL},
     write_tools.bootstrap,
     writes=True,
     destroys=True,
@@ -358,7 +338,7 @@ DESCRIBE: Final = Tool(
             *("overview", "types", "type", "relation_types", "relation_type"),
             *("broken_links", "mentions", "kip", "queries", "upkeep"),
         ),
-        "name": _text("Of the type"),
+        "name": text("Of the type"),
         "detail": DETAIL,
         "cursor": CURSOR,
     },
@@ -387,15 +367,15 @@ EXECUTE_READONLY: Final = Tool(
 
 _HISTORY: Final[dict[str, Schema]] = {
     "action": _one_of(*history_tools.READING),
-    "from": _text("Commit, tag, time, entry or branch"),
-    "to": _text("The end"),
-    "paths": _texts("URIs; what is below counts"),
-    "type": _text("Of log"),
-    "actor": _text(),
-    "text": _text(),
+    "from": text("Commit, tag, time, entry or branch"),
+    "to": text("The end"),
+    "paths": texts("URIs; what is below counts"),
+    "type": text("Of log"),
+    "actor": text(),
+    "text": text(),
     "limit": _integer_schema("", 1, 200, usual=history_tools.LOG_LIMIT),
     "cursor": CURSOR,
-    "changes": _typed("array", items={"type": "object"}),
+    "changes": typed("array", items={"type": "object"}),
     "message": MESSAGE,
 }
 
@@ -409,9 +389,9 @@ HISTORY: Final = Tool(
     _HISTORY
     | {
         "action": _one_of(*history_tools.READING, *history_tools.WRITING),
-        "name": _text(),
+        "name": text(),
         "force": _flag("Delete unmerged; ask first"),
-        "policy": _text(f"Of merge: {', '.join(GENERAL_WORDS)}; submit: propose"),
+        "policy": text(f"Of merge: {', '.join(GENERAL_WORDS)}; submit: propose"),
         "dry_run": _flag("Only show it"),
     },
     history_tools.history,
@@ -424,7 +404,7 @@ HISTORY: Final = Tool(
         "What changed, when and why (log), the values that differ between two states (diff), names"
         " of commits (tags), and branches: copies of the graph. switch_branch is for all later"
         " calls. submit proposes changes.",
-        _HISTORY | {"name": _text()},
+        _HISTORY | {"name": text()},
         history_tools.history,
     ),
 )
@@ -434,7 +414,7 @@ RESOLVE: Final = Tool(
     "Resolve conflicts",
     "Decide conflicts of a merge, and commit when none is left. Without resolutions: list them.",
     {
-        "merge_id": _text(),
+        "merge_id": text(),
         "resolutions": merge_tools.RESOLUTIONS,
         "abort": _flag("Give the merge up"),
         "message": MESSAGE,
@@ -453,15 +433,15 @@ TEND: Final = Tool(
     {
         "cycle": _flag("Run one first"),
         "dry_run": _flag("Only show it"),
-        "task": _text(),
-        "decision": _typed("string", enum=list(DECISIONS)),
-        "keep": _text("Letter to keep"),
+        "task": text(),
+        "decision": typed("string", enum=list(DECISIONS)),
+        "keep": text("Letter to keep"),
         "concepts": {
             "type": "array",
             "items": {"type": "object"},
             "description": "summarise: type, name, attributes",
         },
-        "reason": _text(),
+        "reason": text(),
         "context_tokens": _integer_schema("", 200, 16_000, usual=upkeep_tool.CONTEXT_TOKENS),
     },
     upkeep_tool.tend,

@@ -17,6 +17,7 @@ Modules, in the order in which data passes through them:
 - `retention`  rules by which elements are let go after a time
 - `directions`  the directions in which links are followed
 - `aggregates`  the names of the aggregates of a query
+- `json_schema`  the common forms of JSON Schemas
 - `elements`  `Concept` and `Proposition`, which is also the edge of the edges API
 - `cbor`      canonical CBOR, and the fast path for our own records
 - `evidence`  sources for and against a link, and the belief that follows

@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple, assert_never, get_args
 from mycel.engine.result import Result
 from mycel.kip import ast, fragments
 from mycel.kip.parser import parse
+from mycel.model.json_schema import array, record, text, texts, typed
 from mycel.queries.column_types import ColumnOrigin, column_schema, columns_of
 from mycel.queries.declaration import NO_DEFAULT, NamedQuery, ParameterType, QueryParameter
 from mycel.schema import Catalog
@@ -102,12 +103,8 @@ def _nodes(node: object) -> Iterator[object]:
 
 def parameters_schema(query: NamedQuery) -> dict[str, Any]:
     """The JSON Schema of the parameters."""
-    schema: dict[str, Any] = {
-        "type": "object",
-        "properties": {parameter.name: _schema(parameter) for parameter in query.parameters},
-    }
-    required = [parameter.name for parameter in query.parameters if parameter.is_required]
-    return schema | ({"required": required} if required else {})
+    required = (parameter.name for parameter in query.parameters if parameter.is_required)
+    return record({parameter.name: _schema(parameter) for parameter in query.parameters}, *required)
 
 
 def _schema(parameter: QueryParameter) -> dict[str, Any]:
@@ -153,24 +150,15 @@ def result_schema(facts: QueryFacts, catalog: Catalog) -> dict[str, Any]:
     Values have types as far as `catalog` and the command determine them.
     """
     if not facts.columns:
-        return {"type": "object", "properties": {"result": {}}}
-    return {
-        "type": "object",
-        "properties": {
-            "columns": {"type": "array", "items": {"type": "string"}},
-            "rows": {
-                "type": "array",
-                "items": {
-                    "type": "array",
-                    "prefixItems": [column_schema(origin, catalog) for origin in facts.origins],
-                    "minItems": len(facts.columns),
-                    "maxItems": len(facts.columns),
-                },
-            },
-            "next_cursor": {"type": "string"},
-        },
-        "required": ["columns", "rows"],
-    }
+        return record({"result": {}})
+    row = typed(
+        "array",
+        prefixItems=[column_schema(origin, catalog) for origin in facts.origins],
+        minItems=len(facts.columns),
+        maxItems=len(facts.columns),
+    )
+    known = {"columns": texts(), "rows": array(row), "next_cursor": text()}
+    return record(known, "columns", "rows")
 
 
 def result_wire(result: Result) -> dict[str, Any]:
