@@ -47,8 +47,8 @@ def head(node: Node) -> str:
     )
 
 
-def terms(node: Node) -> list[str]:
-    """The values that say for how long a node holds and is kept, on one line, if it has any.
+def terms(node: Node | Relation) -> list[str]:
+    """The values that say for how long an element holds and is kept, on one line, if it has any.
 
     Those that a caveat tells are left out.
     """
@@ -126,7 +126,8 @@ def relation(link: Relation, *, seen_from: str | None = None, detailed: bool = F
         distant = {_workspace(uri) for uri in link.missing} - {home, ""}
         place = f"in the workspace {min(distant)}" if distant else "not written yet"
         line += f" [missing: {place}]"
-    line += caveat_mark(link) + conflict_mark(link)
+    line += "".join(f" [{text}]" for text in ("; ".join(care_reasons(link)), *terms(link)) if text)
+    line += conflict_mark(link)
     if detailed:
         more = link.properties | ({"metadata": link.metadata} if link.metadata else {})
         line += f" {link.id}" + (f" {value(more, is_whole=True)}" if more else "")

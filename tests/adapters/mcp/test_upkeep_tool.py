@@ -266,3 +266,25 @@ def test_who_restores_what_had_expired_is_told_that_it_does_not_expire_again(
         session.ok("execute_kip", command=command)
         again = 'RESTORE ?n WHERE { ?n {type: "Concept"} }'
         assert "is removed" not in session.ok("execute_kip", command=again).text
+
+
+def test_a_relation_says_from_and_until_when_it_holds(tmp_path: Path) -> None:
+    path = tmp_path / "graph.db"
+    with mycel.open(path) as db:
+        shop = mycel.Knowledge(db, workspace="shop")
+        for name in ("ada", "acme"):
+            shop.add(name, content=name)
+        for relation, values in (
+            ("related_to", {"valid_from": "2998-01-01"}),
+            ("references", {"valid_from": "2020-01-01", "valid_until": "2999-05-01"}),
+            ("part_of", {"valid_until": "2020-05-01", "pinned": True}),
+        ):
+            shop.link("ada", relation, "acme", metadata=values)
+    with connected(path) as session:
+        text = session.ok("get_nodes", uris=["concept://shop/ada"]).text
+    for line in (
+        "related_to concept://shop/acme [not valid before 2998-01-01]",
+        "references concept://shop/acme [valid from 2020-01-01; valid until 2999-05-01]",
+        "part_of concept://shop/acme [no longer valid since 2020-05-01] [pinned]",
+    ):
+        assert line in text

@@ -141,3 +141,16 @@ def test_the_id_of_a_conflict_holds_while_others_are_decided(tmp_path: Path) -> 
         for conflict in first:
             db.merges.resolve(conflict.id, "ours")
         assert db.merges.commit().status == "merged"
+
+
+def test_a_merge_says_what_the_guards_warn_about(tmp_path: Path) -> None:
+    with mycel.open(tmp_path / "graph.db") as db:
+        db.write(lambda tx: tx.define_type("Note"))
+        note = db.write(lambda tx: tx.put_concept("Note", "old"))
+        db.branches.create("draft")
+        with db.open_branch("draft") as draft:
+            draft.write(lambda tx: tx.update(note, attributes={"text": "new"}))
+        db.upkeep.archive(note, "unused")
+        for dry_run in (True, False):
+            merge = db.merge("draft", dry_run=dry_run)
+            assert any("'old': archived" in warning for warning in merge.warnings)

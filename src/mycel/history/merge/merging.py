@@ -8,7 +8,7 @@ the target has changed meanwhile, a decision about unchanged values stays in for
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import replace
 from typing import Any, Final
@@ -282,15 +282,17 @@ class Merging:
             with rehearsal(self._store.transaction(actor=by, message=message)) as tx:
                 return self._rehearse(tx, draft)
 
-        seq = self._store.run(lambda tx: self._write(tx, draft), actor=by, message=message)
-        return self._merge_result(draft, seq)
+        seq, warnings = self._store.run(
+            lambda tx: (self._write(tx, draft), tx.warnings), actor=by, message=message
+        )
+        return _with_warnings(self._merge_result(draft, seq), warnings)
 
     def _rehearse(self, tx: Transaction, draft: MergeDraft) -> Merge:
         """The result that a draft would have. The caller rolls the transaction back."""
         apply_draft(tx, draft)
         tx.flush()
         changes = diff(tx.reader, State(draft.seq), State(tx.position))
-        return self._merge(draft, "clean", changes=changes)
+        return _with_warnings(self._merge(draft, "clean", changes=changes), tx.warnings)
 
     def _write(self, tx: Transaction, draft: MergeDraft) -> int | None:
         """Write a draft as one commit. Returns its last entry; None if nothing changes."""
@@ -480,6 +482,11 @@ class Merging:
             draft.warnings,
             id=id_,
         )
+
+
+def _with_warnings(merge: Merge, warnings: Iterable[str]) -> Merge:
+    """A merge that also says what the guards have warned about."""
+    return merge._replace(warnings=tuple(dict.fromkeys((*merge.warnings, *warnings))))
 
 
 def _message(request: Request) -> str:

@@ -106,7 +106,8 @@ class Submitting(Merging):
         reached = apply_draft(tx, draft)
         seq = tx.position + 1  # The row that closes the transaction follows the last entry.
         keep_draft(tx, seq, draft, reached)
-        result = Submitted(_counts(draft), draft.warnings, seq=seq, head=draft.commits[0])
+        warnings = tuple(dict.fromkeys((*draft.warnings, *tx.warnings)))
+        result = Submitted(_counts(draft), warnings, seq=seq, head=draft.commits[0])
         keep(tx, result)
         return result
 
