@@ -1,8 +1,8 @@
 """Every error Mycel raises: its code, its name, what happened, and what to do next.
 
-The reader of an error is often a model that will retry, so each carries a hint. Codes and names of
-the KIP errors are those of KIP Appendix 4; errors of the store have names of their own under the
-nearest KIP code. `REGISTRY` is the table of all of them; the documentation is checked against it.
+The reader of an error is often a model that will retry, so each error has a hint. KIP errors have
+the codes and names of KIP Appendix 4; errors of the store have their own names and the nearest KIP
+code. `REGISTRY` is the table of all of them; the documentation is checked against it.
 
     MycelError
     ├── InvalidSyntax            KIP_1001
@@ -40,7 +40,7 @@ nearest KIP code. `REGISTRY` is the table of all of them; the documentation is c
         └── CommitUncertain      KIP_4003   the commit failed at its last step and may be durable
 """
 
-# The names are KIP's where KIP has one, and `NotFound` says as much as `NotFoundError`.
+# Names are those of KIP, and `NotFound` says as much as `NotFoundError`.
 # ruff: noqa: N818
 
 from __future__ import annotations
@@ -155,7 +155,7 @@ class MycelError(Exception):
         return wire
 
     def __str__(self) -> str:
-        # After an excerpt of the text, the hint needs a line of its own.
+        # The hint starts a new line after an excerpt of the text.
         between = "\n" if "\n" in self.message else " "
         return f"{self.code} {self.name}: {self.message}{between}{self.hint}"
 
@@ -195,7 +195,7 @@ class TypeMismatch(MycelError):
 
 
 class ConstraintViolation(MycelError):
-    """A value, or an absent one, that breaks a rule of the schema or of the engine."""
+    """A present or missing value breaks a rule of the schema or of the engine."""
 
     code = "KIP_2002"
     name = "ConstraintViolation"
@@ -247,7 +247,7 @@ class UnknownReference(MycelError):
 
 
 class NotFound(MycelError):
-    """An element that is referred to and is not there."""
+    """An element that is referred to does not exist."""
 
     code = "KIP_3002"
     name = "NotFound"
@@ -272,7 +272,7 @@ class AmbiguousName(DuplicateExists):
 
 
 class ImmutableTarget(MycelError):
-    """A change to what must not change."""
+    """A change of an element that must not change."""
 
     code = "KIP_3004"
     name = "ImmutableTarget"
@@ -341,7 +341,7 @@ class DiskFull(ResourceExhausted):
 
 
 class InternalError(MycelError):
-    """A failure that is not the caller's doing."""
+    """A failure inside Mycel that the caller has not caused."""
 
 
 class DatabaseError(InternalError):
@@ -352,7 +352,7 @@ class DatabaseError(InternalError):
 
 
 class NotADatabase(DatabaseError):
-    """A file that is something else."""
+    """A file that is not a graph."""
 
     name = "NotADatabase"
     default_hint = "Name another file. This one is left as it is."
@@ -412,8 +412,8 @@ class HistoryRewritten(RemoteFailed):
 
     name = "HistoryRewritten"
     default_hint = (
-        "Nothing was changed here. Ask who runs it. If it is right, `mycel remote remove` and"
-        " `mycel remote add` trust it anew; then pull and push."
+        "Nothing was changed here. Ask the person who runs the remote. If the new history is"
+        " right, `mycel remote remove` and `mycel remote add` trust it again; then pull and push."
     )
 
 
@@ -435,11 +435,11 @@ REGISTRY: dict[str, type[MycelError]] = {error.name: error for error in _tree(My
 
 
 _COMPARED_CHARACTERS_MAX = 120
-"""Longer names are not compared: the time grows with the product of the lengths."""
+"""Longer names are not compared, because the time grows with the product of both lengths."""
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """A sentence naming the closest known names, or an empty string.
+    """A sentence with the closest known names; empty if none is close.
 
     >>> did_you_mean("drug", ["Drug", "Symptom"])
     "Did you mean 'Drug'?"
@@ -449,7 +449,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 
 def close_names(name: str, known: Iterable[str]) -> list[str]:
-    """Up to three known names like a name: in another case, misspelled, or containing it.
+    """Up to three known names similar to a name: in another case, misspelled, or containing it.
 
     >>> close_names("mozart", ["Salieri", "Wolfgang Amadeus Mozart"])
     ['Wolfgang Amadeus Mozart']

@@ -1,17 +1,17 @@
-"""Workspaces: where the database of a name or a folder is.
+"""Finds the database of a workspace by its name or its folder.
 
 A workspace is a database in the user's home directory. One that was created for a folder has a
 small file beside it with the path of that folder:
 
     ~/.knowledge_engine/knowledge_shop.db
-    ~/.knowledge_engine/knowledge_shop.folder     the path of the folder, as UTF-8
-    ~/.knowledge_engine/knowledge_shop.inode      marks by which it is known again
+    ~/.knowledge_engine/knowledge_shop.folder     the path of the folder, in UTF-8
+    ~/.knowledge_engine/knowledge_shop.inode      marks that identify a moved folder
 
 Below that folder the database is found as git finds a repository: the nearest folder above counts.
-A linked worktree of Git that has none uses that of the main one. A repository of Git that was moved
-or renamed on its disk keeps its database.
-The workspace has the name of the folder, followed by a hash of the path if the name is taken. It is
-also the workspace of URIs. A workspace that a user named has no such file.
+A linked worktree of Git without a database uses the database of the main worktree. A repository of
+Git that was moved or renamed on its disk keeps its database. The workspace has the name of the
+folder, followed by a hash of the path if the name is taken. It is also the workspace of URIs. A
+workspace that a user named has no such file.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from mycel.store.file.plain_files import read_bounded
 from mycel.store.file.workspace_databases import HOME_FOLDER, database_of, is_address, workspace_in
 
 OWNER_BYTES_MAX: Final = 1 << 16
-"""The size of a file that names the folder of a workspace, at most."""
+"""The maximum number of bytes of a file that names the folder of a workspace."""
 
 GLOBAL: Final = "global"
 """The workspace for what concerns every project."""
@@ -50,11 +50,11 @@ class WorkspaceLocation:
     workspace: str | None
     """None if the file itself was named."""
     chosen_by: str
-    """The option or variable that named it, or words for people."""
+    """The option or variable that named the database, or words for people."""
     folder: Path | None = None
-    """The folder that the database belongs to, if that is known."""
+    """The folder of the database, if known."""
     url: str | None = None
-    """The URL of a graph that is in no file; then the path is empty."""
+    """The URL of a graph on a database server; then the path is empty."""
 
     @property
     def opened(self) -> str | Path:
@@ -77,14 +77,14 @@ def file_location(path: str, chosen_by: str) -> WorkspaceLocation:
     """The location of a file or URL that was named; a leading `~` is the home directory.
 
     Raises:
-        InvalidIdentifier: it names a graph in memory, or a database of another kind.
+        InvalidIdentifier: the text names a graph in memory, or a database of another kind.
     """
     if path == ":memory:":
         raise InvalidIdentifier("A database in memory would be gone when the command ends.")
     if is_address(path):
         return WorkspaceLocation(Path(), None, chosen_by, url=path)
     if _OTHER_URL.match(path):
-        scheme = path.partition(":")[0]  # The rest may have a password in it.
+        scheme = path.partition(":")[0]  # The rest of the URL may have a password.
         raise InvalidIdentifier(
             f"'{scheme}:…' is neither a path nor the URL of a PostgreSQL database.",
             hint="A URL is postgresql://USER@HOST/DATABASE?workspace=NAME.",
@@ -98,7 +98,7 @@ def workspace_location(home: Path, workspace: str, chosen_by: str) -> WorkspaceL
     """The location of a workspace that was named.
 
     Raises:
-        InvalidIdentifier: the name cannot be that of a workspace.
+        InvalidIdentifier: no workspace can have the name.
     """
     if not _WORKSPACE.fullmatch(workspace):
         raise InvalidIdentifier(
@@ -152,7 +152,7 @@ def found_from(home: Path, folder: Path, *, above: bool = True) -> Owner | None:
 
 
 def _identity(folder: Path) -> str:
-    """Identifies a repository of Git after it was moved; empty for any other folder.
+    """The identity of a Git repository, which a move does not change; empty for other folders.
 
     It joins the inode of the folder with the time at which Git made the repository, because an
     inode is used again after its folder is deleted.
@@ -166,7 +166,7 @@ def _identity(folder: Path) -> str:
 
 
 def _moved(home: Path, known: Iterable[Owner]) -> dict[str, Owner]:
-    """The owners whose folder is not at its path any more, by its identity."""
+    """The owners whose folder is no longer at its path, by the identity of the folder."""
     moved = {}
     for owner in known:
         with suppress(OSError):
@@ -195,7 +195,7 @@ def _main_worktree(folder: Path) -> Path | None:
 
 def new_name(home: Path, folder: Path) -> str:
     """The name of a workspace for a folder that has none."""
-    # Late: most commands are about a database that exists.
+    # Imported late: most commands use a database that exists.
     from mycel.knowledge.uris import workspace_named
 
     name = workspace_named(folder.name)
@@ -211,7 +211,7 @@ def workspace_at(address: str) -> str:
     >>> workspace_at("/share/knowledge_plan.db"), workspace_at("postgresql:///team?workspace=ops")
     ('plan', 'ops')
     """
-    # Late: most commands are about a database that was named.
+    # Imported late: most commands use a named database.
     from mycel.knowledge.uris import workspace_named
 
     if is_address(address):
@@ -226,7 +226,7 @@ def hashed_name(folder: Path) -> str:
     >>> hashed_name(Path("/home/ada/My Notes"))
     'my-notes-05090c43'
     """
-    # Late: most commands are about a database that was named.
+    # Imported late: most commands use a named database.
     from hashlib import sha256
 
     slug = re.sub(r"[^a-z0-9]+", "-", folder.name.lower()).strip("-")[:40] or "root"
@@ -235,7 +235,7 @@ def hashed_name(folder: Path) -> str:
 
 def claim(home: Path, owner: Owner) -> None:
     """Record that a workspace belongs to a folder, and that no other workspace does."""
-    with suppress(OSError):  # The database is found by its name all the same.
+    with suppress(OSError):  # The database is then found by its name only.
         _note_of(home, owner.workspace).write_bytes(os.fsencode(owner.folder) + b"\n")
         _inode_of(home, owner.workspace).write_text(_identity(owner.folder))
         for other in list(owners(home)):
@@ -253,7 +253,7 @@ def _inode_of(home: Path, workspace: str) -> Path:
 
 
 def files_of(home: Path, workspace: str) -> list[Path]:
-    """All files of a workspace: the graph, its branches, and what is kept beside them."""
+    """All files of a workspace: the graph, its branches, and other files beside them."""
     path = database_of(home, workspace)
     notes = _note_of(home, workspace), _inode_of(home, workspace)
     beside = [
@@ -268,7 +268,7 @@ def check_unused(files: Iterable[Path]) -> None:
     """Check that nobody has a workspace open, so that its files may be moved.
 
     Raises:
-        DatabaseBusy: somebody has. The log of an open file is beside it.
+        DatabaseBusy: somebody has: an open file has its log beside it.
     """
     logs = [file for file in files if file.name.endswith(("-wal", "-journal"))]
     if logs:
@@ -283,7 +283,7 @@ def rename_files(home: Path, workspace: str, name: str) -> None:
 
     Raises:
         DatabaseBusy: somebody has it open.
-        DuplicateExists: there is a workspace of the new name.
+        DuplicateExists: a workspace has the new name.
     """
     files = files_of(home, workspace)
     check_unused(files)
@@ -309,7 +309,7 @@ def remove_files(home: Path, workspace: str) -> None:
 def left_behind(home: Path, folder: Path) -> list[Owner]:
     """Workspaces whose folder is gone, perhaps because it was moved here.
 
-    Those of the folder's own name are named first.
+    Workspaces with the name of the folder come first.
     """
     orphans = [owner for owner in owners(home) if not owner.folder.exists()]
     there = [owner for owner in orphans if database_of(home, owner.workspace).exists()]

@@ -1,7 +1,7 @@
 """`Graph`, which `mycel.open` returns: one open graph with all its methods.
 
 The module is long because it is one class with a documented method for each task. The logic is in
-the layers below. Methods that are needed less often are in the parts of a graph.
+the layers below. Less common methods are in the parts of a graph.
 """
 
 from __future__ import annotations
@@ -389,7 +389,7 @@ class Graph(GraphView):
         Raises:
             TypeMismatch: the predicate is not defined.
             SelfEdgeError: both ends are the same.
-            InvalidId, NotFound: an end is no id, or not there.
+            InvalidId, NotFound: an end is no id, or does not exist.
         """
         content = edge_data(data)
         return self.write(
@@ -715,8 +715,8 @@ class Graph(GraphView):
         Raises:
             TypeMismatch: the type or predicate is not defined.
             ConstraintViolation: there is no such kind or mode.
-            InvalidValueType, InvalidSyntax: a filter has no such values.
-            NotFound: the element of `near` is not there.
+            InvalidValueType, InvalidSyntax: a filter does not take its value.
+            NotFound: the element of `near` does not exist.
         """
         with self.reading(words=True) as reader:
             hits = self.hits_in(

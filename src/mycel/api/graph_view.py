@@ -94,7 +94,7 @@ class GraphView:
     # Edges.
 
     def get_edge(self, src: Ref, predicate: str, dst: Ref) -> Proposition:
-        """The edge, even a removed one: `tombstoned` tells.
+        """The edge, even if it was removed: then its `tombstoned` is True.
 
         Raises:
             TypeMismatch: the predicate is not defined.
@@ -174,7 +174,7 @@ class GraphView:
         hold. With `doubts`, reasons also name links that their evidence does not support.
 
         Raises:
-            NotFound: the start is not there.
+            NotFound: the start does not exist.
             TypeMismatch: a type of relation is not defined.
             ConstraintViolation, InvalidValueType: a bound of the wrong kind.
             ExecutionTimeout: it took too long.
@@ -222,7 +222,7 @@ class GraphView:
         `types` filters the result; the walk also passes through elements of other types.
 
         Raises:
-            NotFound: the start is not there.
+            NotFound: the start does not exist.
             ConstraintViolation: more hops than the cap of 6, or another bound is broken.
             ExecutionTimeout: it took too long.
         """

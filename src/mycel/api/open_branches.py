@@ -45,7 +45,7 @@ def check_sees(name: str) -> None:
     """Check that the permission of this thread allows it to see a branch.
 
     Raises:
-        NotFound: it may not: as if there were none.
+        NotFound: it does not; the error is that of a missing branch.
     """
     if not sees_branch(name):
         raise NotFound(f"The graph has no branch {shorten(repr(name))}.")

@@ -1,7 +1,7 @@
 """Values that earlier versions of the capsules gave to attributes.
 
-An attribute that still has such a value was never changed by its user, so that applying the
-capsules again replaces it (`mycel.engine.seed`).
+An attribute that still has such a value was never changed by a user, so it is replaced when the
+capsules are applied again (`mycel.engine.seed`).
 """
 
 from __future__ import annotations
@@ -43,4 +43,4 @@ FORMER_VALUES: Final[Mapping[tuple[str, str], Mapping[str, tuple[Any, ...]]]] = 
         ),
     },
 }
-"""By type and name of the concept, and by attribute."""
+"""The former values, by type and name of the concept and by attribute."""

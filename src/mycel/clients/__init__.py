@@ -4,5 +4,5 @@
 - `config_files`  writing our entry, and finding entries
 - `jsonc`         JSON with comments: parsing it, and changing one member
 - `skill`         the short text that tells a model when to use the graph
-- `installation`  all of this in the clients of a machine, with hooks, and taking it back
+- `installation`  installs and removes entries, hooks and skill in the clients of a machine
 """

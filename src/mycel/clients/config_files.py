@@ -1,14 +1,14 @@
 """Configuration files of clients: writing the entry of a graph, and finding entries.
 
-The file holds entries of others. In JSON only our own member changes, in TOML only the lines of our
-own table, so comments stay; the result is parsed again and compared. A change that is impossible
-this way is refused, and the error says what to write by hand.
+The file has entries of other servers. In JSON only our own member changes, in TOML only the lines
+of our own table, so comments stay. The result is parsed again and compared. If the change is
+impossible in this way, it is refused, and the error says what to write by hand.
 
 An entry that already names this graph is rewritten, under any name. An entry that names
 another graph or server is replaced only on request.
 
-A file is replaced atomically, and the one before is kept beside it. A symbolic link is refused: the
-file is elsewhere on purpose.
+A file is replaced atomically, and its former version is kept beside it. A symbolic link is refused,
+because the user has put the file elsewhere on purpose.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ from mycel.errors import ConstraintViolation, DatabaseError, InvalidIdentifier, 
 from mycel.store.file.plain_files import NoPlainFile, read_bounded, reason_of
 
 CONFIG_BYTES_MAX: Final = 16 << 20
-"""The size of a configuration file, at most."""
+"""The maximum number of bytes of a configuration file."""
 
 BACKUP = ".mycel-backup"
 
 _OURS = ("command", "args", "type", "url", "headers", "http_headers")
-"""Keys that are ours to write. All others, such as `env`, are the user's."""
+"""The keys of an entry that Mycel writes. All others, such as `env`, belong to the user."""
 _SETTING = re.compile(rf"\s*(?:{'|'.join(_OURS)})\s*=")
 
 
@@ -49,7 +49,7 @@ class ConfigOutcome(NamedTuple):
     changed: bool
     backup: Path | None = None
     replaced: str | None = None
-    """The graph or server that the entry named before, if it was another."""
+    """The graph or server that the entry named before, if that was another one."""
 
 
 class ConfigDraft(NamedTuple):
@@ -99,7 +99,7 @@ def write(draft: ConfigDraft) -> ConfigOutcome:
     except OSError as error:
         raise DatabaseError(
             f"{path} cannot be written: {error.strerror}.",
-            hint="Check the permissions; --print shows what it should hold.",
+            hint="Check the permissions; --print shows the text that it should have.",
         ) from None
     return ConfigOutcome(path, draft.name, True, backup, draft.replaced)
 
@@ -109,7 +109,7 @@ def preview(client: Client, server: Server) -> tuple[str, list[str]]:
     try:
         servers = _servers(client, _parse(client, _read(client)))
     except MycelError:
-        servers = {}  # The user can still write the entry by hand.
+        servers = {}  # The user can write the entry by hand.
     name = _name(client, server, servers)
     there = servers.get(name)
     options = _command(there) if _elsewhere(there, server) is None else ()
@@ -182,7 +182,7 @@ def _after(client: Client, name: str, command: Sequence[str], before: str | None
         return _toml_after(client, name, entry, before, config)
     after = jsonc.with_member(before, (client.key, name), servers[name], _indent(before))
     if _load(client, after) != config:
-        raise _refusal(client, f"{name!r} cannot be written without touching others")
+        raise _refusal(client, f"{name!r} cannot be written without changing others")
     return after
 
 
@@ -252,7 +252,7 @@ def _toml_after(
     except ValueError:
         is_meant = False
     if not is_meant:
-        raise _refusal(client, f"a table {header} cannot be written without touching others")
+        raise _refusal(client, f"a table {header} cannot be written without changing others")
     return after
 
 
@@ -264,11 +264,11 @@ def _refusal(client: Client, why: str) -> MycelError:
 
 
 def replace_text(path: Path, text: str) -> None:
-    """Replace the text of a file atomically; a missing one is made.
+    """Replace the text of a file atomically, or create the file.
 
     Raises:
         DatabaseError: the file cannot be written.
-        ConstraintViolation: it is elsewhere, behind a symbolic link.
+        ConstraintViolation: the path is a symbolic link.
     """
     if path.is_symlink() or path.parent.is_symlink():
         raise ConstraintViolation(
@@ -297,16 +297,16 @@ def without_entry(client: Client, name: str, text: str) -> str:
             is_first = not is_inside
             is_inside = line.startswith((f"{header}]", f"{header}."))
             if is_inside and is_first and kept_lines and not kept_lines[-1].strip():
-                kept_lines.pop()  # The empty line that was written before the table.
+                kept_lines.pop()  # Also remove the empty line that was written before the table.
             is_open = is_inside
-        # Comments and empty lines behind the settings are the user's.
+        # Comments and empty lines after the settings belong to the user.
         if not is_inside or not (is_open and line.strip()) or line.lstrip().startswith("#"):
             kept_lines.append(line)
     return "\n".join(kept_lines)
 
 
 def _replace(path: Path, text: str, *, keep: bool) -> Path | None:
-    """Replace a file atomically. Returns the backup of the one before."""
+    """Replace a file atomically. Returns the backup of the former file."""
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     try:
@@ -332,7 +332,7 @@ def _keep(path: Path) -> Path:
     backup, number = path.with_name(path.name + BACKUP), 1
     while not _write_new(backup, content):
         if backup.is_file() and not backup.is_symlink():
-            with suppress(ValueError):  # Another file, if it is larger.
+            with suppress(ValueError):  # A larger backup is of another file.
                 if read_bounded(backup, CONFIG_BYTES_MAX) == content:
                     return backup
         number += 1

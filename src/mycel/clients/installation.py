@@ -1,9 +1,9 @@
-"""Installing Mycel in the clients of this machine, and taking exactly that back.
+"""Installs Mycel in the clients of this machine, and removes exactly what was installed.
 
-For each client that is there: the entry of the MCP server for all projects, calls of hooks, and a
-skill, where the client has them. A plan is made first and can be shown; writing it keeps a record
-of each file, as it was before and is after. Taking it back restores a file that nobody has changed
-since; from another one only our own parts are removed.
+Each client that is found gets the entry of the MCP server for all projects and, if it has them,
+calls of hooks and a skill. First a plan is made, which can be shown. When the plan is written, a
+record keeps each file as it was before and after. To uninstall, a file that nobody has changed
+since is restored; from any other file, only our own parts are removed.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from mycel.store.file.workspace_databases import HOME_FOLDER
 TRUST_HELP: Final = "Codex runs hooks that you have trusted: type /hooks in it"
 RECORD: Final = "installed.json"
 PERSONAL: Final = "personal"
-"""The graph of clients that work in no folder."""
+"""The workspace of clients that work in no folder."""
 HOOK_SECONDS: Final = 20
 
 Part = Literal["server", "hooks", "skill"]
@@ -55,7 +55,7 @@ class FileChange(NamedTuple):
     part: Part
     path: Path
     before: str | None
-    """The text as it is; None if there is no file."""
+    """The present text; None if there is no file."""
     after: str
 
     @property
@@ -64,14 +64,14 @@ class FileChange(NamedTuple):
 
 
 class Restored(NamedTuple):
-    """A file that was taken back."""
+    """A file from which Mycel was removed."""
 
     path: Path
     how: Literal["restored", "removed", "our parts removed", "left"]
 
 
 def present_clients() -> list[ClientName]:
-    """The clients of this machine: their program is on the PATH, or their settings are there."""
+    """The clients of this machine, recognised by a program on the PATH or by their settings."""
     return [name for name in CLIENTS if _is_present(name)]
 
 
@@ -87,7 +87,7 @@ def plan_changes(
 ) -> Iterator[FileChange | MycelError]:
     """The changes that install Mycel in clients; an error for a file that cannot be changed.
 
-    `server` is the entry for all projects, `personal` that of clients that work in no folder.
+    `server` is the entry for all projects, `personal` the entry of clients that work in no folder.
     """
     for name in names:
         program = client(name, Path.cwd(), everywhere=name != "claude-desktop")
@@ -119,7 +119,7 @@ def _text_at(path: Path) -> str | None:
         return None
     except (OSError, ValueError) as error:
         raise ConstraintViolation(
-            f"{path} cannot be read: {error}.", hint="Mend it, or leave the client out."
+            f"{path} cannot be read: {error}.", hint="Repair the file, or leave the client out."
         ) from None
 
 
@@ -146,7 +146,7 @@ _EVENTS: Final[dict[ClientName, dict[str, str]]] = {
         "SessionEnd": "session-end",
     },
 }
-"""The connected events of each client: its name of an event, and ours."""
+"""The connected events of each client: the client's name of an event, and our name."""
 
 
 def _hook_file(name: ClientName) -> tuple[Path, dict[str, str]] | None:
@@ -171,13 +171,13 @@ def hook_entry(name: ClientName, event: str, program: str) -> dict[str, Any]:
     command = f"{program} hook {event} --client {name}"
     if name == "cursor":
         return {"command": command}
-    # Gemini counts milliseconds, the others seconds.
+    # Gemini counts in milliseconds, other clients in seconds.
     timeout = HOOK_SECONDS * 1000 if name == "gemini" else HOOK_SECONDS
     return {"hooks": [{"type": "command", "command": command, "timeout": timeout}]}
 
 
 def _with_hooks(name: ClientName, text: str, events: dict[str, str], program: str) -> str:
-    """The text of a file of hooks with ours; those of others stay."""
+    """The text of a file of hooks with our hooks; hooks of others stay."""
     text = text if text.strip() else "{}"
     try:
         settings = json.loads(jsonc.plain(text))
@@ -195,7 +195,7 @@ def _with_hooks(name: ClientName, text: str, events: dict[str, str], program: st
     except (ValueError, AttributeError, TypeError) as error:
         raise ConstraintViolation(
             f"The hooks of {name} stay as they are: its settings cannot be parsed ({error}).",
-            hint="Mend the file, or leave hooks out with --no-hooks.",
+            hint="Repair the file, or leave hooks out with --no-hooks.",
         ) from None
     return text if text.endswith("\n") else f"{text}\n"
 
@@ -232,7 +232,7 @@ def _calls_hook(command: str) -> bool:
 
 
 def connected_hooks() -> Iterator[tuple[ClientName, Path, str]]:
-    """The hooks of ours in the settings of clients: client, file and command."""
+    """Our hooks in the settings of clients: client, file and command."""
     for name in CLIENTS:
         hooks = _hook_file(name)
         with suppress(MycelError, ValueError, AttributeError):
@@ -246,7 +246,7 @@ def connected_hooks() -> Iterator[tuple[ClientName, Path, str]]:
 
 
 def needs_trust(name: ClientName, path: Path, event: str) -> bool:
-    """True if a client runs a hook only when its user has trusted it, and none of this event is.
+    """True if a client only runs hooks that its user trusts, and trusts no hook of this event.
 
     `event` is our name, which may be one that the client does not know. Codex keeps in its settings
     which hooks are trusted, by file and event.
@@ -293,7 +293,7 @@ def write_changes(changes: Iterable[FileChange]) -> list[Path]:
             config_files.replace_text(change.path, change.after)
             written.append(change.path)
         elif known is None:
-            continue  # It was there before Mycel was installed: it is the user's.
+            continue  # The file existed before Mycel was installed, so it belongs to the user.
         before = change.before
         if known is not None and known["after"] == _digest(before):
             before = known["before"]
@@ -310,7 +310,7 @@ def write_changes(changes: Iterable[FileChange]) -> list[Path]:
 
 
 def _by_file(changes: Iterable[FileChange]) -> list[FileChange]:
-    """The changes, with all changes of a file joined to one."""
+    """The changes, with all changes of one file joined."""
     files: dict[Path, FileChange] = {}
     for change in changes:
         first = files.get(change.path, change)
@@ -326,7 +326,7 @@ def written_files(names: Sequence[ClientName] | None = None) -> list[Path]:
 
 
 def take_back(names: Sequence[ClientName] | None = None) -> list[Restored]:
-    """Take back all that was installed, or that of some clients."""
+    """Remove everything that was installed, or the parts of some clients."""
     record = _record()
     restored: list[Restored] = []
     for name, entry in list(record.items()):
@@ -350,7 +350,7 @@ def _take_back(
         if before is None:
             path.unlink()
             if path.name == "SKILL.md":
-                with suppress(OSError):  # Somebody put more into them.
+                with suppress(OSError):  # Somebody has put more files into the folder.
                     path.parent.rmdir()
                     path.parent.parent.rmdir()
             return "removed"
@@ -361,9 +361,10 @@ def _take_back(
 
 
 def _without_ours(path: Path, name: ClientName, text: str, before: str | None) -> str:
-    """The text of a file without our parts, whatever else has changed in it.
+    """The text of a file without our parts, even if other parts have changed.
 
-    Every other byte stays. Objects that were made for our parts go with them; `before` has none.
+    Every other byte stays. Objects that were made for our parts are removed too; the text `before`
+    lacks them.
     """
     program: Client = client(name, Path.cwd(), everywhere=name != "claude-desktop")
     if path == program.path:
@@ -385,7 +386,7 @@ def _without_ours(path: Path, name: ClientName, text: str, before: str | None) -
 
 
 def _without_empty(text: str, path: Sequence[str], before: str | None) -> str:
-    """The text without an empty member that was not there before."""
+    """The text without an empty member that the text before did not have."""
     with suppress(ValueError):
         value: Any = json.loads(jsonc.plain(text))
         for key in path:

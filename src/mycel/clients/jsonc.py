@@ -1,7 +1,7 @@
-"""JSON with comments: reading it, and changing one member while all other text stays.
+"""Reads JSON with comments, and changes one member without changing any other text.
 
-VS Code and programs made from it take comments, and a comma after the last member. `plain` turns
-both into spaces, so that every place in the plain text is the same place in the original.
+VS Code, and programs derived from it, accept comments and a comma after the last member. `plain`
+replaces both by spaces, so that positions in the plain text are positions in the original.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-# A string that is not closed ends with its line, a comment with the text: each is scanned once.
+# An unclosed string ends with its line, and an unclosed comment with the text, so that each is
+# scanned only once.
 _STRING = r'"(?>(?:[^"\\\n]++|\\.)*)"?'
 _COMMENT = re.compile(rf"{_STRING}|//[^\n]*|/\*(?:.*?\*/|.*+)", re.DOTALL)
 _LAST_COMMA = re.compile(rf"{_STRING}|,(?=\s*[}}\]])")
@@ -31,7 +32,7 @@ class _Object(NamedTuple):
 
 
 def plain(text: str) -> str:
-    """The text without comments and last commas; spaces are in their place."""
+    """The text with spaces in place of comments and trailing commas."""
     return _LAST_COMMA.sub(_blanked, _without_comments(text))
 
 
@@ -46,10 +47,10 @@ def _blanked(match: re.Match[str]) -> str:
 
 
 def with_member(text: str, path: Sequence[str], value: Any, indent: str) -> str:
-    """The text with a member at a path of keys, new or changed; what is above it is made.
+    """The text with a new or changed member at a path of keys; missing objects on the way are made.
 
     Raises:
-        ValueError: the text is no object, or a value on the way is none.
+        ValueError: the text, or a value on the way, is no object.
     """
     bare = plain(text)
     at = _after_space(bare, 0)
@@ -162,7 +163,7 @@ def _cut(text: str, spans: Sequence[tuple[int, int]], number: int, at: int, clos
         return f"{text[: line - 1 if has_line else start]}{text[end:]}"
     comma = code.find(",", spans[number - 1][1], start)
     between = text[comma + 1 : line - 1 if has_line else start]
-    # An object on one line was opened for this part: it is closed again.
+    # If an object on one line was split for this part, join it again.
     was_one_line = "\n" not in text[at : spans[number - 1][1]]
     if was_one_line and not text[end:close].strip() and not between.strip():
         return f"{text[:comma]}{text[close:]}"
@@ -182,7 +183,7 @@ def _inserted(text: str, parent: _Object, member: str, indent: str, depth: int) 
     end = max(end for _, end in parent.members.values())
     rest = _without_comments(text)[end : parent.close]
     comma = "" if "," in rest else ","
-    # A comment behind the last member stays behind it.
+    # A comment after the last member stays after it.
     line = text.find("\n", end + rest.find(",") + 1, parent.close)
     if line < 0:
         return (

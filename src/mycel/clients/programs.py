@@ -41,16 +41,16 @@ ClientName = Literal[
 CLIENTS: tuple[ClientName, ...] = get_args(ClientName)
 
 EntryForm = Literal["portable", "whole", "everywhere"]
-"""The paths of an entry: none of this machine, whole ones, or only that of the program.
+"""The paths in an entry: no path of this machine, whole paths, or only the path of the program.
 
-The last form is for all projects of a user: the graph is that of the project which is open.
+The last form is for all projects of a user: it serves the graph of the open project.
 """
 
 PLACES = ("--db", "--workspace")
 FOLDER_VARIABLE = "${workspaceFolder}"
-"""The folder that is open, in the files of Cursor and VS Code."""
+"""The variable for the open folder in the files of Cursor and VS Code."""
 NAME_CHARACTERS_MAX = 40
-"""Clients append the names of tools, and accept 64 characters together."""
+"""Clients append the names of tools, and accept up to 64 characters in total."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class Server:
     location: WorkspaceLocation
     root: Path
     compat: str | None = None
-    """The value of `--compat`. None keeps that of the entry; an empty text removes it."""
+    """The value of `--compat`. None keeps the value of the entry; an empty text removes it."""
     name: str | None = None
     """The name of the entry, if the user chose one."""
     form: EntryForm = "whole"
@@ -96,7 +96,7 @@ class Server:
         return [*program, "mcp", *self._graph_options(form, variable), *root, *mode, *rest]
 
     def _graph_options(self, form: EntryForm, variable: str | None) -> tuple[str, ...]:
-        """The options that name the graph; none if the folder of the client finds it."""
+        """The options that name the graph; none if the client's folder leads to it."""
         if form == "everywhere":
             return ()
         if self.location.url is not None:
@@ -141,10 +141,10 @@ def server_name(location: WorkspaceLocation) -> str:
 def location_of(command: Sequence[str], folder: Path | None = None) -> WorkspaceLocation | None:
     """The database that a command names with `--db` or `--workspace`; None without either.
 
-    `folder` is that of the client: the one that relative paths and its variable mean.
+    `folder` is the folder of the client, to which relative paths and the client's variable refer.
 
     Raises:
-        InvalidIdentifier: the name cannot be that of a database.
+        InvalidIdentifier: no database can have the name.
     """
     options = {name: value[0] for name, value in options_of(command) if value}
     if "--db" in options:
@@ -215,14 +215,14 @@ class Client:
 
 
 def toml_value(value: str | list[str]) -> str:
-    """A text or list of texts in TOML. It has the escapes of JSON, and needs one for DEL."""
+    """A text or list of texts in TOML, which has the escapes of JSON and also needs one for DEL."""
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def client(name: ClientName, folder: Path, *, everywhere: bool = False) -> Client:
     """A client by name; `folder` is the project, for clients with a file in each project.
 
-    With `everywhere`, the file is that of all projects of the user.
+    With `everywhere`, the file is the one for all projects of the user.
     """
     home = Path.home()
     match name:
@@ -291,13 +291,13 @@ def client(name: ClientName, folder: Path, *, everywhere: bool = False) -> Clien
 
 
 def codex_files(folder: Path) -> tuple[Path, Path]:
-    """The files of Codex: that of a project, and that of all projects."""
+    """The files of Codex: one for the project, and one for all projects."""
     home = Path(os.environ.get("CODEX_HOME") or Path.home() / ".codex")
     return folder / ".codex" / "config.toml", home / "config.toml"
 
 
 def known_clients(folder: Path) -> Iterator[Client]:
-    """Every file that may hold an entry: of the project, and of all projects."""
+    """Every file that may have an entry, for the project or for all projects."""
     for name in CLIENTS:
         program = client(name, folder)
         yield program
@@ -306,7 +306,7 @@ def known_clients(folder: Path) -> Iterator[Client]:
 
 
 def _config_folder() -> Path:
-    """The folder of settings of programs that keep theirs in the same place on every system."""
+    """The settings folder of programs that use the same place on every system."""
     return Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
 
 
@@ -326,7 +326,7 @@ def _settings_folder(program: str) -> Path:
 
 
 def own_program() -> tuple[str, ...]:
-    """The start of a command for this program, by its whole path: clients may have another PATH."""
+    """The start of a command with this program's whole path: clients may have another PATH."""
     executable = shutil.which("mycel")
     return (executable,) if executable else (sys.executable, "-m", "mycel")
 

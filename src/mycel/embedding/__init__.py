@@ -1,8 +1,8 @@
 """Embedders: models that turn text into vectors, so that texts of similar meaning are close.
 
 - `embedder`    the interface
-- `vectors`     vectors as they are kept: checked, one byte a dimension
-- `static`      the model that the package ships: a vector for each piece of a word, and their mean
+- `vectors`     checks vectors, and stores them with one byte for each dimension
+- `static`      the shipped model: a text has the mean of the vectors of its word pieces
 - `sentence_model`  the sentence model of the extra `notes`, which reads notes and sections
 - `onnx_model`  sentence models as ONNX files
 - `transformer` models of the library sentence-transformers

@@ -1,4 +1,4 @@
-"""Calibration of an embedder: the cosines that it gives to answers, and to texts that are none.
+"""Calibration of an embedder: the cosines that it gives to answers and to other texts.
 
 A cosine of 0.3 is a close match by one model and noise by another. Each model is measured on 50
 texts with a question each (`calibration.tsv`). So the cosines of every model become evidence on one
@@ -21,7 +21,7 @@ EVIDENCE_MAX: Final = 1.5
 WEIGHT_MIN: Final = 0.25
 WEIGHT_MAX: Final = 3.0
 _DISTANCE_MIN: Final = 0.05
-"""Answers and other texts are taken to be at least so far apart, or noise would be blown up."""
+"""The least distance of the two means that is used, so that noise is not amplified."""
 
 
 class Calibration(NamedTuple):
@@ -66,7 +66,7 @@ def pairs() -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def calibration_of(texts: NDArray[np.float32], questions: NDArray[np.float32]) -> Calibration:
-    """The calibration of a model that gives these vectors to the texts and questions of `pairs`."""
+    """The calibration of a model, from its vectors of the texts and questions of `pairs`."""
     cosines = unit(questions) @ unit(texts).T
     others = cosines[~np.eye(len(cosines), dtype=bool)]
     other, answer = float(others.mean()), float(np.diag(cosines).mean())

@@ -5,7 +5,7 @@
     sentence-transformers:NAME          a model of that library, by name or folder
     http://HOST/v1#MODEL, https://…     a server with the embeddings API of OpenAI
 
-Loading a model takes its time, so it happens on first use; a name alone is checked at once.
+A model is loaded when it is first used, because that takes long; its name is checked at once.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def embedder_named(name: str) -> Embedder:
     """The embedder of a name.
 
     Raises:
-        InvalidValueType: no embedder has this name, or what it names is not there.
+        InvalidValueType: no embedder has this name, or its model is missing.
     """
     if name == STATIC:
         return shipped_model()

@@ -22,7 +22,7 @@ class Embedder(Protocol):
 
     @property
     def dimensions(self) -> int:
-        """The length of its vectors."""
+        """The number of dimensions of its vectors."""
         ...
 
     def embed(self, texts: Sequence[str]) -> Iterable[Sequence[float]]:
@@ -31,4 +31,4 @@ class Embedder(Protocol):
 
 
 class NotReadyError(Exception):
-    """A thread is still making what a search by meaning needs."""
+    """A thread is still making the vectors that a search by meaning needs."""

@@ -1,9 +1,9 @@
 """Embedders behind HTTP: servers with the embeddings API of OpenAI, such as Ollama and vLLM.
 
 `http://localhost:11434/v1#nomic-embed-text` is the base address, and the model after `#`. Texts go
-out in batches as `POST <base>/embeddings`. Answers 408, 429 and 5xx and broken connections are
-tried again, after the seconds of `Retry-After` or after twice as long each time. Redirects are not
-followed: a key is for the server that was named.
+out in batches as `POST <base>/embeddings`. A request is sent again after an answer 408, 429 or 5xx
+or a broken connection: after the seconds of `Retry-After`, or after a pause that doubles each time.
+Redirects are not followed, because the key is only for the named server.
 
 The key is the value of the environment variable `MYCEL_EMBEDDER_KEY`, read at each request. It is
 sent in the header Authorization and never stored, logged or shown.
@@ -33,14 +33,14 @@ TEXTS_TOGETHER: Final = 64
 TIMEOUT_S: Final = 30.0
 ATTEMPTS: Final = 4
 PAUSE_S: Final = 0.5
-"""Before the second attempt; twice as long before each one after."""
+"""The pause before the second attempt; it doubles before each further one."""
 PAUSE_S_MAX: Final = 30.0
 ANSWER_BYTES_MAX: Final = 64 << 20
 _AGAIN: Final = (408, 425, 429)
 
 
 class _AgainError(Exception):
-    """A failure that another attempt may mend, and when the server wants it."""
+    """A failure after which another attempt may succeed, and the pause that the server asks for."""
 
     def __init__(self, what: str, after_s: float | None = None) -> None:
         super().__init__(what)
@@ -54,7 +54,7 @@ class EmbeddingEndpoint:
         """Check the address; nothing is sent.
 
         Raises:
-            InvalidValueType: it is no address with a model, or holds a password.
+            InvalidValueType: the name is no address with a model, or holds a password.
         """
         base, _, model = address.partition("#")
         try:
@@ -77,7 +77,7 @@ class EmbeddingEndpoint:
 
     @property
     def dimensions(self) -> int:
-        """The length of its vectors, known from the first answer."""
+        """The number of dimensions of its vectors, known from the first answer."""
         if self._dimensions is None:
             self.embed(["dimensions"])
         return self._dimensions or 0
@@ -86,7 +86,7 @@ class EmbeddingEndpoint:
         """A vector of length one for each text, in order.
 
         Raises:
-            EmbedderFailed: the server cannot be reached, refuses, or answers something else.
+            EmbedderFailed: the server cannot be reached, refuses, or gives another answer.
         """
         batches = [
             self._batch(texts[at : at + TEXTS_TOGETHER])
@@ -159,7 +159,7 @@ class EmbeddingEndpoint:
         except (LookupError, TypeError, ValueError, RecursionError):
             vectors = np.zeros(0, np.float32)
         if vectors.ndim != 2 or not vectors.shape[1]:
-            raise self._failed("answered something else than one vector for each text")
+            raise self._failed("did not answer with one vector for each text")
         return vectors
 
     def _failed(self, what: str) -> EmbedderFailed:

@@ -1,8 +1,8 @@
-"""An embedder that cannot keep its callers waiting.
+"""Limits the time for which callers wait for an embedder.
 
-Each call runs in a thread of its own, one at a time, and is given up after a while: a model may
-hang, and a server may be slow. After a failure the embedder is left alone for `RETRY_S`; until then
-every call fails at once with the same error, unless it is `patient`.
+Calls run one at a time, each in a thread of its own with a time limit, because a model may hang and
+a server may be slow. After a failure, every call within `RETRY_S` fails at once with the same
+error, unless it is `patient`.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from mycel.errors import EmbedderFailed
 from mycel.model.names import shorten
 
 QUESTION_S: Final = 5.0
-"""A question waits so long for its vector; its answer does without after that."""
+"""The time limit for the vector of a question; after it, the answer is made without the vector."""
 SEARCH_S: Final = 20.0
-"""A search waits so long for a batch of texts that are not embedded yet, if it may."""
+"""The time limit for a batch of texts that a search embeds itself."""
 BATCH_S: Final = 120.0
 RETRY_S: Final = 30.0
 STOP_S: Final = 2.0
-"""The end of a call is waited for so long when an embedder is stopped."""
+"""The time to wait for the running call when an embedder is stopped."""
 
 _Answers = SimpleQueue[Any]
 
@@ -52,7 +52,7 @@ class GuardedEmbedder:
 
     @cached_property
     def dimensions(self) -> int:
-        """The length of its vectors."""
+        """The number of dimensions of its vectors."""
         dimensions: int = self._call(lambda: self._embedder.dimensions, SEARCH_S)
         return dimensions
 
@@ -62,14 +62,14 @@ class GuardedEmbedder:
         """A vector for each text, checked. A `patient` call is made even after a failure.
 
         Raises:
-            EmbedderFailed: it failed, now or a moment ago, or takes too long.
+            EmbedderFailed: the embedder failed, now or a moment ago, or takes too long.
         """
         work = partial(checked_vectors, self._embedder, texts)
         vectors: NDArray[np.float32] = self._call(work, timeout_s, patient=patient)
         return vectors
 
     def stop(self) -> None:
-        """Let whoever waits go on; nothing is embedded from now on."""
+        """Wake waiting callers with an error; from now on nothing is embedded."""
         with self._turn:
             self._is_stopped = True
             self._answers.put(_closed())
@@ -100,7 +100,7 @@ class GuardedEmbedder:
         return answer
 
     def _run(self, work: Callable[[], Any], answers: _Answers) -> None:
-        """Answer, and give up the turn, whenever that is."""
+        """Make the vectors, then pass on the turn, even after the caller has given up."""
         try:
             answers.put(work())
         except EmbedderFailed as error:

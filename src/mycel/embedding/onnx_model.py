@@ -1,9 +1,10 @@
 """Sentence models as ONNX files, run by onnxruntime: the extra `mycel[onnx]`.
 
 A folder holds `model.onnx` (or `onnx/model.onnx`, as models are published) and `tokenizer.json`.
-The vector of a text is the mean of the vectors of its tokens, padding left out, with length one.
-Two files of the sentence-transformers library are heeded if they are there: the longest text in
-`sentence_bert_config.json`, and in `1_Pooling/config.json` that the first token stands for all.
+The vector of a text is the mean of the vectors of its tokens, without padding, scaled to length
+one. Two files of the sentence-transformers library are read if they exist:
+`sentence_bert_config.json` for the maximum length of a text, and `1_Pooling/config.json`, which may
+say that the first token stands for all.
 """
 
 from __future__ import annotations
@@ -22,14 +23,18 @@ from mycel.embedding.vectors import library, unit
 from mycel.errors import EmbedderFailed, InvalidValueType
 
 TOKENS_MAX: Final = 256
-"""The rest of a longer text is left out, unless files beside the model say otherwise."""
+"""The maximum number of tokens of a text, unless files beside the model say otherwise; the rest is
+left out."""
 
 TEXTS_TOGETHER: Final = 32
 _INPUTS: Final = ("input_ids", "attention_mask", "token_type_ids")
 
 
 class OnnxModel:
-    """One model, loaded on first use. Its name has a digest of the file: another is another."""
+    """One model, loaded on first use.
+
+    Its name has a digest of its files, so a changed file is another model.
+    """
 
     def __init__(self, folder: str) -> None:
         """Find the files.
@@ -62,12 +67,13 @@ class OnnxModel:
 
     @cached_property
     def dimensions(self) -> int:
-        """The length of its vectors."""
+        """The number of dimensions of its vectors."""
         return int(self.embed(["dimensions"]).shape[1])
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """A vector of length one for each text, in order."""
-        # Texts of a like length go together: all are padded to the longest.
+        # Texts of similar length share a batch, because all texts of a batch are padded to the
+        # longest.
         order = sorted(range(len(texts)), key=lambda at: len(texts[at]))
         batches: list[NDArray[np.float32]] = []
         for start in range(0, len(order), TEXTS_TOGETHER):
@@ -109,7 +115,7 @@ class OnnxModel:
         onnxruntime, tokenizers = library("onnxruntime", "onnx"), library("tokenizers", "onnx")
         try:
             options = onnxruntime.SessionOptions()
-            options.log_severity_level = 4  # Errors come as exceptions.
+            options.log_severity_level = 4  # Errors are raised instead.
             session = onnxruntime.InferenceSession(
                 str(self._file), options, providers=["CPUExecutionProvider"]
             )

@@ -1,13 +1,13 @@
 """The sentence model for notes, used if it is installed: the extra `mycel[notes]`.
 
-all-MiniLM-L6-v2 (Apache-2.0) is a small transformer. It reads words in their order, so it finds
-notes in other words far better than the static model, and takes some thousand times as long: it is
-for notes and sections of documents, and not for symbols.
+all-MiniLM-L6-v2 (Apache-2.0) is a small transformer. It takes the order of words into account. So
+it finds notes with other words than the question far better than the static model, but takes some
+thousand times as long. It is used for notes and sections of documents, and not for symbols.
 
-Its vocabulary is that of the static model: the word pieces that are stored for each passage are the
-tokens of this model too, shifted by a constant, so it needs no tokenizer of its own. The weights
-come as one ONNX file in a package of their own. Nothing of that package is run, and the file is
-used only if its digest is the known one.
+It has the vocabulary of the static model: the stored word pieces of a passage, shifted by a
+constant, are its tokens, so it needs no tokenizer. Its weights are an ONNX file in a package of
+their own. No code of that package runs, and the file is used only if its digest is the expected
+one.
 """
 
 from __future__ import annotations
@@ -31,14 +31,16 @@ DIGEST: Final = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a
 """SHA-256 of the weights."""
 
 CALIBRATION: Final = Calibration(0.052, 0.450, 5.09)
-"""As `calibration_of` measures it."""
+"""The calibration of the model, as measured by `calibration_of`."""
 
 PIECES_MAX: Final = 254
-"""The rest of a longer text is not looked at: the model was trained on 256 tokens."""
+"""The maximum number of tokens of a text, because the model was trained on 256; the rest is left
+out."""
 
 _SPECIAL_PIECES: Final = 5
 _SHIFT: Final = 994
-"""The vocabulary of the static model leaves out this many tokens, which stand for nothing."""
+"""The number of tokens at the start of the vocabulary that the static model leaves out, because
+they stand for no text."""
 _BEGINS: Final = 101
 _ENDS: Final = 102
 
@@ -60,7 +62,7 @@ class SentenceModel:
         """
         vectors = np.zeros((len(texts), self.dimensions), np.float32)
         for at, pieces in enumerate(texts):
-            # One by one: padding texts to one length costs more than it gains.
+            # Texts are read one by one: padding them to one length costs more than a batch gains.
             vectors[at] = self._vector(pieces)
         return unit(vectors)
 
@@ -91,8 +93,8 @@ class SentenceModel:
         if digest != DIGEST:
             raise self._failed("is not the one that this version of Mycel knows")
         options = onnxruntime.SessionOptions()
-        options.log_severity_level = 4  # Errors come as exceptions.
-        options.intra_op_num_threads = 1  # It works beside other threads, and other programs.
+        options.log_severity_level = 4  # Errors are raised instead.
+        options.intra_op_num_threads = 1  # Others need processors too.
         try:
             return onnxruntime.InferenceSession(
                 str(self._path), options, providers=["CPUExecutionProvider"]

@@ -1,12 +1,12 @@
 """The static embedder: a table of vectors for pieces of words, and no network to run.
 
-The vector of a text is the mean of the vectors of its pieces, with length one. That takes
-microseconds, needs numpy alone, and is enough to bring "car" near "automobile"; it knows nothing of
-the order of words, and it knows English.
+The vector of a text is the mean of the vectors of its pieces, scaled to length one. It takes
+microseconds, needs only numpy, and brings "car" near "automobile". The order of words does not
+count, and the vocabulary is English.
 
 A text is cut into pieces as the model was trained (WordPiece over BERT's rules): lower case,
 accents dropped, words apart from punctuation and from each ideograph, then the longest pieces that
-are in the vocabulary. A word that cannot be put together from pieces says nothing.
+are in the vocabulary. A word that no pieces of the vocabulary make up is left out.
 
 The file, little-endian:
 
@@ -14,7 +14,7 @@ The file, little-endian:
     the vocabulary, UTF-8, one piece a line
     a scale for each piece, f16
     a vector for each piece, i8
-    SHA-256 of all that stands before
+    SHA-256 of everything before
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Final
 
-# Only what embeds loads this module, so numpy is loaded with it.
+# Only searches by meaning load this module, so numpy is imported at the top.
 import numpy as np
 from numpy.typing import NDArray
 
@@ -45,19 +45,19 @@ _VERSION: Final = 1
 _DIGEST_BYTES: Final = 32
 
 _WORD_CHARACTERS_MAX: Final = 100
-"""Longer words are noise: hashes, encoded data."""
+"""Longer words are left out: they are hashes or encoded data."""
 
 TEXT_CHARACTERS_MAX: Final = 20_000
-"""The rest of a longer text is not looked at: a mean over so many words says little already."""
+"""The rest of a longer text is left out, because a mean over so many words says little."""
 
 _WORDS_REMEMBERED_MAX: Final = 50_000
 
 _LETTERS_MAX: Final = 3
-"""A text of at most this many single letters says nothing."""
+"""A text of only single letters, and at most this many, has the vector zero."""
 _KNOWN_SHARE: Final = 2 / 3
-"""The share of known words from which the vector of a text is certain."""
+"""The share of known words at which the vector of a text is certain."""
 _STEM_LETTERS_MIN: Final = 5
-"""The letters of a first piece that makes the whole word known."""
+"""The share of its letters that the first piece of a word needs, for the word to be known."""
 
 _IDEOGRAPHS: Final = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0002fa1f"
 _WORD: Final = re.compile(rf"[{_IDEOGRAPHS}]|[^\W_{_IDEOGRAPHS}]+|[^\w\s]|_")
@@ -139,10 +139,10 @@ class StaticModel:
     def certainty(self, text: str) -> float:
         """The certainty of a text's vector, from 0 to 1.
 
-        A word that is not in the vocabulary is put together from pieces, whose vectors are those of
-        other words: made-up words and foreign ones are near to anything. So the certainty is 1 if
-        two thirds of the words, each by its weight, are known: they are in the vocabulary, or begin
-        with a piece of most of their letters ("authentic" in "authenticate").
+        A word that is not in the vocabulary is put together from pieces, whose vectors belong to
+        other words. So the vectors of made-up and foreign words are near to anything. So the
+        certainty is 1 if two thirds of the words, each by its weight, are known: they are in the
+        vocabulary, or begin with a piece of most of their letters ("authentic" in "authenticate").
         """
         words = [word for word in self._spelt(text) if word]
         if not words:
@@ -169,7 +169,7 @@ class StaticModel:
         rows = self._rows.take(numbers, axis=0).astype(np.float32)
         others = self.token_vectors(to).T.copy()
         cosines = np.empty((len(rows), len(to)), np.float32)
-        # In blocks below the size at which BLAS starts threads, which cost more than they gain.
+        # Blocks are below the size at which BLAS starts threads, which cost more than they gain.
         block = max(1, 2**18 // others.size)
         for at in range(0, len(rows), block):
             np.matmul(rows[at : at + block], others, out=cosines[at : at + block])
@@ -183,7 +183,7 @@ class StaticModel:
 
     @cached_property
     def _lengths(self) -> Vectors:
-        """The lengths of the rows, without their scales; of a row of zeros, 1."""
+        """The lengths of the rows, without their scales; 1 for a row of zeros."""
         squares = [
             np.einsum("ij,ij->i", *[self._rows[at : at + 4096].astype(np.float32)] * 2)
             for at in range(0, len(self._rows), 4096)
@@ -203,7 +203,7 @@ class StaticModel:
             yield self._pieces(word) if pieces is None else pieces
 
     def _pieces(self, word: str) -> tuple[int, ...]:
-        """The longest pieces that make up a word, from left to right; none if one is missing."""
+        """The longest pieces that make up a word, in order; empty if a part has no piece."""
         numbers: list[int] = []
         start = 0
         while start < len(word) <= _WORD_CHARACTERS_MAX:

@@ -1,7 +1,7 @@
 """Models of the library sentence-transformers, by name.
 
-The library is the extra `mycel[transformers]`, not a dependency: it brings PyTorch. A
-model that is not on this machine is downloaded by the library on first use.
+The library is the extra `mycel[transformers]` and no dependency, because it installs PyTorch. It
+downloads a model that is not on this machine when the model is first used.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Transformer:
 
     @cached_property
     def dimensions(self) -> int:
-        """The length of its vectors."""
+        """The number of dimensions of its vectors."""
         return len(self.embed(["dimensions"])[0])
 
     def embed(self, texts: Sequence[str]) -> Any:

@@ -1,7 +1,7 @@
-"""Vectors of texts as they are kept: checked, and one signed byte a dimension.
+"""Checks vectors of texts, and stores them with one signed byte for each dimension.
 
-Only the direction of a vector counts, so each is scaled by itself to the range of a byte. For
-vectors of 128 dimensions and more that changes a cosine by some thousandths.
+Only the direction of a vector counts, so each vector is scaled to the range of a byte. For vectors
+of 128 dimensions and more, this changes a cosine by some thousandths.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def embedded(embedder: Embedder, texts: Sequence[str]) -> list[bytes]:
     """The vectors of texts, as bytes.
 
     Raises:
-        EmbedderFailed: the embedder made something else than one vector for each text.
+        EmbedderFailed: the embedder did not make one vector for each text.
     """
     blobs: list[bytes] = []
     for at in range(0, len(texts), TEXTS_TOGETHER_MAX):
@@ -42,14 +42,14 @@ def checked_vectors(embedder: Embedder, texts: Sequence[str]) -> NDArray[np.floa
     """The vectors that an embedder makes of texts, as one array.
 
     Raises:
-        EmbedderFailed: the embedder failed, or they are not as many vectors, of as many finite
-            numbers as it said.
+        EmbedderFailed: the embedder failed, or number, dimensions or values of its vectors are
+            wrong.
     """
     try:
         return _checked(embedder, embedder.embed(texts), len(texts))
     except MycelError:
         raise
-    except Exception as error:  # Somebody else's code, which may fail in any way.
+    except Exception as error:  # The code of another library may fail in any way.
         raise EmbedderFailed(
             f"The embedder {embedder.name!r} failed: {type(error).__name__}:"
             f" {shorten(str(error), 200)}."
@@ -74,7 +74,7 @@ def _checked(embedder: Embedder, given: Any, count: int) -> NDArray[np.float32]:
 
 
 def as_bytes(vectors: NDArray[np.float32]) -> list[bytes]:
-    """Vectors with one signed byte a dimension."""
+    """Vectors with one signed byte for each dimension."""
     largest = np.abs(vectors).max(axis=1, keepdims=True, initial=0)
     largest[largest == 0] = 1
     scaled: NDArray[np.int8] = np.rint(vectors * (127 / largest)).astype(np.int8)
@@ -92,9 +92,9 @@ def library(module: str, extra_name: str) -> Any:
     """A library that an embedder needs and that comes with an extra.
 
     Raises:
-        EmbedderFailed: it is not installed.
+        EmbedderFailed: the library is not installed.
     """
-    # onnxruntime would gather what it calls telemetry, and queue it in the user's cache.
+    # Otherwise onnxruntime would collect telemetry, and queue it in the user's cache.
     os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
     try:
         return extra(module, extra_name)

@@ -68,7 +68,7 @@ def asset(name: str) -> Asset:
     """The file with this name.
 
     Raises:
-        NotFound: there is none; in a checkout, the page may not be built.
+        NotFound: there is no such file; in a checkout, the page may not be built.
     """
     place = files("mycel.explorer") / "assets" / name
     if name not in names() or not place.is_file():

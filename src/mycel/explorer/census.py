@@ -66,7 +66,7 @@ class Grouping:
 
     def __init__(self) -> None:
         self.of: Final = array("i")
-        """The group of each concept, at half its number."""
+        """The group of each concept; half the number of the concept is its index."""
         self.nodes: Final[Counter[int]] = Counter()
         self.missing: Final[Counter[int]] = Counter()
         self.links: Counter[tuple[int, int]] | None = None
@@ -81,18 +81,18 @@ class Census:
         self.position = reader.position
         self.types: Final = Grouping()
         self.domains: Final = Grouping()
-        """Nodes by domain; a group is the concept of a domain, by half its number."""
+        """Nodes by domain; a group is half the number of the concept of a domain."""
         self.shelves: Final = Grouping()
         self._groupings: Final = (self.types, self.domains, self.shelves)
         self.degrees: Final = array("i")
-        """The number of links at each concept, at half its number."""
+        """The number of links at each concept, with the same index."""
         self.missing: Final[set[int]] = set()
         """The numbers of the placeholders."""
         self.relations: Final[Counter[int]] = Counter()
         """The number of links by predicate, without links among definitions and other core
         elements."""
         self.folder_of: Final = array("i")
-        """The folder of each concept, at half its number."""
+        """The folder of each concept, with the same index."""
         self.folders: Final[list[str]] = [""]
         """The names of folders; the number of a folder is its index here."""
         self._numbers: Final[dict[str, int]] = {"": _NONE}

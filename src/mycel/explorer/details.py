@@ -36,7 +36,7 @@ def node(scene: Scene, id_: str) -> JsonObject:
     """A node with all its values and the last commit that wrote them, even if it was removed.
 
     Raises:
-        NotFound: there never was such a node.
+        NotFound: no node ever had this id.
     """
     element = _element(scene, id_)
     card = _card(scene, element)

@@ -44,7 +44,7 @@ class Scene:
 
         Raises:
             InvalidId: it is neither.
-            NotFound: there is none in this state.
+            NotFound: this state has no such element.
         """
         uri = self.knowledge.uri(text)
         node_match = find(self.reader, uri)

@@ -94,14 +94,14 @@ class NameIndex:
         self._folders: Final = Words()
         self._folders_known = 0
         self._merits: Final = array("i")
-        """The merit of each node when it was indexed, at half its number."""
+        """The merit of each node when it was indexed; half the number of the node is its index."""
         for number, uri, label in names:
             self.add(number, uri, label, degrees)
 
     def add(self, number: int, uri: str, label: str | None, degrees: Sequence[int]) -> None:
         """Index a node that is new or renamed.
 
-        `degrees` has the degree of a node at half its number.
+        `degrees` has the degree of a node; half the number of the node is its index.
         """
         slot = number >> 1
         if slot >= len(self._merits):

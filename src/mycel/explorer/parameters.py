@@ -54,7 +54,7 @@ def checked(view: str, known: Parameters, given: Mapping[str, Any]) -> dict[str,
 
     Raises:
         InvalidSyntax: one is unknown or missing.
-        InvalidValueType, ConstraintViolation: one has no such values.
+        InvalidValueType, ConstraintViolation: a parameter does not take its value.
     """
     unknown = sorted(given.keys() - known.keys())
     if unknown:

@@ -35,7 +35,7 @@ def propose(knowledge: Knowledge, op: str, given: Given) -> JsonObject:
     """Propose the changes that a write would make; they wait for a review.
 
     Raises:
-        AccessDenied: such a write cannot be proposed, or not there.
+        AccessDenied: the write is not one that can be proposed, or the caller may not propose it.
         VersionConflict: the node has changed since it was read.
     """
     if op not in _CHANGES or given.get("subtree"):

@@ -97,7 +97,7 @@ def check_body(given: Mapping[str, Any]) -> dict[str, Any]:
     """The content of a view to save, with the URIs of the page.
 
     Raises:
-        ConstraintViolation, InvalidValueType, InvalidSyntax: it is no view.
+        ConstraintViolation, InvalidValueType, InvalidSyntax: the content is not a view.
     """
     view = checked("view", _VIEW, given["view"])
     for key, known in (("route", _ROUTE), ("span", _SPAN)):
@@ -113,10 +113,10 @@ def check_body(given: Mapping[str, Any]) -> dict[str, Any]:
 def save(
     scene: Scene, views: SavedViews, body: Mapping[str, Any], *, name: str, id_: str | None
 ) -> JsonObject:
-    """Save a checked view; the state of its moment is given. Returns it without its content.
+    """Save a checked view, in the state of its moment. Returns it without its content.
 
     Raises:
-        ConstraintViolation: it is too large.
+        ConstraintViolation: the view is too large.
         DuplicateExists, NotFound, ResourceExhausted: see `SavedViews`.
     """
     stored = _mapped(body, _names(scene, body, "ref"))

@@ -9,7 +9,7 @@ import sys
 import zlib
 
 HOME_FOLDER = ".knowledge_engine"
-"""As in `store.file.workspace_databases`, which would have to be loaded."""
+"""A copy of the value in `store.file.workspace_databases`, which takes too long to load."""
 _UNSAFE = stat.S_IRWXG | stat.S_IRWXO
 
 
@@ -40,7 +40,7 @@ def socket_of(kind: str, path: str) -> str:
 
 
 def sockets_for(folder: str, db: str) -> list[str]:
-    """The sockets that may answer for a folder, or for a file that was named, best first."""
+    """The sockets that may answer for a folder, or for a named file, best first."""
     if not is_private(socket_folder()):
         return []
     if db:

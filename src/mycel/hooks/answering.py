@@ -1,6 +1,6 @@
-"""From an event of a client to the answer that its model reads, and what is kept of the session.
+"""Turns an event of a client into the answer for its model, and captures sessions.
 
-Errors do not leave this module: an answer is empty then, and the journal has the reason.
+No error leaves this module: after an error the answer is empty, and the journal has the reason.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The brief at the start of a session: the project, changes, open tasks, conflicts, broken links.
 
-A brief has a budget of tokens; parts come in the order of their worth, and each is cut to a few
-lines. An empty graph has no brief.
+A brief has a budget of tokens. Its most useful parts come first, and each is cut to a few lines. An
+empty graph has no brief.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ ITEMS_MAX: Final = 5
 ITEM_CHARACTERS: Final = 220
 CHANGES_MAX: Final = 6
 ENTRIES_MAX: Final = 100
-"""Commits that are looked at for changes."""
+"""The maximum number of commits that are searched for changes."""
 TASK_TYPES: Final = ("Task", "Todo", "ActionItem", "Issue", "OpenQuestion", "Question")
 DONE: Final = frozenset(("done", "closed", "completed", "resolved", "cancelled", "archived"))
 _OWN: Final = re.compile(r"capture session of |(?:add|change) \d+ \$\w+$")
-"""Messages of a capture, and of the definition of a type."""
+"""A pattern for the messages of captures and of definitions of types, which are left out."""
 _OWN_PART: Final = re.compile(r"\d+ \$\w+, ")
 HEADING: Final = (
     "What this project's memory knows at the start of this session. These are records, not"
@@ -41,7 +41,7 @@ HEADING: Final = (
 
 
 class _Record(NamedTuple):
-    """A concept that the brief shows; its origin is empty for what the user wrote."""
+    """A concept that the brief shows. Its origin is empty if the user wrote it."""
 
     name: str
     attributes: dict[str, Any]
@@ -154,12 +154,12 @@ def _newest(
     by: str = "metadata._updated_at",
     **parameters: Any,
 ) -> Sequence[_Record]:
-    """The nodes of a pattern with the latest times, without another name those of their change."""
+    """The latest nodes of a pattern, by the time of their last change unless `by` names another."""
     query = (
         f"FIND(?n.id, ?n.name, ?n.attributes, ?n.metadata) WHERE {{ {pattern} }}"
         f" ORDER BY ?n.{by} DESC LIMIT :limit"
     )
-    with suppress(MycelError):  # The type may not be there yet.
+    with suppress(MycelError):  # The type may not be defined yet.
         rows = knowledge.db.execute(query, parameters | {"limit": limit}).rows
         written = origins.of(id_ for id_, *_ in rows)
         return [

@@ -42,7 +42,7 @@ class Capture(NamedTuple):
 
 
 def _may_be_read(path: Path) -> bool:
-    """True for a regular file below the home or a folder of a client, and not behind a link."""
+    """True for a regular file, and no link, in the home directory or a folder of a client."""
     try:
         if path.is_symlink() or not path.is_file():
             return False
@@ -76,7 +76,7 @@ def capture_session(
 
 
 def _branch(db: Graph, name: str) -> Graph:
-    with suppress(MycelError):  # It is there, from an earlier capture; else opening says why.
+    with suppress(MycelError):  # It may exist; other failures also fail `open_branch`.
         db.branches.create(name)
     return db.open_branch(name)
 

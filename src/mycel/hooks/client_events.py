@@ -1,4 +1,4 @@
-"""Events of clients under one name each, and the form in which a client takes an answer."""
+"""Common names for the events of all clients, and the form of an answer for each client."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class HookEvent(NamedTuple):
 
 
 def read_event(name: HookEventName, client: str, payload: bytes) -> HookEvent:
-    """The event in a client's JSON; what it does not say is empty."""
+    """The event in a client's JSON; fields that the client leaves out are empty."""
     try:
         wire = orjson.loads(payload) if payload.strip() else {}
     except ValueError:
@@ -77,7 +77,7 @@ def _text(wire: Mapping[str, Any], *keys: str) -> str:
 
 
 def answer_text(event: HookEvent, text: str) -> bytes:
-    """The output with which a client gives a text to its model; nothing for no text."""
+    """The output that makes a client give a text to its model; empty for an empty text."""
     if not text or event.name not in INJECTING:
         return b""
     if event.client in ("cursor", "copilot"):

@@ -1,8 +1,8 @@
-"""The switches of a graph's hooks, and a journal of what they showed and kept, and why.
+"""The switches of a graph's hooks, and a journal of their answers and captures with reasons.
 
-Both are small files in the user's folder, named after the graph: no secret and no text of a session
-stands in them, only addresses, counts and reasons. The journal is bounded: at its limit the older
-half goes.
+Both are small files in the user's folder, named after the graph. They have addresses, counts and
+reasons, but no secret and no text of a session. When the journal reaches its limit, its older half
+is removed.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ SWITCHES: Final[dict[str, tuple[str, ...]]] = {
     "prompt": ("on", "off"),
     "capture": ("on", "off", "proposal"),
 }
-"""The kinds of hooks, and what each can be switched to; the first is the default."""
+"""The kinds of hooks with their possible states; the first is the default."""
 
 
 class HookJournal:
@@ -42,7 +42,7 @@ class HookJournal:
         self._switches: Final = folder / f"{name}.json"
 
     def switches(self) -> dict[str, str]:
-        """The state of each kind for the graph, whatever the environment of a hook says."""
+        """The state of each kind for the graph; variables in a hook's environment do not count."""
         states = {kind: values[0] for kind, values in SWITCHES.items()}
         with suppress(OSError, ValueError):
             stored = orjson.loads(read_bounded(self._switches, JOURNAL_BYTES_MAX))
@@ -68,7 +68,10 @@ class HookJournal:
         self._switches.write_bytes(orjson.dumps(states))
 
     def add(self, entry: Mapping[str, Any]) -> None:
-        """Add an entry, if it can be written: a failure would cost a client its turn."""
+        """Add an entry, if it can be written.
+
+        A failure is ignored, because it must not fail the client.
+        """
         time = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
         with suppress(OSError, TypeError):
             line = orjson.dumps({"time": time, **entry}) + b"\n"
@@ -91,7 +94,7 @@ class HookJournal:
                         yield entry
 
     def shown_in(self, session: str) -> set[str]:
-        """The nodes that were shown in a session; none that a compaction has made forget."""
+        """The nodes that were shown in a session, since its last compaction."""
         uris: set[str] = set()
         for entry in self.entries():
             if session and entry.get("session") == session:
@@ -101,7 +104,7 @@ class HookJournal:
         return uris
 
     def last_capture(self, but: str = "") -> str | None:
-        """The time of the newest session that was captured, other than one."""
+        """The time of the newest captured session, except the session `but`."""
         times = [
             str(entry["time"])
             for entry in self.entries()

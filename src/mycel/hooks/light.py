@@ -1,4 +1,4 @@
-"""`mycel hook EVENT` with a warm process: standard input goes to its socket, and its answer back.
+"""Answers `mycel hook EVENT` by a warm process, over its socket.
 
 Loading the engine takes longer than a prompt may wait, so this imports only parts of the standard
 library that are quick to load. Without a warm process, `run` returns None and the whole command
@@ -13,13 +13,13 @@ INPUT_BYTES_MAX = 8 << 20
 ANSWER_BYTES_MAX = 1 << 20
 CONNECT_SECONDS = 0.25
 ANSWER_SECONDS = {"prompt": 4.0}
-"""Longer than the first prompt takes while the model is loaded; answering without a warm process
-takes longer still."""
+"""The time to wait for an answer. It covers a first prompt that loads the model; an answer without
+a warm process would take even longer."""
 ANSWER_SECONDS_DEFAULT = 20.0
 _FAR = ("MYCEL_BRANCH", "MYCEL_WORKSPACE", "MYCEL_ACTOR", "MYCEL_MESSAGE")
-"""Variables of one shell that a warm process, which answers for all, does not know."""
+"""Variables of one shell. A warm process answers for all shells, so it does not know them."""
 OFF_VARIABLE = "MYCEL_HOOKS"
-"""`MYCEL_HOOKS=off` switches off the hooks of this environment, whoever would answer them."""
+"""`MYCEL_HOOKS=off` switches off the hooks of this environment, also those of a warm process."""
 _OFF = ("off", "0", "false")
 
 
@@ -40,14 +40,14 @@ def run(words: list[str]) -> int | None:
     if sys.stdin is None or sys.stdin.isatty():
         return None
     if is_off():
-        sys.stdin.buffer.read(INPUT_BYTES_MAX)  # A client may mind if nobody reads it.
+        sys.stdin.buffer.read(INPUT_BYTES_MAX)  # Some clients fail if their input is not read.
         return 0
     if sys.platform == "win32" or is_far():
         return None
     payload = sys.stdin.buffer.read(INPUT_BYTES_MAX)
     answer = ask(event, client, db, payload)
     if answer is None:
-        # The whole command reads it again.
+        # The ordinary command reads the input again.
         import io  # noqa: PLC0415 - only without a warm process.
 
         sys.stdin = io.TextIOWrapper(io.BytesIO(payload), encoding="utf-8", errors="replace")
@@ -64,7 +64,7 @@ def is_off(variable: str = OFF_VARIABLE) -> bool:
 
 
 def is_far() -> bool:
-    """True if this environment wants an answer that is not every shell's."""
+    """True if this environment has variables that a warm process does not know."""
     return any(map(os.environ.get, _FAR))
 
 

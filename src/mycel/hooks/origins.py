@@ -1,9 +1,9 @@
 """The origin of what a hook shows: who wrote an element, or from where it was imported.
 
-The user's own are the words of the person whose hook it is, of the agents that write through their
-server (`$self`), and of Mycel. Everything else is somebody else's, and shown as a quotation:
-elements of which another actor wrote a version, what an import or the capture of a session brought,
-and sections of files.
+Words count as the user's own if they are by the person whose hook it is, by agents that write
+through the server of that person (`$self`), or by Mycel. All others are shown as quotations:
+elements of which another actor wrote a version, imported and captured elements, and sections of
+files.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from mycel.model.names import SELF_ACTOR, SYSTEM_ACTOR
 from mycel.store.query.authorship import writers
 
 TALK: Final = frozenset(("Turn", "Conversation", "Session"))
-"""Classes of Events that hold what was said."""
+"""The classes of Events that hold spoken words."""
 
 
 class Origins:
@@ -51,7 +51,7 @@ class Origins:
         return f"imported from {origin_name(source)}" if source else f"by {origin_name(actor)}"
 
     def _foreign(self, actors: Mapping[str, int]) -> str:
-        """The last actor of whom the words are not the user's, with the day."""
+        """The last actor whose words are not the user's own, with the day."""
         others = {actor: time for actor, time in actors.items() if not self.is_own(actor)}
         if not others:
             return ""
@@ -73,7 +73,7 @@ def said_by(attributes: Mapping[str, Any], metadata: Mapping[str, Any]) -> str:
 
 
 def line_of(origin: str, uri: str, title: str, text: object, characters: int) -> str:
-    """An element on a line; with an origin, as a quotation."""
+    """An element on one line; as a quotation if it has an origin."""
     words = " ".join(filter(None, (title and f"{one_line(title, 100)}:", str(text))))
     if not origin:
         return f"{uri} {one_line(words, characters)}".rstrip()

@@ -1,4 +1,4 @@
-"""The notes that fit a prompt, with a threshold below which nothing is said.
+"""Finds the notes that fit a prompt. Below a threshold of scores, nothing is shown.
 
 The search is the ordinary one. Notes and turns count, code does not: a client reads files by
 itself.
@@ -22,22 +22,23 @@ from mycel.text.kinds import NOTES, SECTION
 THRESHOLD: Final = 0.35
 """The least score of a note that is shown."""
 WORDS_MIN: Final = 2
-"""Words of the subject that a note shares with the prompt, at least."""
+"""The least number of words of the subject that a note shares with the prompt."""
 SURE_THRESHOLD: Final = 0.5
 SURE_MARGIN: Final = 0.15
-"""One word is enough for a best hit with this score, and so much better than the second one."""
+"""One shared word is enough if the best hit has this score, and exceeds the second one by this
+much."""
 ONE_WORD_THRESHOLD: Final = 0.6
-"""The least score where the subject is one word."""
+"""The least score if the subject is one word."""
 NAMED_THRESHOLD: Final = 0.9
-"""The least score of a note whose name is in the prompt."""
+"""A note with this score is named in the prompt, and needs no shared words."""
 TURN_MARGIN: Final = 0.15
-"""The score by which a turn has to be better than a note that it comes before."""
+"""A turn comes before a note only if its score is higher by more than this."""
 HITS_MAX: Final = 24
 NOTES_MAX: Final = 4
 TALK_MAX: Final = 2
-"""Turns that are shown where enough notes fit."""
+"""The maximum number of turns that are shown if enough notes fit."""
 PROMPT_CHARACTERS_MAX: Final = 1_500
-"""A longer prompt is a pasted file; its beginning and end say what is wanted."""
+"""Of a longer prompt, which has a pasted file, only the beginning and the end are used."""
 _NO_WORD: Final = "shares no word of the prompt"
 _ONE_WORD: Final = "shares one word of the prompt; two are needed"
 _NO_ANSWER: Final = "is a question or request of somebody"
@@ -122,7 +123,7 @@ def _hits(knowledge: Knowledge, question: str) -> list[Hit]:
 
 
 def _best(hits: Sequence[Hit], limit: int) -> set[str]:
-    """The best notes and the best turns; of turns with the same words the newest."""
+    """The best notes and the best turns; of several turns with the same words, only the newest."""
     notes = [hit.uri for hit in hits if not _is_talk(hit)]
     turns: dict[str, Hit] = {}
     for hit in hits:
@@ -133,7 +134,7 @@ def _best(hits: Sequence[Hit], limit: int) -> set[str]:
 
 
 def _chosen(hits: Sequence[Hit]) -> list[Hit]:
-    """The hits that have room; turns leave some to notes."""
+    """The hits to show; turns leave places to notes."""
     notes = sum(not _is_talk(hit) for hit in hits)
     room = max(NOTES_MAX - notes, TALK_MAX)
     talk = {hit.uri for hit in [hit for hit in hits if _is_talk(hit)][:room]}
@@ -141,7 +142,7 @@ def _chosen(hits: Sequence[Hit]) -> list[Hit]:
 
 
 def _is_sure(hits: Sequence[Hit], lacks: Sequence[str]) -> bool:
-    """True if the best hit is far better than the others, and lacks a second word alone."""
+    """True if the best hit is far better than the others, and only lacks a second shared word."""
     score, second = hits[0].score, hits[1].score if len(hits) > 1 else THRESHOLD
     return lacks[0] == _ONE_WORD and score >= SURE_THRESHOLD and score - second >= SURE_MARGIN
 
@@ -177,7 +178,7 @@ def _rank(hit: Hit) -> float:
 
 
 def _is_talk(hit: Hit) -> bool:
-    """True if a hit is what somebody said."""
+    """True if a hit is a turn of a conversation."""
     return isinstance(hit.found, Node) and hit.found.properties.get("event_class") in TALK
 
 
@@ -204,7 +205,7 @@ def _question(prompt: str) -> str:
 
 
 def _line(hit: Hit, node: Node, origin: str) -> str:
-    """A hit with its origin and age, on a line."""
+    """A hit with its origin and age, on one line."""
     title = node.name if node.name and node.name != node.uri else ""
     origin = _origin(node, origin)
     uri = hit.uri if origin else f"{hit.uri} ({', '.join(_facts(node))})"
@@ -236,4 +237,4 @@ def _caveats(node: Node) -> Iterator[str]:
     caveats = [caveat for caveat in node.caveats if not caveat.startswith("source: ")]
     yield from (origin_name(caveat, 100) for caveat in caveats[:2])
     if node.changed_since:
-        yield "what it cites has changed since"
+        yield "its sources have changed since"

@@ -1,6 +1,6 @@
 """The words of a prompt that say what it is about, without those of every request.
 
-"Fix the failing tests" is about nothing that a note could add to, though many notes have its words.
+Many notes have the words of "Fix the failing tests", but no note would help with it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Final
 from mycel.text.analysis import STOP_WORDS
 
 STEM_CHARACTERS: Final = 6
-"""Words that begin alike are the same: `migrate`, `migrations`."""
+"""Words with this many equal first letters count as one word: `migrate`, `migrations`."""
 _WORD: Final = re.compile(r"[^\W_]+")
 _GENERIC: Final = frozenset(
     # Words are read more easily in a row than in a column.
@@ -51,9 +51,11 @@ _QUESTION: Final = re.compile(r"\s*(?:who|whom|whose|when|where|which)\b", re.IG
 
 
 def asked_words(question: str) -> set[str]:
-    """The beginnings of the words of a question about people, times or places; two at least.
+    """The beginnings of the words of a question about people, times or places.
 
-    Here the words of every request are a subject too.
+    A single word is not returned.
+
+    For such a question, words that occur in every request are part of the subject too.
 
     >>> sorted(asked_words("Who may write a review?")), asked_words("Review my code")
     (['review', 'write'], set())
@@ -65,7 +67,7 @@ def asked_words(question: str) -> set[str]:
 
 
 def stems(text: str) -> set[str]:
-    """The beginnings of all words in a text but those of its grammar."""
+    """The beginnings of all words in a text, without articles and other words of grammar."""
     return {
         word[:STEM_CHARACTERS]
         for word in _WORD.findall(text.lower())
@@ -90,7 +92,7 @@ def subject_words(text: str) -> set[str]:
 
 
 def shared_words(prompt: str, text: str) -> int:
-    """The number of a prompt's subject words that a text has, also as a compound or in two words.
+    """The number of subject words of a prompt that a text has, also as a compound or as two words.
 
     >>> shared_words("Add a login with a password", "People log in; passwords were removed")
     2
@@ -110,7 +112,7 @@ def _named_words(text: str) -> set[str]:
 
 
 def _compounds(*texts: str) -> set[str]:
-    """Neighbouring words joined, `log in` to `login`, as far as all texts have them."""
+    """Pairs of neighbouring words that all texts have, each pair joined: `login` for `log in`."""
     compounds = []
     for text in texts:
         words = _WORD.findall(text)

@@ -1,13 +1,13 @@
 """The summary of a session from its transcript, without a model.
 
-    asked        the user's requests, the first ones, without corrections
+    asked        the first requests of the user, without corrections
     corrections  messages in which the user corrects the assistant
     decisions    sentences in which somebody says that something is decided
     files        files that were written
     mended       commands that failed and later worked
 
-`session_words` tells corrections and decisions. `mycel import` brings the
-whole conversation, with all that it misses.
+`session_words` recognises corrections and decisions. `mycel import` imports the whole conversation,
+with everything that the summary misses.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ SESSION: Final = "Session"
 ASKED: Final = "Asked"
 """The heading of the requests in the summary's text."""
 EACH_MAX: Final = DECISIONS_MAX
-"""Items of each kind."""
+"""The maximum number of items of each kind."""
 LINE_CHARACTERS: Final = 300
 COMMAND_CHARACTERS: Final = 160
 
@@ -53,7 +53,7 @@ class SessionSummary:
         return bool(self.corrections or self.decisions or self.files or self.mended)
 
     def passages(self) -> list[Turn]:
-        """The turns that are kept: decisions and corrections, in the order of time."""
+        """The decisions and corrections as turns, in the order of time."""
         turns = {turn.id: turn for turn in (*self.corrections, *self.decisions)}
         return sorted(turns.values(), key=lambda turn: turn.position)
 

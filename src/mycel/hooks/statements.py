@@ -1,8 +1,8 @@
-"""The statements of a turn or a conversation, without what it asks.
+"""The statements of a turn or a conversation, without its questions.
 
-An old question has the words of a new one, and answers nothing. So what a prompt is compared with
-are the statements of a turn, and of the user's own turns neither requests nor reports of a problem.
-Rules ("never …", "always … before …") are statements in whatever form.
+An old question has the words of a new one, but does not answer it. So a prompt is compared only
+with the statements of a turn. Requests and reports of problems in the user's own turns do not count
+as statements. Rules ("never …", "always … before …") count as statements in any form.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ _CONDITION: Final = re.compile(
 
 
 def stated(attributes: Mapping[str, Any], text: str) -> str:
-    """The statements of an element: all of a note's text, and of conversations what is no request.
+    """The statements of an element: the whole text of a note, or a conversation without requests.
 
     >>> turn = {"event_class": "Turn", "participants": ["user"]}
     >>> stated(turn, "Why is the build so slow? Never cache wheels. Run the linter.")
@@ -70,7 +70,7 @@ def stated(attributes: Mapping[str, Any], text: str) -> str:
     participants = attributes.get("participants")
     kind = attributes.get("event_class")
     if kind == SESSION:
-        # The summary begins with what was asked, one request a line.
+        # The summary begins with the requests, one on each line.
         lines = text.split("\n")
         if lines[0] == f"{ASKED}:":
             rest = next((n for n, line in enumerate(lines[1:], 1) if line[:2] != "- "), len(lines))

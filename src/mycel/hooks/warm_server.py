@@ -1,13 +1,13 @@
 """Answers to hooks over a Unix socket, from a process that has the graph open.
 
-`mycel mcp` and `mycel serve` have one beside their own work, and `mycel hook keep` is one alone.
+`mycel mcp` and `mycel serve` run one beside their own work; `mycel hook keep` runs nothing else.
 The socket is in a private folder of the user. A request is a line, `EVENT CLIENT BYTES`, and the
 client's JSON; the answer is `ok` and the output, or `no`. One thread answers one request after
 another: a person types one prompt at a time.
 
-A process that only keeps a graph open ends when it is asked to (`end_kept`), as `mycel uninstall`
-does. A process whose own files have changed answers no more: what it has not loaded yet is of
-another version. One that only keeps a graph ends then.
+A process of `mycel hook keep` ends on request (`end_kept`), which `mycel uninstall` sends. If the
+files of Mycel itself have changed, a process stops answering, because modules that it has not
+loaded yet are of another version; a process of `mycel hook keep` then ends.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class WarmServer:
         self._is_kept: Final = is_kept
         self._program: Final = _program_stamp()
         self.ended: Final = threading.Event()
-        """Set when the process has nothing more to do."""
+        """Set when a process of `mycel hook keep` has to end."""
         self._listeners: list[socket.socket] = []
         self._files: list[Path] = []
         addresses = [socket_of("db", str(path.absolute()))]
@@ -77,7 +77,7 @@ class WarmServer:
 
     @property
     def is_serving(self) -> bool:
-        """True if it has a socket."""
+        """True if the server has a socket."""
         return bool(self._listeners)
 
     @property
@@ -123,7 +123,7 @@ class WarmServer:
             try:
                 connection, _ = listener.accept()
             except OSError:
-                return  # It was closed.
+                return  # The server was closed.
             with connection, suppress(OSError, ValueError):
                 connection.settimeout(REQUEST_SECONDS)
                 event, reply = self._reply(connection)
@@ -133,10 +133,10 @@ class WarmServer:
                 if event == "session-start":
                     self.warm_up()
             if self._is_kept and not self.is_serving:
-                self.ended.set()  # Not before the answer: the process ends with it.
+                self.ended.set()  # Set after the answer is sent, because the process then ends.
 
     def warm_up(self) -> None:
-        """Load what the first prompt needs, before it comes."""
+        """Load everything that the first prompt needs, before it arrives."""
         with suppress(MycelError):
             self._knowledge.search("warm up", limit=1, warnings=[])
 
@@ -150,7 +150,7 @@ class WarmServer:
         if event == END or is_stale:
             return event, b"ok\n" if event == END and self._is_kept else b"no\n"
         if not 0 <= int(size) <= INPUT_BYTES_MAX or current(self._main) != MAIN:
-            return event, b"no\n"  # The commands of the graph use another branch by now.
+            return event, b"no\n"  # Commands now use another branch of the graph.
         payload = stream.read(int(size))
         for name in HOOK_EVENTS:
             if name == event:
@@ -172,14 +172,14 @@ def _is_answered(address: str) -> bool:
 
 
 def serve_until_idle(server: WarmServer, idle_seconds: float) -> None:
-    """Wait until nobody has asked for some time, it is ended, or the graph's file is gone."""
+    """Wait until the server was idle for long, was ended, or the graph's file is gone."""
     while server.is_serving and server.idle_seconds < idle_seconds and server.path.exists():
         if server.ended.wait(min(idle_seconds, 30.0)):
             return
 
 
 def end_kept() -> int:
-    """End the processes of this user that keep graphs open for hooks; the number of them."""
+    """End the processes of this user that keep graphs open for hooks. Returns their number."""
     folder = socket_folder()
     if not is_private(folder):
         return 0
@@ -198,7 +198,7 @@ def _end(address: str) -> bool:
 
 
 def _program_stamp() -> tuple[int, int] | None:
-    """The state of the installed package; None if it is gone."""
+    """A mark that changes with the installed package; None if the package is gone."""
     try:
         status = Path(__file__).stat()
     except OSError:

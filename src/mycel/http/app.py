@@ -83,10 +83,10 @@ def build_app(
 ) -> RequestGate:
     """The whole server of one graph as an ASGI application.
 
-    `workspace` is that of paths without a scheme in the explorer, which shows files below `root` if
-    files may be read. `workers` run the work of all routes; the mounts have to use the same ones.
-    With `opens_page`, the first data of the explorer is computed at the start. The caller closes
-    the graph and its `branches`.
+    `workspace` is the workspace of paths without a scheme in the explorer. The explorer shows files
+    below `root` if files may be read. `workers` run the work of all routes; the mounts have to use
+    the same ones. With `opens_page`, the first data of the explorer is computed at the start. The
+    caller closes the graph and its `branches`.
     """
     policy = Policy() if policy is None else policy
     branches = OpenBranches(db) if branches is None else branches
@@ -345,7 +345,7 @@ class _Pages:
             # The caller may have no token, so the answer has no path of the file.
             database_error = DatabaseError(
                 "The graph cannot be read: its file is gone, or was replaced, or is busy.",
-                hint="GET / says more to those who bring the token.",
+                hint="GET / says more if the request has the token.",
             )
             return refusal(database_error, GONE_STATUS)
         return answer({"status": "ok"})
@@ -385,7 +385,7 @@ class _Pages:
         token.
         """
         self._db.check_in_place()
-        # Checked for each request, as the read is shared.
+        # The right to see the branch is checked for each request, because the read is shared.
         check_sees(self._db.branch if branch is None else branch)
         looking = self._looking.get(branch)
         if looking is None:

@@ -98,7 +98,7 @@ BRANCH_ENDPOINTS: Final = (
         "/branches/{name}",
         "Delete a branch",
         _delete_branch,
-        {"unmerged": Argument("flag", "Even if it has commits that main lacks", False)},
+        {"unmerged": Argument("flag", "Delete it even if it has commits that main lacks", False)},
         writes=True,
     ),
     Endpoint("GET", "/merges", "List the open merges", _list_merges, {}),
@@ -109,8 +109,12 @@ BRANCH_ENDPOINTS: Final = (
         _merge,
         {
             "source": Argument("text", "The branch to take from", required=True),
-            "policy": Argument("any", "The choice where both changed a value: a word, or words"),
-            "trust": Argument("texts", "Actors whose values win, the first most"),
+            "policy": Argument(
+                "any",
+                "The choice where both changed a value: a word, or an"
+                " object with a word for each property",
+            ),
+            "trust": Argument("texts", "Actors whose values win; the first one counts most"),
             "granularity": Argument("text", "Of conflicts", "key", words=("key", "element")),
             "restore_purged": Argument("flag", "Add again what was purged here", False),
             "dry_run": Argument("flag", "Only tell what would change", False),

@@ -44,7 +44,7 @@ from mycel.http.responses import raw_refusal
 _BUFFER_BYTES_MAX: Final = 64 << 10
 """With this many unparsed bytes, no more are read."""
 _EVENTS_AT_ONCE: Final = 64
-"""Events that are parsed before other connections have a turn."""
+"""The number of events that are parsed before other connections get a turn."""
 _IDLE, _HEAD, _BUSY = range(3)
 
 

@@ -44,7 +44,7 @@ class CommitCount:
         return False
 
     def check(self, tx: Transaction, change: Change) -> None:
-        """Do nothing, as above."""
+        """Do nothing: single changes are not counted."""
 
     def check_commit(self, tx: Transaction) -> None:
         """Count a transaction that is about to be committed."""

@@ -40,7 +40,7 @@ _BRANCH: Final = {
     "schema": text(),
     "description": "The branch of the graph; without it, the one that the server began with.",
 }
-_ID: Final = {"description": "Any value: what the request had beside its method."}
+_ID: Final = {"description": "The `id` of the request, which may be any value."}
 
 
 def document(
@@ -255,7 +255,7 @@ def _operation(
     schema: Schema = _OBJECT,
     **more: Any,
 ) -> dict[str, Any]:
-    """An operation with its responses: that of success, and those of errors by status."""
+    """An operation with its responses: one of success, and one for each status of an error."""
     return {
         "operationId": name,
         "summary": summary,
@@ -277,7 +277,7 @@ _INFORMATION: Final = _operation(
 )
 _HEALTH: Final = _operation(
     "health",
-    "Whether the graph can be read; needs no token",
+    "Tell if the graph can be read; needs no token",
     "It can",
     503,
     schema=_ref("Health"),
@@ -344,7 +344,7 @@ def _mount(name: str) -> dict[str, Any]:
     """The entry of another protocol, which only points to the description of that protocol."""
     payload: dict[str, Any] = {
         "summary": f"{name.upper()}: speak its own protocol here",
-        "responses": {"default": {"description": f"As {name.upper()} has it"}},
+        "responses": {"default": {"description": f"A response of {name.upper()}"}},
     }
     return {method: payload | {"operationId": f"{name}_{method}"} for method in ("get", "post")}
 

@@ -84,7 +84,7 @@ def page_routes(
         if token is None:
             refused = AccessDenied(
                 "The ticket is wrong, too old, or was used before.",
-                hint="Open the address that `mycel serve --open` opens again, or give the token.",
+                hint="Get a new address with `mycel serve --open`, or give the token.",
             )
             return refusal(refused, 401)
         return answer({"token": token, "expires_in": SESSION_S})

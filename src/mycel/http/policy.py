@@ -239,7 +239,7 @@ def names_of(host: str, allowed: Iterable[str] = ()) -> frozenset[str]:
     ['127.0.0.1', '::1', 'graph.example.org', 'localhost']
 
     Raises:
-        ConstraintViolation: one that is allowed is no host.
+        ConstraintViolation: an allowed name is not the name of a host.
     """
     names = set(_LOOPBACK)
     # An IPv6 address gets brackets and loses its zone, which only this machine knows.

@@ -92,7 +92,7 @@ class RequestBody:
             raise Refused(refusal(error, 503, {"retry-after": "1"} | CLOSE))
 
     def release(self) -> None:
-        """Subtract it from the size of all bodies."""
+        """Subtract this body from the size of all bodies."""
         self._all.size -= self._size
         self._size = 0
 

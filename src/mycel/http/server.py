@@ -164,7 +164,7 @@ def url_of(
 ) -> str:
     """The URL of the server; for other machines, with the first allowed host name.
 
-    On loopback it is not used: it is the name of a proxy whose port is unknown.
+    On loopback that name is not used, because it is the name of a proxy whose port is unknown.
     """
     address, port = bound.getsockname()[:2]
     listens = ipaddress.ip_address(address)

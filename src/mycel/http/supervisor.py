@@ -50,7 +50,7 @@ def check_possible() -> None:
 
 
 def listening_again(sockets: Sequence[socket.socket]) -> list[socket.socket]:
-    """Open new sockets on the addresses of given sockets, and close those.
+    """Open new sockets on the addresses of old ones, and close the old ones.
 
     Linux distributes connections evenly among sockets of one address; elsewhere the processes
     accept from the same sockets.

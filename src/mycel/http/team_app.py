@@ -195,7 +195,8 @@ class _Dispatch:
             if scope["method"] in _READING:
                 return None
             error = ResourceExhausted(
-                f"The token may send bodies of {grant.body_bytes_max} bytes, with their length.",
+                f"The token may send bodies of up to {grant.body_bytes_max} bytes, with their"
+                " length announced.",
                 hint="Send fewer changes at once.",
             )
             return refusal(error, 413)

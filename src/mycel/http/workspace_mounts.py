@@ -335,7 +335,7 @@ def _visible_patterns(access: WorkspaceAccess) -> tuple[Pattern, ...]:
     """The patterns that a caller may read: all of every branch, or some paths of main.
 
     Raises:
-        AccessDenied: it is neither; on each branch other elements are hidden.
+        AccessDenied: the caller may read some paths of some branches, so each branch hides others.
     """
     patterns = access.patterns("read", MAIN)
     if not patterns or (patterns == (ALL,) and not access.reads_everything):

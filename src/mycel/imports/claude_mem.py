@@ -23,7 +23,7 @@ _DECISION: Final = "decision"
 _SUMMARY: Final = ("investigated", "learned", "completed", "next_steps", "notes")
 _TABLES: Final = ("observations", "session_summaries", "directives")
 _SWITCHED_OFF: Final = ("inactive", "archived", "deleted")
-"""The states of a rule that is no longer one."""
+"""The states of rules that are no longer in force."""
 
 
 def is_claude_mem(path: Path) -> bool:

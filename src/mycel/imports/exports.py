@@ -1,8 +1,9 @@
 """Exports of ChatGPT and Claude, and plain files of turns.
 
-ChatGPT keeps a conversation as a tree: an answer that was made again is a branch. The branch that
-the user saw last, up to `current_node`, is the conversation. Claude keeps a list of messages. A
-plain file has a turn in each line: `{"conversation": …, "speaker": …, "text": …, "time": …}`.
+ChatGPT stores a conversation as a tree: each time an answer was generated again, a branch begins.
+Only the branch that the user saw last is read, which ends at `current_node`. Claude stores a list
+of messages. A plain file has a turn in each line: `{"conversation": …, "speaker": …, "text": …,
+"time": …}`.
 """
 
 from __future__ import annotations
@@ -82,7 +83,7 @@ def _chatgpt_conversation(
 
 
 def _branch(mapping: Mapping[str, Any], current: object) -> list[Mapping[str, Any]]:
-    """The nodes from the root to the current one; without it, to the last leaf."""
+    """The nodes from the root to the current node; without a current node, to the last leaf."""
     if not isinstance(current, str) or current not in mapping:
         leaves = [
             key

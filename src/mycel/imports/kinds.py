@@ -36,7 +36,7 @@ INSTRUCTION_FILES: Final = frozenset(
 )
 EXPORT_FILE: Final = "conversations.json"
 _LOOKED_AT: Final = 20
-"""Lines and files that are looked at to recognise a source."""
+"""The number of lines, and of files, that are read to recognise a source."""
 
 
 class ImportSource(NamedTuple):
@@ -45,23 +45,23 @@ class ImportSource(NamedTuple):
     kind: SourceKind
     path: Path
     files: tuple[Path, ...]
-    """The files that are read one after another; a folder of notes is one of them."""
+    """The files, in the order in which they are read; a folder of notes counts as one of them."""
     project: str = ""
-    """The project of which notes are read, in a file of several; empty for all."""
+    """The project whose notes are read, if a file has several projects; empty for all."""
 
     @property
     def size(self) -> int:
-        """The bytes of all files; of a folder of notes, of its Markdown."""
+        """The bytes of all files; for a folder of notes, those of its Markdown files."""
         return sum(file.stat().st_size for file in self.each_file())
 
     def each_file(self) -> Iterator[Path]:
-        """The files that are read; of a folder of notes, its Markdown."""
+        """The files that are read; for a folder of notes, its Markdown files."""
         for path in self.files:
             yield from markdown_files(path)
 
 
 def usual_source(kind: str, root: Path, *, everywhere: bool = False) -> ImportSource | None:
-    """The memory of a client at its usual place: that of one project, or of all."""
+    """The memory of a client at its usual place, for one project or for all."""
     if kind == "claude-code":
         home = Path(os.environ.get("CLAUDE_CONFIG_DIR") or Path.home() / ".claude")
         folder = home / "projects"
@@ -96,10 +96,10 @@ def _is_of_project(file: Path, root: Path) -> bool:
 
 
 def recognise(path: Path, kind: SourceKind | None = None) -> ImportSource:
-    """The source at a path; its kind is looked for if none is given.
+    """The source at a path; without a given kind, the kind is recognised.
 
     Raises:
-        NotFound: there is nothing there.
+        NotFound: nothing is at the path.
         ConstraintViolation: it is of no known kind.
     """
     if not path.exists():

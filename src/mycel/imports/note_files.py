@@ -53,7 +53,7 @@ class ImportedNote(NamedTuple):
     """A note of a source."""
 
     path: str
-    """Its path below the source, without a suffix; its identity."""
+    """The path below the source without a suffix, which is the identity of the note."""
     title: str
     text: str
     type: str = NOTE
@@ -66,7 +66,7 @@ NoteItems = Iterator[ImportedNote | SourceProblem]
 
 
 def markdown_notes(root: Path) -> NoteItems:
-    """The notes of a folder of Markdown, or of one file."""
+    """The notes of a folder of Markdown files, or of one file."""
     files = _other_files(root)
     for path in markdown_files(root):
         relative = path.name if path == root else path.relative_to(root).as_posix()
@@ -82,13 +82,13 @@ def markdown_notes(root: Path) -> NoteItems:
         matter = read_front_matter(lines)
         if not matter.lines and is_broken(lines):
             yield SourceProblem(
-                f"the front matter of {relative}", "it is no YAML that can be read, and stays text"
+                f"the front matter of {relative}", "it cannot be read as YAML, and stays text"
             )
         yield _note(relative.removesuffix(".md"), lines, matter, files)
 
 
 def markdown_files(root: Path) -> Iterator[Path]:
-    """The files of Markdown below a folder, without hidden ones; a file is itself."""
+    """The Markdown files below a folder, without hidden ones; a file stands for itself."""
     if not root.is_dir():
         yield root
         return
@@ -101,13 +101,13 @@ def markdown_files(root: Path) -> Iterator[Path]:
 
 
 def note_paths(root: Path) -> Iterator[str]:
-    """The paths of the notes of a folder, also of those that cannot be read."""
+    """The paths of all notes of a folder, also of notes that cannot be read."""
     for path in markdown_files(root):
         yield path.relative_to(root).as_posix().removesuffix(".md")
 
 
 def _other_files(root: Path) -> dict[str, str]:
-    """The files below a folder that are no notes, by their paths and names in lower case."""
+    """The files below a folder that are no notes, by path and by name, both in lower case."""
     files: dict[str, str] = {}
     if not root.is_dir():
         return files
@@ -138,7 +138,7 @@ def _note(
 
 
 def _with_file(link: NoteLink, path: str, files: Mapping[str, str]) -> NoteLink:
-    """The link, to a file beside the notes if it names one."""
+    """The link; if it names a file beside the notes, its target is that file."""
     beside = posixpath.normpath(posixpath.join(posixpath.dirname(path), link.target)).lower()
     file = files.get(beside) or files.get(link.target.lower())
     return link if file is None else NoteLink(link.relation, file, is_file=True)
@@ -228,7 +228,10 @@ def instruction_notes(path: Path) -> NoteItems:
 
 
 def _without_front_matter(lines: list[str]) -> list[str]:
-    """The lines behind the front matter, whose globs are often no YAML."""
+    """The lines after the front matter.
+
+    It is not parsed, because its globs are often invalid YAML.
+    """
     if lines[:1] != ["---"] or "---" not in lines[1:]:
         return lines
     return lines[lines.index("---", 1) + 1 :]

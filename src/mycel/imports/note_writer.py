@@ -1,8 +1,8 @@
 """Imported notes as nodes, below a folder of their source: `concept://shop/obsidian/ideas/login`.
 
-A note that was changed in the graph since keeps that change until its file changes too. One that
-was deleted stays deleted. A link to a note that does not exist is a relation to a missing concept,
-which heals when it is written. A note whose file is gone is archived, unless somebody has changed
+A note that was changed in the graph keeps the change until its file changes too. A note that was
+deleted stays deleted. A link to a note that does not exist is a relation to a missing concept, and
+heals when the note is written. A note whose file is gone is archived, unless somebody has changed
 it, and restored when the file is back.
 """
 
@@ -77,7 +77,7 @@ class NoteWriter:
         return self._knowledge.uri(re.sub(r"[\\\x00-\x1f\x7f-\x9f:]", "-", safe)).text
 
     def announce(self, notes: Iterable[ImportedNote]) -> None:
-        """Remember the titles of notes, so that links among them find each other in any order."""
+        """Remember the titles of notes, so that links find notes that are written later."""
         for note in notes:
             uri = self._uri(note.path)
             for title in (note.title, note.path, note.path.rpartition("/")[2]):
@@ -86,18 +86,18 @@ class NoteWriter:
                 self._aliases.setdefault(str(alias).lower(), uri)
 
     def enter(self, file: Path) -> None:
-        """Begin with a folder or file: the notes that are written now are from there."""
+        """Begin with a folder or file, from which the next notes are read."""
         self._place = sha256(os.fsencode(file.resolve())).hexdigest()[:16]
         self._present.clear()
 
     def archive_gone(self, paths: Iterable[str] = ()) -> None:
-        """Archive the notes of this place that were not written now, unless somebody changed them.
+        """Archive notes of this place that this import has not written, unless they were edited.
 
-        `paths` are of notes that are there and could not be read.
+        `paths` are the paths of notes that exist and could not be read.
         """
         present = self._present | set(map(self._uri, paths))
         if not present:
-            return  # A folder without notes is rather one that is not mounted.
+            return  # A folder without notes is probably not mounted.
         with self._knowledge.db.reading() as reader:
             below = lookup.named_below(reader, self._knowledge.uri(self._source).text)
             absent = [number for number, _, name in below if name not in present]
@@ -179,7 +179,7 @@ class NoteWriter:
                     for relation, _, target in [str(text).partition(" ")]
                 }
                 stale += [(uri, *pair) for pair in sorted((former & there_before) - links.keys())]
-                # Links that others wrote before stay theirs.
+                # Links that others wrote before are not marked as links of the import.
                 own = [pair for pair in links if pair in former or pair not in there_before]
                 nodes.append(self._node(uri, note, digest, [" ".join(pair) for pair in own]))
                 relations += [NewRelation(uri, *pair) for pair in links]
@@ -197,7 +197,7 @@ class NoteWriter:
             self.counts.links += sum(relation.changed for relation in outcome.relations)
 
     def _move(self, numbers: Sequence[int], message: str) -> None:
-        """Note that notes are read from another place than before."""
+        """Record that notes are now read from another place."""
 
         def update(tx: Transaction) -> None:
             for element in tx.reader.elements(numbers).values():
@@ -252,7 +252,7 @@ class NoteWriter:
 
 
 def _is_as_imported(authors: Mapping[str, int]) -> bool:
-    """True if an import wrote the last version of a note that was not written by upkeep."""
+    """True if an import wrote the last version of a note, versions by upkeep aside."""
     people = {actor: time for actor, time in authors.items() if actor != SYSTEM_ACTOR}
     return bool(people) and bool(import_source_of(max(people, key=people.__getitem__)))
 

@@ -1,7 +1,7 @@
 """A preview of a source, and its import.
 
-An import is a transaction for each batch, so one that is interrupted has kept what it wrote, and
-the next run goes on behind it: turns and notes are known by their ids.
+Each batch of an import is one transaction. An interrupted import keeps the batches that it wrote,
+and the next run continues after them, because turns and notes are recognised by their ids.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from mycel.model.names import count
 from mycel.text.redaction import redact
 
 PROBLEMS_SHOWN: Final = 100
-"""Problems that are listed; all are counted."""
+"""The maximum number of problems that are listed; all are counted."""
 
 ImportProgress = Callable[[int], object]
-"""Gets the number of turns or notes that were read so far."""
+"""A function that is called with the number of turns or notes read so far."""
 
 _TURN_READERS: Final[dict[SourceKind, Callable[[Path], TurnItems]]] = {
     "claude-code": transcripts.transcript_turns,
@@ -125,7 +125,7 @@ class ImportResult:
 
 
 def preview_source(source: ImportSource, progress: ImportProgress = lambda _count: None) -> Preview:
-    """Read a source and write nothing."""
+    """Read a source without writing to the graph."""
     preview = Preview(source)
     conversations: set[str] = set()
     for item in _items(source):
@@ -157,7 +157,7 @@ def import_source(
     The file of the memory server has an importer of its own (`knowledge.memory.file_import`).
 
     Raises:
-        ConstraintViolation: `strict`, and a part cannot be read.
+        ConstraintViolation: a part cannot be read, with `strict`.
     """
     if strict:
         problems = preview_source(source).problems

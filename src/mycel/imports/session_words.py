@@ -1,7 +1,7 @@
 """Patterns that recognise corrections, decisions and requests, in English and German.
 
-They are conservative. Commands are the same work if they have the same program and first argument,
-whatever runs it.
+The patterns are conservative. Two commands are the same work if they have the same program and
+first argument, whatever program runs them.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _FILLER: Final = frozenset(
     see step super sure thank thanks that the then there this time tomorrow tschüss und very
     weiter well with work yeah yep yes you nächste nächsten nächster""".split()  # noqa: SIM905
 )
-"""Words that say no more than that the work may go on."""
+"""Words that only say that the work may continue."""
 _LETTERS: Final = re.compile(r"[^\W_]+")
 _ASSIGNMENT: Final = re.compile(r"[A-Za-z_]\w*=")
 _RUNNERS: Final = {
@@ -103,14 +103,14 @@ def is_filler(text: str) -> bool:
 
 
 def decision_in(text: str) -> str:
-    """The first sentence that decides; empty if none does."""
+    """The first sentence that states a decision; empty if none does."""
     return next(
         (sentence for sentence in _SENTENCE.findall(text[:8_000]) if _DECISION.search(sentence)), ""
     )
 
 
 def work_of(command: str) -> str:
-    """The program of a command and its main argument, without what runs it.
+    """The program of a command and its main argument, without programs such as `sudo` that run it.
 
     >>> work_of("CI=1 uv run --frozen pytest -q tests/unit"), work_of("sudo python -m pytest -x")
     ('pytest tests/unit', 'pytest')

@@ -1,8 +1,8 @@
 """Lines of JSON Lines and items of a JSON array, one at a time, from files of any size.
 
-Memory holds one line or item. A line or item that is too large or no JSON is named by its place.
-Behind a line the file goes on; behind an item that cannot be read nobody knows where the next one
-begins, so reading ends.
+Memory holds one line or item. A line or item that is too large, or is no JSON, is reported with its
+place. Reading continues after such a line. After such an item it continues only if the end of the
+item can be found.
 """
 
 from __future__ import annotations
@@ -19,20 +19,22 @@ from mycel.imports.turns import SourceProblem
 from mycel.store.file.plain_files import bounded_lines, open_given
 
 LINE_BYTES_MAX: Final = 64 << 20
-"""The longest line that is read; a longer one is named and left out."""
+"""The maximum number of bytes of a line; a longer line is reported and left out."""
 ITEM_CHARACTERS_MAX: Final = 256 << 20
-"""The longest item of an array, such as one conversation of an export."""
+"""The maximum number of characters of an item of an array, such as one conversation of an
+export."""
 _CHUNK: Final = 1 << 20
 _DECODER: Final = json.JSONDecoder()
 _BETWEEN: Final = re.compile(r"[\s,]*")
 _PARTS: Final = re.compile(r'"(?>(?:[^"\\]++|\\.)*)"|["{}\[\],]', re.DOTALL)
-"""Texts, brackets and commas of JSON; a quote alone begins a text without an end."""
+"""A pattern for texts, brackets and commas of JSON. A quote alone begins a text without an end."""
 _END_HELP: Final = {
     True: "the file ends inside of it, or it is no JSON",
     False: "the list has no end, or it is no JSON",
 }
 _AT_END: Final = 16
-"""Characters at the end of what was read, in which a value may be incomplete."""
+"""The number of characters at the end of the text read so far in which a value may be
+incomplete."""
 
 
 class JsonItem(NamedTuple):
@@ -107,7 +109,7 @@ def _after_space(text: str, at: int) -> int:
 
 
 def _begin(text: str, keys: tuple[str, ...]) -> int | None:
-    """The position behind the bracket that opens the list."""
+    """The position after the bracket that opens the list."""
     stripped = text.lstrip()
     if stripped.startswith("["):
         return len(text) - len(stripped) + 1
@@ -122,11 +124,11 @@ def _begin(text: str, keys: tuple[str, ...]) -> int | None:
 
 
 def _is_broken(text: str, at: int, *, is_last: bool) -> bool:
-    """True if an item has an error that more of the file does not mend."""
+    """True if an item has an error that reading more of the file cannot remove."""
     try:
         _DECODER.raw_decode(text, at)
     except json.JSONDecodeError as error:
-        # A value that ends with the text, or a text without its end, may go on.
+        # A value or string that ends with the text read so far may continue in the file.
         end = len(text.rstrip()) if is_last else len(text) - _AT_END
         return error.pos < end and "Unterminated" not in error.msg
     except RecursionError:
@@ -135,20 +137,20 @@ def _is_broken(text: str, at: int, *, is_last: bool) -> bool:
 
 
 def _skip_item(file: TextIO, text: str, at: int) -> tuple[str, int] | None:
-    """The text that was read, and the position behind a broken item; None if it has no end.
+    """The text read so far, and the position after a broken item; None if the item has no end.
 
-    Brackets are counted outside of texts, and what was counted is forgotten.
+    Brackets are counted outside of strings, and text whose brackets were counted is dropped.
     """
     depth = 0
     while True:
         end = at
         for match in _PARTS.finditer(text, at):
             if match[0] == '"':
-                break  # The text goes on behind what was read.
+                break  # The string continues after the text read so far.
             end = match.end()
             depth += (match[0] in "{[") - (match[0] in "}]")
             if depth <= 0:
-                # A comma is behind an item, and so is the bracket that ends the list.
+                # An item ends before a comma, or before the bracket that ends the list.
                 is_behind = match[0] == "," or (match[0] == "]" and depth < 0)
                 return text, match.start() if is_behind else end
         more = file.read(_CHUNK)
@@ -162,5 +164,5 @@ def _read_item(text: str, at: int, *, is_last: bool = False) -> tuple[Any, int] 
         value, end = _DECODER.raw_decode(text, at)
     except (ValueError, RecursionError):
         return None
-    # A number at the end of what was read may go on.
+    # A number at the end of the text read so far may continue in the file.
     return (value, end) if end < len(text) or is_last else None

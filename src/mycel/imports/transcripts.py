@@ -1,8 +1,8 @@
 """Sessions of Claude Code and Codex: from the lines of a transcript to turns and actions.
 
-A line is an event. Turns are what the user typed and what the assistant answered in words. Actions
-are the calls of tools: files that were written, commands that were run, and their outcome; a hook
-makes the summary of a session of them. Nothing in a transcript is executed or followed.
+A line is an event. Turns are the texts that the user typed and the assistant answered. Actions are
+calls of tools: written files, and commands with their outcome; a hook makes the summary of a
+session from them. Nothing in a transcript is executed or followed.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _NOT_TYPED: Final = re.compile(
     r"|task-notification|bash-|mycel-memory)|Caveat: The messages below|# AGENTS\.md instructions"
     r"|This session is being continued from|\[Request interrupted)"
 )
-"""Texts that the client wrote in the user's place."""
+"""A pattern for texts that the client wrote, and not the user."""
 _WRITING: Final = frozenset(
     ("write", "edit", "multiedit", "notebookedit", "str_replace", "create_file", "write_file")
 )
@@ -136,7 +136,7 @@ class _Reader:
 
 
 def _texts_in(content: object) -> str:
-    """The words of a message: of its blocks, those of text."""
+    """The words of a message, from its text blocks."""
     if isinstance(content, str):
         return content
     if not isinstance(content, list):

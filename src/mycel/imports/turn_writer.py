@@ -3,10 +3,10 @@
     concept://shop/conversations/claude-code/3f2a                a conversation: title, times, links
     concept://shop/conversations/claude-code/3f2a/8c1e           a turn: what was said, by whom
 
-The URI of a turn has the ids of its source, so a turn that was written before is found by its name
-and left as it is, and one that was deleted stays deleted; so do all turns of a deleted
+The URI of a turn has the ids of its source. So a turn that was written before is found by its name
+and left unchanged, and a turn that was deleted stays deleted, as do all turns of a deleted
 conversation. A conversation is linked by `mentions` to the files and concepts of the graph that its
-turns name, and has the sentences in which something is decided.
+turns name, and has an attribute with the sentences in which something is decided.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ DECISIONS_MAX: Final = 12
 DECISION_CHARACTERS: Final = 600
 FOLDER: Final = "conversations"
 BATCH_TURNS: Final = 2_000
-"""Turns of one transaction."""
+"""The maximum number of turns in one transaction."""
 NAMES_MAX: Final = 50_000
-"""Concepts whose names are looked for in turns."""
+"""The maximum number of concepts whose names are searched for in turns."""
 MENTIONED_MAX: Final = 30
-"""Links of one conversation to what it mentions."""
+"""The maximum number of links from one conversation to elements that it mentions."""
 NAME_WORDS_MAX: Final = 4
 NAME_CHARACTERS_MIN: Final = 4
 SUMMARY_CHARACTERS: Final = 300
@@ -80,7 +80,7 @@ class TurnWriter:
         self._names: dict[str, int] | None = None
         self._firsts: frozenset[str] = frozenset()
         self._secrets: Final = dict[tuple[str, str], Counter[str]]()
-        """Secrets of the turns that are being written."""
+        """The secrets that were found in the turns of the current batch, by kind."""
         self.counts: Final = TurnCounts()
 
     def conversation_uri(self, conversation: str) -> str:
@@ -89,7 +89,7 @@ class TurnWriter:
         return build("concept", self._workspace, path).text
 
     def write(self, turns: Sequence[Turn], message: str = "") -> None:
-        """Write turns that are not there yet, in one transaction."""
+        """Write the turns that the graph does not have, in one transaction."""
         clean: list[Turn] = []
         self._secrets.clear()
         for turn in turns:
@@ -206,7 +206,7 @@ def segment(text: str) -> str:
 
 
 def _require(tx: Transaction) -> None:
-    """Define what the core capsules define, where a graph was created without them."""
+    """Define types and predicates of the core capsules, if the graph was created without them."""
     if EVENT not in tx.defined_types():
         tx.define_type(EVENT)
     if MENTIONS not in tx.defined_predicates():

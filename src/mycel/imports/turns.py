@@ -13,14 +13,15 @@ from typing import Final, NamedTuple
 USER: Final = "user"
 ASSISTANT: Final = "assistant"
 TURN_CHARACTERS_MAX: Final = 20_000
-"""A longer text is cut where it is read: logs and files that were pasted say little."""
+"""A longer text is cut as it is read, because pasted logs and files say little."""
 _EARLIEST_YEAR: Final = 1970
 _MILLISECONDS_FROM: Final = 1e11
-"""Numbers from here on are milliseconds since 1970, others are seconds."""
+"""A number of this size or more is a time in milliseconds since 1970; a smaller one is in
+seconds."""
 
 
 class Turn(NamedTuple):
-    """The words of one speaker at once."""
+    """The words that one speaker said at once."""
 
     conversation: str
     """The id of the conversation, unique within its source."""
@@ -32,7 +33,7 @@ class Turn(NamedTuple):
     time: str | None = None
     """ISO 8601 in UTC."""
     title: str = ""
-    """The title of the conversation, if it is known by now."""
+    """The title of the conversation, if it is known when the turn is read."""
 
 
 class SourceProblem(NamedTuple):
@@ -71,7 +72,7 @@ def utc_time(value: object) -> str | None:
 
 
 def cut_text(text: str) -> str:
-    """A text without spaces around it, and not too long."""
+    """A text without spaces around it, cut to the maximum length of a turn."""
     text = text.strip()
     if len(text) <= TURN_CHARACTERS_MAX:
         return text

@@ -19,11 +19,11 @@
     note_names       titles and paths of notes, from their texts
     node_writer      adds, changes and removes nodes
     node_moves       moves nodes to other URIs
-    node_merge       two nodes become one
+    node_merge       makes one node of two
     several          several workspaces, searched together
     similar_notes    notes that are close to a new one
     relation_writer  relations; placeholders for missing concepts; broken links
-    relation_pages   relations of a node, page by page: those of notes first
+    relation_pages   relations of a node, page by page; relations of notes come first
     node_traversal   results of a traversal, with URIs
     submission       changes by URI, submitted to the graph or proposed; reviews of proposals
     submission_changes  such changes as edits of elements
@@ -31,14 +31,14 @@
     elsewhere        nodes of other workspaces that a traversal meets
     dead_links       links whose end is gone in another workspace, and links to files that are gone
     recalled_nodes   results of a search, with snippets, and with the nodes near them
-    workspace_rename  another name for a workspace, in the URIs of its nodes
+    workspace_rename  gives a workspace another name, also in the URIs of its nodes
     workspace_files  reads files of the workspace, and no others
     name_mentions    files that mention a name
     references       the uses of a symbol, line by line
     reference_evidence  which symbol a name in a line of code means
-    python_views     a workspace counted, listed, as a table or a networkx graph
-    active_context   the loaded nodes, and those evicted
-    limits           every bound of these
+    python_views     counts and lists; a workspace as a table or a networkx graph
+    active_context   the loaded and the evicted nodes
+    limits           every limit of these modules
 
     code             facts about source files
     documents        facts about documents: sections, links, names

@@ -30,7 +30,7 @@ class LoadedNode:
     why: str
     """The reason for which the node was loaded."""
     id: str = ""
-    """The id of the node, by which it is followed when it moves; empty if not known."""
+    """The id of the node, which stays the same when the node moves; empty if not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ class ActiveContext:
     def add_all(
         self, nodes: Iterable[tuple[str, int, str]], *, ids: Mapping[str, str] | None = None
     ) -> tuple[str, ...]:
-        """Load nodes: URI, tokens and reason; the first counts as the last used.
+        """Load nodes, each given as URI, tokens and reason. The first node counts as used last.
 
         Nodes beyond the size of the context are not loaded. `ids` has the id of each URI, so that
         nodes can be followed when they move. Returns the evicted URIs.
@@ -154,7 +154,7 @@ class ActiveContext:
             )
 
     def follow(self, now: Mapping[str, str | None]) -> None:
-        """Replace old URIs by current ones; None unloads a removed node."""
+        """Replace old URIs by current ones. A node whose current URI is None is unloaded."""
         with self._lock:
             self._follow(now)
 
@@ -168,7 +168,7 @@ class ActiveContext:
             return count
 
     def show(self) -> Shown:
-        """The loaded and evicted nodes, the last of each first."""
+        """The loaded nodes, last used first; and the evicted nodes, last evicted first."""
         with self._lock:
             return Shown(
                 self.size_max,
@@ -207,7 +207,10 @@ class Contexts:
         return len(self._contexts)
 
     def mint(self) -> str:
-        """Make a context and return its random handle; the least recently used one may go."""
+        """Make a context and return its random handle.
+
+        Drops the least recently used context if there are too many.
+        """
         handle, context = token_urlsafe(_HANDLE_BYTES), ActiveContext(self._size_max)
         with self._lock:
             self._contexts[handle] = context
@@ -219,7 +222,7 @@ class Contexts:
         """The context that a handle names.
 
         Raises:
-            NotFound: it was never minted, or dropped since.
+            NotFound: the handle was never made, or its context was dropped.
         """
         with self._lock:
             context = self._contexts.get(handle) if isinstance(handle, str) else None

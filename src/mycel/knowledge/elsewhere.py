@@ -131,7 +131,7 @@ class Elsewhere:
         direction: Direction = "out",
         relation_types: Sequence[str] | None = None,
     ) -> list[DistantNode]:
-        """The nodes near URIs of other workspaces; `starts` has the cost to reach each URI."""
+        """The nodes near URIs of other workspaces; `starts` has the cost of reaching each URI."""
         deadline = time.monotonic() + TIME_S
         nodes_by_uri: dict[str, DistantNode] = {}
         waiting = dict(starts)
@@ -218,12 +218,12 @@ class Elsewhere:
     ) -> Submission:
         """Submit changes to a workspace of the registry, as `knowledge.submission` does here.
 
-        The author is that of its token; for a graph without a server it is `actor`.
+        The author is the actor of the token; for a graph without a server it is `actor`.
 
         Raises:
             NotFound: no such workspace is registered.
-            RemoteFailed: its answer cannot be read, or did not arrive: ask again with the same key.
-            MycelError: the error that it answers.
+            RemoteFailed: the answer cannot be read, or did not arrive: ask again with the same key.
+            MycelError: the workspace answers with this error.
         """
         from mycel.remote.sources import FileSource, open_source  # noqa: PLC0415 - it brings TLS
 
@@ -295,8 +295,8 @@ class Elsewhere:
         """The answer of a workspace.
 
         Raises:
-            _UnreachedError: it is none that can be asked or trusted.
-            TypeMismatch: it has no such type.
+            _UnreachedError: the workspace cannot be asked or trusted.
+            TypeMismatch: the workspace has no such type.
         """
         try:
             entry = self._registry.find(workspace)
@@ -342,8 +342,8 @@ class Elsewhere:
             return _Answer(former.payload, "kept")
         if now >= deadline:
             raise RemoteFailed(
-                "The time for other workspaces was over before it was asked.",
-                hint="Ask for it alone.",
+                "There was no time left to ask this workspace.",
+                hint="Ask for this workspace alone.",
             )
         client = HttpClient(entry.url, entry.token(), path=entry.path, timeout_s=deadline - now)
         try:
@@ -416,7 +416,7 @@ def _trusted(parse: Callable[[], T]) -> T:
     """The result of parsing an answer.
 
     Raises:
-        _UnreachedError: it cannot be read, or does not fit its proofs.
+        _UnreachedError: the answer cannot be read, or does not fit its proofs.
     """
     try:
         return parse()
@@ -427,7 +427,7 @@ def _trusted(parse: Callable[[], T]) -> T:
 def _check_snapshot(payload: _Payload) -> None:
     snapshot = Snapshot.from_dict(payload["proofs"]["snapshot"])
     if snapshot.overall_root.hex() != payload["overall_root"]:
-        raise ValueError("its root is not that of its proofs")
+        raise ValueError("its root differs from the root of its proofs")
 
 
 def _head_of(entry: RemoteEntry, payload: Mapping[str, Any], snapshot: Snapshot) -> RemoteHead:
@@ -529,7 +529,7 @@ def _nodes(
         advice = "It may never have been there, or the token may not see it."
         is_proven = False
         if state == "moved":
-            advice = f"It is {item['to']} now: link to that."
+            advice = f"It is {item['to']} now: link to that URI."
         elif state == "removed":
             proof = StateProof.from_dict(item["proof"])
             record = decode_concept(proof.record or b"")

@@ -93,7 +93,7 @@ class Knowledge(KnowledgeView):
         that exists.
 
         Raises:
-            DuplicateExists: it exists with other values.
+            DuplicateExists: the node exists with other values.
         """
         node = NewNode(uri, name, content, type, properties, metadata)
         remembered = self._remember(

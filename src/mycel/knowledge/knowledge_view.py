@@ -124,7 +124,7 @@ class OtherWorkspaces(Protocol):
         direction: Direction = "out",
         relation_types: Sequence[str] | None = None,
     ) -> list[DistantNode]:
-        """The nodes near URIs of other workspaces. `starts` has the cost to reach each URI."""
+        """The nodes near URIs of other workspaces. `starts` has the cost of reaching each URI."""
         ...
 
     def submit(
@@ -232,7 +232,8 @@ class KnowledgeView:
     def moment(self, reader: Reader | None = None) -> Iterator[Self]:
         """The same knowledge at one moment: all reads in the block see one state.
 
-        Writes in the block are not visible there. A `reader` that is open gives its own moment.
+        Writes in the block are not visible there. With `reader`, the moment is the one that this
+        open reader shows.
         """
         with self._reading() if reader is None else nullcontext(reader) as moment_reader:
             view = self.with_context(self.context)
@@ -295,12 +296,13 @@ class KnowledgeView:
     def get(self, uri: str, *, content: bool = True) -> Node:
         """The node with a URI; without `content`, its text is left out.
 
-        A former URI, an alias, the path of a file and a short name that one node alone has lead to
-        their node too; its `hint` says so. A node of another workspace that is not here is read
-        there; its caveat says who wrote it.
+        A former URI, an alias, the path of a file, and a short name of a single node lead to their
+        node too; the node's `hint` says so. A node of another workspace that is not in this graph
+        is read from that workspace; a caveat says who wrote it.
 
         Raises:
-            NotFound: there is none; of another workspace, the hint says what became of it.
+            NotFound: there is no such node; if it is of another workspace, the hint says what
+                became of it.
             AmbiguousName: several have the short name; the hint names them.
         """
         address = self.uri(uri)
@@ -318,7 +320,7 @@ class KnowledgeView:
 
     def _is_elsewhere(self, address: Uri) -> bool:
         """True for a node of another workspace that can be asked for."""
-        # Within a moment nothing is asked for: readers wait for nobody.
+        # Within a moment no other workspace is asked: an open reader must not wait for a network.
         is_free = self.elsewhere is not None and self._reader is None
         return is_free and address.scheme == "concept" and address.workspace != self.workspace
 
@@ -451,8 +453,8 @@ class KnowledgeView:
         The node itself comes first, at a cost of 0. `max_nodes` and `max_tokens` are hard budgets;
         `cut_off` tells what did not fit. Reached nodes are loaded into the active context. `as_of`
         is a moment of the past whose state is read. `for_time` leaves out elements that do not hold
-        at that time. With both set to one time, the answer is what was known at that time about
-        that time.
+        at that time. With both set to one time, the answer is what the graph held at that time
+        about that time.
 
         Raises:
             NotFound: there is no such node.
@@ -497,7 +499,7 @@ class KnowledgeView:
         return replace(reached, notes_inside=notes, hint=start.hint)
 
     def _reach(self, starts: Mapping[str, float], bounds: Bounds, room: int) -> list[DistantNode]:
-        """The nodes near some of other workspaces, to which links lead."""
+        """The nodes near the nodes of other workspaces to which links lead."""
         if self.elsewhere is None or not starts:
             return []
         return self.elsewhere.reach(
@@ -680,8 +682,8 @@ class KnowledgeView:
 
         Nodes that fit come first, best first; then their surroundings by cost, in both directions.
         No node comes twice, and all of them together take at most `max_tokens`. `type` and the
-        other filters are those of `search`: the nodes that fit pass them, those near them need not.
-        Nodes of other workspaces to which they lead are in `distant`.
+        other filters are those of `search`; they apply to the nodes that fit, and not to the nodes
+        near them. Nodes of other workspaces to which links lead are in `distant`.
 
         Raises:
             TypeMismatch: the type is not defined.

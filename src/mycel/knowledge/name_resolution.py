@@ -4,7 +4,7 @@
     former   a node had the URI before it moved, or before it was merged into another one
     alias    a node has the text among its aliases
     name     one node alone has the short name: Collection.add, collection.rs, a readable name
-    moved    nothing has the short name, and one node had a URI that ended so before it moved
+    moved    nothing has the short name, and one node had a URI with this end before it moved
 
 They are tried in this order. A node that has the URI now always wins. If several nodes had the URI,
 the last one counts. A hint has the present URI of the node. A short name of several nodes is an
@@ -71,8 +71,8 @@ def locate(reader: Reader, uri: Uri, *, at_home: bool = False) -> Located:
     """The concept that a reference means; `at_home` is explained at `resolve_all`.
 
     Raises:
-        NotFound: there is none; the hint names the closest.
-        AmbiguousName: it is a short name of several.
+        NotFound: there is no such node; the hint names the closest URIs.
+        AmbiguousName: it is a short name of several nodes.
         InvalidId: it is a relation.
     """
     node_match = find(reader, uri)
@@ -134,8 +134,8 @@ def resolve_all(
 
     If several nodes have a short name, it means the one among the `own` nodes of the call. `others`
     has nodes that a short name must not mean, such as the other ends of its relations. With
-    `at_home`, aliases and short names mean no nodes of other workspaces: a change or removal has to
-    give the whole URI there.
+    `at_home`, aliases and short names mean no nodes of other workspaces: to change or remove such a
+    node, a caller has to pass its whole URI.
 
     Raises:
         AmbiguousName: a short name has several bearers.
@@ -206,7 +206,7 @@ def _by_names(
 def _by_former_names(
     reader: Reader, uris: Sequence[Uri], others: Mapping[Uri, Collection[int]], *, at_home: bool
 ) -> dict[Uri, Resolved]:
-    """The nodes for references that end a URI which the node had before a move or merge."""
+    """The nodes that had, before a move or merge, a URI that ends with the reference."""
     ends = {uri: f"/{uri.text.removeprefix(f'concept://{uri.workspace}/')}" for uri in uris}
     formers = [
         parse(name, "")

@@ -36,7 +36,7 @@ def conflict_warnings(reader: Reader, names: Mapping[str, str]) -> list[str]:
     uris = {ids.parse_id(id_): uri for id_, uri in names.items()}
     return [
         f"{uris[number]} has an open conflict, {conflict['id']} of the merge {conflict['merge']}:"
-        f" {place(conflict)}. It has to be decided all the same."
+        f" {place(conflict)}. The conflict still has to be decided."
         for number, conflicts in open_conflicts(reader, uris).items()
         for conflict in conflicts
     ]

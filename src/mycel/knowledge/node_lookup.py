@@ -74,7 +74,7 @@ def _element_of(reader: Reader, uri: Uri) -> Element | None:
 
 
 def rank(match: NodeMatch) -> tuple[int, int]:
-    """The sort key of elements with one name: the URI names the lowest."""
+    """The sort key of elements with one name: the URI names the element with the lowest key."""
     return 2 if match.is_missing else int(match.type not in _PLAIN), match.number
 
 

@@ -256,8 +256,8 @@ class Written(_Value):
     changed: bool = False
     """True if the graph changed, which is always so for a new node."""
     version: int | None = 1
-    """The version of the node; None if only a subtree moved and no node has its root's URI. `id` is
-    empty then."""
+    """The version of the node. It is None, and `id` empty, if no node has the URI itself and only
+    nodes below it moved."""
     moved: int = 0
     """The number of nodes that got a new URI."""
     warnings: tuple[str, ...] = ()

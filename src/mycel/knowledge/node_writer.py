@@ -362,7 +362,7 @@ def delete_node(tx: Transaction, uri: Uri, *, reason: str) -> tuple[Removed, str
     retired = tx.retire(outer, reason=reason)
     sweep(tx, placeholders)
     if incoming and not match.is_missing:
-        hints.append(f"{count(incoming, 'relation')} from other nodes to it went with it.")
+        hints.append(f"{count(incoming, 'relation')} from other nodes were removed with it.")
     concepts = int(ids.is_concept(match.number) and not match.is_missing)
     return Removed(concepts, retired.propositions, tuple(hints)), called
 

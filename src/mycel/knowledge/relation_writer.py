@@ -204,7 +204,7 @@ def _row(reader: Reader, place: tuple[int, int, int], draft: NewRelation) -> Pro
 
 
 def _merge(tx: Transaction, number: int, draft: NewRelation) -> bool:
-    """Merge values into an existing relation. Returns whether it changed."""
+    """Merge values into an existing relation. Returns True if it changed."""
     id_ = tx.reader.outer_id(number)
     warn_ended(tx, id_, draft.metadata)
     return tx.update(id_, attributes=draft.properties, metadata=draft.metadata, weight=draft.weight)

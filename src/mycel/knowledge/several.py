@@ -1,8 +1,9 @@
 """Several workspaces, searched, read and traversed together: graphs of this machine, and remotes.
 
 A score means the same in every graph, so hits of several are one list, the best first. Each says
-which workspace it comes from: a URI alone need not, because a graph may have nodes of others. What
-comes from a remote is proven against its root, and has a caveat with its author and address.
+which workspace it comes from: a URI alone need not, because a graph may have nodes of others. A
+node from a remote is proven against the root of the remote, and has a caveat with its author and
+address.
 """
 
 from __future__ import annotations
@@ -73,7 +74,8 @@ class SeveralWorkspaces:
     ) -> None:
         """Take the workspaces. The caller closes their graphs.
 
-        `remotes` are names of the registry; `elsewhere` reads those, and wherever links lead.
+        `remotes` are names of the registry. `elsewhere` reads these remotes, and the workspaces to
+        which links lead.
         """
         self._workspaces: Final = dict(workspaces)
         self._remotes: Final = tuple(name for name in remotes if name not in self._workspaces)
@@ -94,14 +96,14 @@ class SeveralWorkspaces:
     ) -> list[PlacedHit]:
         """Hits of all workspaces, ranked together; the options are those of `Knowledge.search`.
 
-        A workspace without a type that is asked for has no hits. One without the node of `near`
-        is searched without it. Remotes find nodes, as they are now; `warnings` gets a sentence
-        about each that does not answer.
+        A workspace that lacks a requested type has no hits. A workspace that lacks the node of
+        `near` is searched without `near`. Remotes find nodes, as they are now; `warnings` gets a
+        sentence about each remote that does not answer.
 
         Raises:
             TypeMismatch: no workspace has the type.
             NotFound: no workspace has the node of `near`.
-            ConstraintViolation: relations, or the past, of a remote are asked for.
+            ConstraintViolation: relations or the past of a remote are requested.
         """
         self._check_remote_search(how)
         if near is not None:
@@ -162,10 +164,11 @@ class SeveralWorkspaces:
     def get(self, uri: str, *, warnings: list[str] | None = None) -> list[PlacedNode]:
         """A node as each workspace has it, that of its own workspace first.
 
-        A remote is asked for the nodes of its own name; `warnings` gets a sentence if it has none.
+        A remote is asked only for nodes of its own workspace; `warnings` gets a sentence if it has
+        no such node.
 
         Raises:
-            NotFound: none has it; the hint says what became of it at a remote.
+            NotFound: no workspace has it; the hint says what became of it at a remote.
         """
         nodes = []
         for name, knowledge in self._workspaces.items():
@@ -195,7 +198,7 @@ class SeveralWorkspaces:
         into other workspaces are followed. The bounds are those of `Knowledge.traverse`.
 
         Raises:
-            NotFound: none has it.
+            NotFound: no workspace has it.
         """
         name, node = self.get(uri)[0]
         knowledge = self._workspaces.get(name)
@@ -234,10 +237,10 @@ def _distant_bounds(bounds: Mapping[str, Any]) -> dict[str, Any]:
 def local_workspaces(names: Sequence[str] = ()) -> Iterator[SeveralWorkspaces]:
     """Workspaces of this user, open for the time of a block; without names, all of this machine.
 
-    A name that is none of this machine is one of the registry of remotes.
+    A name that no workspace of this machine has is looked up in the registry of remotes.
 
     Raises:
-        NotFound: there is none of a name; the hint names those that exist.
+        NotFound: no workspace has one of the names; the hint names those that exist.
     """
     here = workspaces_of(Path.home())
     elsewhere = Elsewhere(local=local_database)

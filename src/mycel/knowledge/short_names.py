@@ -130,7 +130,10 @@ class ShortNames:
         ]
 
     def _find_bearers(self, uri: Uri) -> list[Concept]:
-        """Nodes with a short name, preferably in its exact case. Tests count only if alone."""
+        """Nodes with a short name, preferably in its exact case.
+
+        Tests count only if there is no other node.
+        """
         asked = dotted(uri.path)
         bearers = {
             concept.number: concept for concept in self._near(uri, self.bearers(_keys_of(uri)))
@@ -189,7 +192,7 @@ def _is_called(concept: Concept, name: str, fold: Callable[[str], str]) -> bool:
 
 
 def _is_around(concept: Concept, name: str) -> bool:
-    """True if a dotted name is the last segment of a path and, before it, some others in order."""
+    """True if the parts of a dotted name are segments of a path in order, up to the last."""
     *outer, last = name.rpartition("/")[2].split(".")
     segments = called(concept.name, concept.attributes).segments
     rest = iter(segments[:-1])

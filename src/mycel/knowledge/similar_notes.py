@@ -31,8 +31,7 @@ _NO_NOTES: Final = (RESOURCE, SECTION, SYMBOL, EVENT)
 class TimeBudget:
     """A share of the time, so that a program that writes all the time is not held up.
 
-    Up to `BURST_S` seconds can be spent at once; later the budget grows by the part `SHARE` of the
-    time.
+    Up to `BURST_S` seconds can be spent at once; then the budget grows by `SHARE` seconds a second.
     """
 
     def __init__(self) -> None:

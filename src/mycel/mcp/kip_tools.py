@@ -68,6 +68,6 @@ def execute_readonly(call: ToolCall) -> Answer:
 
 
 def _request(call: ToolCall) -> tuple[JsonObject, bool]:
-    """The request of KIP, and whether the result is wanted as rows."""
+    """The request of KIP, and True if the caller wants the result as rows."""
     request = dict(call.arguments)
     return request, request.pop("rows", False) is True

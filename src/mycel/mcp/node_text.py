@@ -50,7 +50,7 @@ def head(node: Node) -> str:
 def terms(node: Node | Relation) -> list[str]:
     """The values that say for how long an element holds and is kept, on one line, if it has any.
 
-    Those that a caveat tells are left out.
+    Values that a caveat states are left out.
     """
     caveats = "\n".join(node.caveats)
     parts = [

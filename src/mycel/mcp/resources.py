@@ -71,8 +71,8 @@ def read(state: ServerState, uri: str) -> JsonObject:
     """The content of a file, or a node with its relations, by URI.
 
     Raises:
-        NotFound: there is none.
-        ConstraintViolation, InvalidId: it leads out of the workspace.
+        NotFound: there is no such file or node.
+        ConstraintViolation, InvalidId: the URI leads out of the workspace.
     """
     if state.knowledge.uri(uri).is_file:
         file = state.knowledge.read_resource(uri)

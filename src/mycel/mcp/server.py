@@ -128,7 +128,7 @@ class _Listing(NamedTuple):
     session: ServerSession
     queries: list[JsonObject]
     entries: int
-    """At most the entries of the journal at that time."""
+    """The number of journal entries just before the queries were read."""
 
 
 @asynccontextmanager

@@ -53,8 +53,8 @@ def tend(call: ToolCall) -> Answer:
     is_dry = bool(arguments.get("dry_run"))
     if is_dry and arguments.get("decision"):
         raise InvalidSyntax(
-            "dry_run shows a cycle; a decision has no trial.",
-            hint="Decide without it; manage_history with action revert takes a decision back.",
+            "dry_run is for a cycle; a decision cannot be tried.",
+            hint="Decide without dry_run; manage_history with action revert takes a decision back.",
         )
     if is_dry or arguments.get("cycle"):
         report = db.sleep(dry_run=is_dry, minutes=CYCLE_MINUTES)

@@ -242,7 +242,9 @@ def _hide(call: ToolCall, *, is_restore: bool, warnings: tuple[str, ...] = ()) -
         if outcome.error is not None:
             failures[outcome.uri] = hints.in_tools(outcome.error, readonly=call.state.readonly)
             continue
-        page.add(f"{outcome.uri} {verb}." if outcome.result else f"{outcome.uri}: it was so.")
+        page.add(
+            f"{outcome.uri} {verb}." if outcome.result else f"{outcome.uri}: it was so already."
+        )
         if outcome.result:
             data[verb].append(outcome.uri)
     if data[verb] and not is_restore:

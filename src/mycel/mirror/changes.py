@@ -236,7 +236,8 @@ class Changes:
                     continue
                 if not any(stored_element(reader, end) for reader in self._readers):
                     message = (
-                        f"a relation {edit['link']['predicate']!r} is about one that is not there"
+                        f"a relation {edit['link']['predicate']!r} is about a relation that does"
+                        " not exist"
                     )
                     self._problems.append(FrontMatterProblem(path, 0, message))
 

@@ -27,8 +27,8 @@ class Creation(Upkeep):
         """Write all files as one commit, into a new repository or on top of existing commits.
 
         Raises:
-            ConstraintViolation: files that would change have been edited, or the branch is of
-                somebody else.
+            ConstraintViolation: files that would change have been edited, or somebody else owns the
+                branch.
         """
         with self.turn_taken(), self._graph.reading() as reader:
             is_new = not self.settings.is_complete

@@ -120,7 +120,7 @@ def _check_deleted(paths: Sequence[str], read: Sequence[Pair], others: Committed
     if len(paths) > DELETIONS_MAX or len(paths) > known * DELETED_SHARE_MAX:
         raise ConstraintViolation(
             f"{len(paths)} of {known} files are gone from the mirror; nothing was imported.",
-            hint="If their concepts shall be deleted, say --allow-deletions (allow_deletions=True);"
+            hint="To delete their concepts, say --allow-deletions (allow_deletions=True);"
             " if not, restore the files: `git checkout .` in the folder of the mirror.",
             data={"deleted": list(paths), "documents": known},
         )
@@ -146,7 +146,7 @@ def _check_emptied(files: Iterable[EditedFile], pairs: Iterable[Pair]) -> None:
             f"{name_few(emptied, SHOWN_MAX)} {'has' if len(emptied) == 1 else 'have'} lost the"
             " front matter: properties and relations would be removed; nothing was imported.",
             hint="Restore the files (`git checkout FILE`), or delete them to delete their concepts;"
-            " if they shall be as they are, say --allow-deletions (allow_deletions=True).",
+            " to import them as they are, say --allow-deletions (allow_deletions=True).",
             data={"emptied": emptied},
         )
 

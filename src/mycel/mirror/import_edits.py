@@ -328,7 +328,8 @@ class _Import:
         """The schema of the edited files, and the actor of the last change to them.
 
         Raises:
-            ConstraintViolation: a file cannot be read, or the graph has changed its type too.
+            ConstraintViolation: a file cannot be read, or the graph has changed the declaration of
+                the file too.
         """
         problems: list[FrontMatterProblem] = []
         desired = None
@@ -348,8 +349,9 @@ class _Import:
             if (repository.folder / place).exists():
                 raise ConstraintViolation(
                     f"Git has not finished a {verb} in {repository.folder}.",
-                    hint=f"Settle the files and finish it with git. Or `git {verb} --abort`, and"
-                    " import again: Mycel merges what was fetched, property by property.",
+                    hint=f"Resolve the files and finish the {verb} with git. Or call `git {verb}"
+                    " --abort`, and import again: Mycel merges the fetched files property by"
+                    " property.",
                 )
 
     def _from_remote(self, reader: Reader, sight: Sight) -> Intake | None:
@@ -377,7 +379,7 @@ class _Import:
     ) -> list[Portion]:
         """The changes to each state, by author.
 
-        If they depend on each other, all count as of one author.
+        If changes of several authors depend on each other, all count as changes of one author.
         """
         otherwise = f"Import {count(files, 'file')} of the mirror"
         portions = []

@@ -184,7 +184,7 @@ class Inspection:
         if last and position is None:
             raise ConstraintViolation(
                 f"The repository {folder} shows another graph, or another copy of it.",
-                hint="If this graph shall have what the files say, `mycel mirror join`. Or"
+                hint="`mycel mirror join` brings the content of the files into this graph; or use"
                 " `mycel mirror init` with another folder.",
             )
         if not tip or position is None or not self._has(tip, last, position):

@@ -24,7 +24,7 @@ from mycel.store.query.commits import journal_root_at, transactions
 from mycel.store.query.reader import Reader
 
 COUNTED_MAX: Final = 1_000
-"""Counting the documents of a graph stops at this number."""
+"""The number of documents at which the counting of a graph stops."""
 
 
 class Joining(Upkeep):
@@ -35,8 +35,8 @@ class Joining(Upkeep):
 
         Raises:
             NotFound: there is no such branch.
-            ConstraintViolation: it is no mirror; or the graph has knowledge of its own that the
-                branch has never had, and `merge` is False.
+            ConstraintViolation: the branch is no mirror; or the graph has knowledge of its own that
+                the branch has never had, and `merge` is False.
         """
         with self.turn_taken(), self._graph.reading() as reader:
             is_new = not (self.folder / ".git").exists()
@@ -84,8 +84,8 @@ class Joining(Upkeep):
             self.fetch(repository)
         if not repository.refs(self.branch_ref, self.upstream_ref):
             raise NotFound(
-                f"{repository.folder} has no branch {self.settings.branch!r}, and its remote"
-                " neither.",
+                f"{repository.folder} has no branch {self.settings.branch!r}, and its remote has"
+                " none either.",
                 hint="Fetch it with git, or name another one: --git-branch NAME, --remote NAME.",
             )
         return repository

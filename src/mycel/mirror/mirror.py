@@ -64,8 +64,8 @@ class Mirror:
         names and addresses by actor. `push` sends commits to the `remote`.
 
         Raises:
-            ConstraintViolation: the folder holds something else, or the branch does, or files that
-                would change have been edited.
+            ConstraintViolation: folder or branch hold something else, or files that would change
+                have been edited.
             GitFailed: a call of git failed.
         """
         known = _new_settings(graph, folder, branch, authors, remote)
@@ -87,15 +87,16 @@ class Mirror:
         """Share a mirror: take over the content of its branch, and continue its history.
 
         The branch is in the clone in the folder; or in the repository around the folder, which gets
-        a linked worktree; or in the `remote`, a URL. The graph is empty, or a copy of one that has
-        written the branch: a restored backup. With `merge`, it may be any graph, and its content is
-        added to the branch. Values that both sides have changed are conflicts, as in an import.
+        a linked worktree; or in the `remote`, a URL. The graph has to be empty, or a copy of a
+        graph that has written the branch, such as a restored backup. With `merge`, it may be any
+        graph, and its content is added to the branch. Values that both sides have changed are
+        conflicts, as in an import.
 
         Raises:
             NotFound: there is no such branch.
-            ConstraintViolation: it is no mirror, or the graph has knowledge of its own and `merge`
-                is False. Or a file cannot be read; call `import_edits` when it can.
-            GitFailed: a call of git failed.
+            ConstraintViolation: the branch is no mirror, or the graph has knowledge of its own and
+                `merge` is False. Or a file cannot be read; call `import_edits` when it can.
+                GitFailed: a call of git failed.
         """
         from mycel.mirror.joining import Joining  # noqa: PLC0415 - it needs what an import needs
 
@@ -116,14 +117,14 @@ class Mirror:
         """Write the transactions that the mirror lacks, and send them to the remote.
 
         Transactions of one actor that follow each other within a second are one Git commit. With a
-        `message`, all of them are one, with this message. The default `remote` is the one that was
-        set, or `origin` if that has the branch. A remote is never forced.
+        `message`, all of them are one commit with this message. The default `remote` is the one
+        that was set, or else `origin`, if it has the branch. A remote is never forced.
 
         Raises:
             ConstraintViolation: edits wait to be imported, or the repository is no longer the one
                 that was written.
             GitFailed: a call of git failed.
-            DatabaseBusy: another process is at it.
+            DatabaseBusy: another process writes the mirror.
         """
         pushed = self._upkeep.catch_up(message)
         name = self._upkeep.remote if remote is None else remote

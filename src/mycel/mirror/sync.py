@@ -1,4 +1,4 @@
-"""The upkeep of a mirror: the order of writes to its repository, and when nothing is written.
+"""Brings the repository of a mirror up to date: the order of writes, and when nothing is written.
 
 A catch-up reads the journal from the entry that the last commit shows (`inspection`), writes
 commits under a reference of their own, then the files, then the index, and at last moves branch and
@@ -73,8 +73,8 @@ class Upkeep(Inspection):
     def catch_up(self, message: str = "", imported: Pending | None = None) -> Pushed:
         """Write the transactions that the repository lacks.
 
-        With a `message`, all of it is one Git commit with this message. `imported` are edits that
-        the graph has merged already, and the repository does not yet show.
+        With a `message`, all of them are one Git commit with this message. `imported` are edits
+        that the graph has merged, and that the repository does not show yet.
 
         Raises:
             ConstraintViolation: edits wait to be imported, or the repository is no longer the one

@@ -5,8 +5,8 @@ entries page by page, each page in one transaction, so that an interrupted pull 
 stopped. Before any entry is read, the remote proves that its journal continues the pinned root and
 the local journal.
 
-Over all processes, one of them pulls into a graph or pushes from it at a time. A pull that another
-commit overtakes looks again.
+Only one process at a time pulls into a graph or pushes from it. If another commit arrives during a
+pull, the pull reads the state again.
 
 If both have commits of their own, the remote is copied to a branch beside the graph, and an
 ordinary merge joins the two. A push submits the commits that the remote lacks, one by one where
@@ -110,7 +110,7 @@ def clone(source: RemoteSource, target: Path, *, progress: Progress | None = Non
 
     Raises:
         DuplicateExists: there is a file.
-        RemoteFailed, DatabaseCorrupt: the remote does not send what its roots say.
+        RemoteFailed, DatabaseCorrupt: the entries that the remote sends do not fit its roots.
     """
     partial = target.with_name(target.name + PARTIAL)
     with turn(partial.with_name(f"{partial.name}-lock"), LOCK_S, str(target)):
@@ -143,10 +143,10 @@ def _store_of(db: Graph) -> Store:
 def _alone(db: Graph) -> Iterator[None]:
     """Keep other processes and threads from pulling into a graph, or pushing from it.
 
-    Where the lock cannot be made, it goes on without: the block itself will fail or succeed.
+    If the lock cannot be created, the block runs without it.
 
     Raises:
-        DatabaseBusy: others did so all the time.
+        DatabaseBusy: others did so until the time limit.
     """
     store = _store_of(db)
     deadline = time.monotonic() + LOCK_S
@@ -179,9 +179,9 @@ def pull(
 
     Raises:
         HistoryRewritten: the history of the remote is another one, or shares nothing with this one.
-        RemoteFailed: it cannot be reached.
-        Unsupported: something that is here was purged there; nothing was changed.
-        DatabaseCorrupt: what it sends does not lead to its roots. Nothing of it is kept.
+        RemoteFailed: the remote cannot be reached.
+        Unsupported: an element of this graph was purged in the remote; nothing was changed.
+        DatabaseCorrupt: the entries that it sends do not lead to its roots. None of them are kept.
     """
     with _alone(db):
         head = source.head()
@@ -220,13 +220,13 @@ def push(
 ) -> PushResult:
     """Submit the commits of this graph that its remote lacks, one by one.
 
-    Each commit keeps its message; its author is that of the token. With `squash`, as a proposal,
-    and beyond `STEPS_MAX`, all commits are sent as one. If somebody else commits meanwhile, the
-    rest is sent as one. Commits before the last merge with the remote are always sent as one. Such
-    a commit has the `message`, or else the messages of its commits.
+    Each commit keeps its message; its author is the actor of the token. With `squash`, for a
+    proposal, and for more than `STEPS_MAX` commits, all are sent as one. If somebody else commits
+    meanwhile, the rest is sent as one. Commits before the last merge with the remote are always
+    sent as one. Such a commit has the `message`, or else the messages of its commits.
 
     Raises:
-        VersionConflict: the remote has commits that are not here: pull first.
+        VersionConflict: the remote has commits that this graph lacks: pull first.
     """
     with _alone(db):
         return _push(db, source, name, message, key, propose=propose, squash=squash)
@@ -293,7 +293,7 @@ def _base_of_push(db: Graph, source: RemoteSource, head: RemoteHead, tracking: s
     """The state in the branches of this graph that equals the head of the remote.
 
     Raises:
-        VersionConflict: there is none, or it is not merged.
+        VersionConflict: there is no such state, or it is not merged.
         HistoryRewritten: the remote shares nothing with this graph.
     """
     with db.reading() as reader:
@@ -345,7 +345,7 @@ def _check_related(db: Graph, source: RemoteSource, head: RemoteHead) -> None:
     """Check that a graph and a remote begin with the same commit.
 
     Raises:
-        HistoryRewritten: they do not, so this graph is a clone of another one.
+        HistoryRewritten: they do not, so this graph is a clone of another remote.
     """
     with db.reading() as reader:
         first = next((entry.seq for entry in transactions_after(reader, 0, 1)), 0)
@@ -356,8 +356,8 @@ def _check_related(db: Graph, source: RemoteSource, head: RemoteHead) -> None:
     if not is_related:
         raise HistoryRewritten(
             "The remote shares no commit with this graph.",
-            hint="This graph is no clone of it. `mycel remote list` shows the clone of each remote;"
-            " name the one that is meant.",
+            hint="This graph is not a clone of that remote. `mycel remote list` shows the clone"
+            " of each remote; name the right one.",
         )
 
 
@@ -425,12 +425,12 @@ def _follow(
     """Append the journal of a remote up to a head that it has shown.
 
     Entries of purged elements have only hashes, and the journal comes to the purge later. So all
-    purges are read first, and this graph must not have the purged elements. If there is a purge
-    meanwhile, the newer head is used, because a copy that ends between an entry and its purge would
-    not verify.
+    purges are read first, and this graph must not have the purged elements. If the remote purges
+    something meanwhile, the newer head is used, because a copy that ends between an entry and its
+    purge would not verify.
 
     Raises:
-        Unsupported: something that is here was purged there.
+        Unsupported: an element of this graph was purged in the remote.
     """
     with _Pages(source) as pages:
         return _follow_pages(store, source, pages, head, progress)

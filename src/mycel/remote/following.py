@@ -46,7 +46,7 @@ def follow(
 
     Raises:
         HistoryRewritten: the history of the remote is another one.
-        MycelError: what a pull cannot mend.
+        MycelError: a failure that another pull would not remove.
     """
     pause_s = PAUSE_FIRST_S
     is_first = True

@@ -64,7 +64,7 @@ class HttpClient:
         """The bytes of all bodies so far."""
 
     def get_json(self, path: str, query: Sequence[tuple[str, Any]] = ()) -> dict[str, Any]:
-        """Send a request and return its JSON; raises the error of an answer that is no success."""
+        """Send a request and return the JSON of its answer; raises the error in the answer."""
         return self.json_of(self.request("GET", path, query))
 
     def json_of(self, response: RemoteResponse) -> dict[str, Any]:
@@ -72,7 +72,7 @@ class HttpClient:
 
         Raises:
             MycelError: the error that the server names.
-            RemoteFailed: the answer is none.
+            RemoteFailed: the answer is not JSON.
         """
         try:
             payload = orjson.loads(response.body)
@@ -96,7 +96,7 @@ class HttpClient:
     ) -> RemoteResponse:
         """One request.
 
-        If the connection was closed meanwhile, a request that reads opens it again, once.
+        If the server has closed the connection, a reading request opens it again, once.
 
         Raises:
             RemoteFailed: there is no answer within the limits.
@@ -127,7 +127,8 @@ class HttpClient:
         """The lines of an endless answer, as they arrive, on a separate connection.
 
         Raises:
-            RemoteFailed: the connection is cut, silent for too long, or no such answer.
+            RemoteFailed: the connection is cut or silent for too long, or the answer has another
+                form.
             MycelError: the error that the server names.
         """
         connection = self._connect(SILENCE_S)
@@ -256,7 +257,7 @@ def error_of(host: str, status: int, payload: Mapping[str, Any]) -> MycelError:
     hint = shorten(str(content.get("hint", "")), 500)
     data = content.get("data") if isinstance(content.get("data"), dict) else {}
     if status == 401:
-        hint = "It is missing, wrong, expired or revoked; `mycel remote list` shows where it is."
+        hint = "It is missing, wrong, expired or revoked; `mycel remote list` shows its source."
         return AccessDenied(f"{host} does not accept the token.", hint=hint)
     if status == 403:
         return AccessDenied(message, hint=hint)

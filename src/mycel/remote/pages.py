@@ -89,7 +89,7 @@ def diff_page(
     """The elements that differ between two states, starting at the cursor.
 
     Raises:
-        ConstraintViolation, NotFound: there is no such state, or it was scrubbed.
+        ConstraintViolation, NotFound: a state does not exist, or was scrubbed.
     """
     with db.reading() as reader:
         ends = [0 if first == "0" else entry_at(reader, first)]
@@ -161,7 +161,7 @@ def consistency(db: Graph, entries: int, to: int | None = None) -> ConsistencyPr
     `to` is the position at which the commit ends; by default it is the head.
 
     Raises:
-        VersionConflict: the journal has fewer.
+        VersionConflict: the journal has fewer entries.
         ConstraintViolation: no commit ends there.
     """
     with db.reading() as reader:

@@ -9,8 +9,8 @@
     path = "/infra/**"                            # the part that is meant, if it is not all
     graph = "/home/ada/shop.db"                   # the clone of it
     key = "ed25519:7b…"                           # the key that signs its heads
-    cache_s = 60                                  # answers younger than this are used again unasked
-    entries = 1042                                # the pinned head: the remote never goes back
+    cache_s = 60                                  # younger answers are used again without a request
+    entries = 1042                                # the pinned head, which the remote continues
     journal_root = "9f…"
 
 Tokens are never stored in this file. Addresses are taken only from it, never from the content of a
@@ -140,7 +140,7 @@ class RemoteRegistry:
         """One workspace.
 
         Raises:
-            NotFound: there is none with this name.
+            NotFound: no workspace has this name.
         """
         entry = self._read().get(name)
         if entry is None:
@@ -166,7 +166,7 @@ class RemoteRegistry:
 
         Raises:
             ConstraintViolation: its name or address is wrong.
-            DuplicateExists: there is one with this name.
+            DuplicateExists: a workspace has this name already.
         """
         with self._changing() as entries:
             self.check_new(entry)
@@ -195,7 +195,7 @@ class RemoteRegistry:
         """Pin the head that a remote has shown; from now on the remote has to continue it.
 
         A key is remembered if none is pinned yet. `graph` becomes the clone of the remote, unless
-        it is that of another one.
+        it is the clone of another one.
         """
         with self._changing() as known:
             entry = known.get(name)
@@ -207,7 +207,7 @@ class RemoteRegistry:
                 known[name] = replace(pinned, graph=graph, key=entry.key or key)
 
     def release(self, graph: str) -> None:
-        """Forget of which workspaces a graph was a clone: it is gone, or is replaced."""
+        """Forget that a graph was the clone of workspaces, because it is gone or replaced."""
         place = Path(graph).resolve()
         with self._changing() as known:
             for name, entry in list(known.items()):
@@ -274,7 +274,7 @@ def check_entry(entry: RemoteEntry) -> None:
     """Refuse a name or an address that cannot be used.
 
     Raises:
-        ConstraintViolation, InvalidIdentifier: it is one.
+        ConstraintViolation, InvalidIdentifier: name or address cannot be used.
     """
     if not _NAME.fullmatch(entry.name):
         raise ConstraintViolation(
@@ -299,7 +299,7 @@ def check_entry(entry: RemoteEntry) -> None:
     if "://" not in entry.url:
         return
     if is_address(entry.url):
-        # Imported late: whoever lists remotes opens no graph.
+        # Imported late: commands that only list remotes open no graph.
         from mycel.store.opening import check_address  # noqa: PLC0415
 
         check_address(entry.url)

@@ -47,7 +47,7 @@ class HeadSigner:
         Raises:
             NotFound: there is no such file.
             AccessDenied: other users may read it.
-            InvalidValueType: it holds no key.
+            InvalidValueType: the file holds no key.
             Unsupported: `cryptography` is not installed.
         """
         ed25519, serialization = _library()
@@ -95,7 +95,7 @@ def create_key(path: Path) -> HeadSigner:
     """Make a key, in a file that only its user can read.
 
     Raises:
-        DuplicateExists: there is one.
+        DuplicateExists: the graph has a key already.
         Unsupported: `cryptography` is not installed.
     """
     ed25519, serialization = _library()
@@ -132,7 +132,7 @@ def check_signature(
     """Check the signature of a head.
 
     Raises:
-        RemoteFailed: it is not by this key.
+        RemoteFailed: the signature is not by this key.
         Unsupported: `cryptography` is not installed.
     """
     ed25519, _ = _library()
@@ -144,7 +144,8 @@ def check_signature(
     except (InvalidSignature, ValueError):
         raise RemoteFailed(
             f"The head that the remote shows is not signed by the key {key}.",
-            hint="Nothing was changed here. Ask who runs it. If the key was replaced, `mycel remote"
+            hint="Nothing was changed here. Ask the person who runs the remote. If the key was"
+            " replaced, `mycel remote"
             " remove` the remote and add it with the new --key.",
         ) from None
 

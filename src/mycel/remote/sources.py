@@ -233,12 +233,12 @@ def open_source(
 ) -> Iterator[RemoteSource]:
     """Open the branch that an entry of the registry names, for the time of a block.
 
-    `actor` is the author of submissions to a file or a database; a server uses that of the token.
-    With `readonly`, files and databases accept no submissions.
+    `actor` is the author of submissions to a file or a database; a server uses the actor of the
+    token. With `readonly`, files and databases accept no submissions.
 
     Raises:
         RemoteFailed, NotADatabase, NotFound: there is no such file, graph or branch.
-        AccessDenied, ConstraintViolation: its token cannot be used.
+        AccessDenied, ConstraintViolation: the token cannot be used.
         Unsupported: a part of a graph in a file is asked for.
     """
     branch = entry.branch or MAIN
@@ -259,7 +259,8 @@ def open_source(
         path = Path(place.removeprefix("file://")).expanduser()
         if not path.exists():
             raise RemoteFailed(
-                f"There is no graph at {str(path)!r}.", hint="Is the share or stick of it there?"
+                f"There is no graph at {str(path)!r}.",
+                hint="Check that its share or stick is mounted.",
             )
         place = str(path)
     branch_name = None if branch == MAIN else branch
@@ -271,7 +272,7 @@ def read_page(content: bytes) -> CopiedPage:
     """Decode a page of the journal from its wire form.
 
     Raises:
-        RemoteFailed: it is none.
+        RemoteFailed: the bytes are not a page.
     """
     try:
         payload = cbor.decode(content)
@@ -288,7 +289,7 @@ def _read_purges(after: int, page_after: Callable[[int], bytes]) -> Iterator[Pur
     """The purges of all pages.
 
     Raises:
-        RemoteFailed: a page is none, or the positions do not rise.
+        RemoteFailed: a page has another form, or the positions do not rise.
     """
     last: int | None = after
     while last is not None:
@@ -331,7 +332,7 @@ def check_consistency(proof: ConsistencyProof, entries: int, root: bytes, head: 
     """Check that a journal continues an earlier one with a known root.
 
     Raises:
-        HistoryRewritten: it does not, or the proof is a lie.
+        HistoryRewritten: it does not, or the proof is wrong.
     """
     snapshot: Snapshot = proof.snapshot
     if (

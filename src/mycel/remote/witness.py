@@ -56,7 +56,7 @@ class Witness:
         """Check the head of a remote, and store it if it is new.
 
         Raises:
-            HistoryRewritten: it does not continue what was seen; the file has both.
+            HistoryRewritten: the head does not continue the newest one; the file then has both.
         """
         head = source.head()
         seen = _seen(self._url, head, now_us)
@@ -73,10 +73,11 @@ class Witness:
         return seen
 
     def compare(self, source: RemoteSource, others: Iterable[SeenHead]) -> int:
-        """Check that the history has the heads that another witness has seen. Returns how many.
+        """Check that the history has the heads that another witness has seen. Returns their number.
 
         Raises:
-            HistoryRewritten: it lacks one: the remote shows different histories.
+            HistoryRewritten: the history lacks one of them, so the remote shows different
+                histories.
         """
         head = source.head()
         number = 0

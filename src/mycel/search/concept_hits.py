@@ -136,7 +136,7 @@ class ConceptSearch:
         passages = self._ranking.best(self._condition, depth)
         self._passages = {passage.element: passage for passage in passages}
         scores = {passage.element: passage.score for passage in passages}
-        if self._condition.has_archived:  # They have no passages.
+        if self._condition.has_archived:  # Archived concepts have no passages.
             scores |= self._by_words(self._candidates(self._condition.of_archived()), depth)
         return scores
 

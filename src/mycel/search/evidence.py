@@ -3,15 +3,15 @@
     words      BM25 of the question's words, as a share of the most that the question could reach;
                a turn of an episode has half of its neighbours' words too
     meaning    cosine of the vectors of question and passage, on the scale of its model
-               (`embedding.calibration`); of a turn with its neighbours'. It counts more the less
-               of the question any passage of its kind, notes or code, has in words and names
+               (`embedding.calibration`); for a turn, also of its neighbours. It counts more if no
+               passage of its kind (notes or code) has much of the question in words and names
     pieces     each word of the question, by its likeness to the nearest word of the passage
     named      the question has a name of the concept, and of no other
     link       a passage that fits mentions this concept, or a link joins them
-    shared     a passage that fits and this one mention the same, which few others do
+    shared     a passage that fits and this one mention the same phrase, and few others do
     actor      the question names one actor, and it is the one who speaks
     episode    the words of the question are in the same episode
-    time       the question asks for a time and the text has one; or it has the date of the turn
+    time       the question asks for a time and the text has one, or it has the turn's date
     answer     the turn before is a question
 
 `link` and `shared` count more, the more words of the question the two passages have together: the
@@ -105,7 +105,8 @@ class Sources(NamedTuple):
     calibration: Calibration
     """The calibration, which turns a cosine with that vector into the likelihood of a fit."""
     note_meaning: Callable[[str], tuple[Positions, Floats]]
-    """The evidence of a better model on some passages: the places of these, and the values."""
+    """The evidence of the sentence model: the places of the passages that it knows, and the
+    values."""
 
 
 class QuestionEvidence:
@@ -234,7 +235,7 @@ class QuestionEvidence:
         }
 
     def _likeness(self, chosen: Positions) -> tuple[Positions, Floats]:
-        """These passages and the seeds in order, each with its likeness to each word."""
+        """The places of these passages and of the seeds, and the likeness of each to each word."""
         places, likeness = self._compared
         more = np.setdiff1d(np.concatenate((self.seeds, chosen)), places)
         if not len(places):
@@ -312,7 +313,7 @@ class QuestionEvidence:
         return evidence
 
     def _weigh_names(self) -> tuple[Floats, Floats]:
-        """For each passage, the weight of its name in the question; the same for unique names."""
+        """By passage, the weight of its name in the question; the same for unique names alone."""
         corpus = self.corpus
         by_name, unique = (np.zeros(len(corpus), np.float32) for _ in range(2))
         if "named" not in self.without:
@@ -447,7 +448,7 @@ class QuestionEvidence:
         return _weighted(self._shares, new)
 
     def _covered(self, links: Ways, places: Positions, likeness: Floats) -> Floats:
-        """The share of the question's pieces that both ends have; 0 for links to other places."""
+        """The share of the question's pieces that both ends have together; 0 for other places."""
         inside = np.flatnonzero(self.corpus.mask(places)[links.place])
         covered = np.zeros(len(links.place), np.float32)
         near = np.searchsorted(places, self.seeds[links.seed[inside]])

@@ -1,5 +1,7 @@
-"""Requests in, responses out, and never an exception: the layer that every adapter calls.
+"""Answers requests of KIP with responses, without raising exceptions.
+
+Every adapter calls this layer.
 
 - `envelope`     the request and response structure of KIP
-- `malloc_trim`  memory that large calls leave behind, given back
+- `malloc_trim`  returns memory to the system after large calls
 """

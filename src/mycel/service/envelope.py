@@ -1,4 +1,4 @@
-"""Requests and responses of KIP (§6): one command or a batch, and never an exception.
+"""Requests and responses of KIP (§6), for one command or a batch. No exception is raised.
 
 A request is an object with `command` or `commands`, `parameters`, `dry_run` and `message`, the
 reason that the journal keeps of what the commands write; or a function call
@@ -6,13 +6,13 @@ reason that the journal keeps of what the commands write; or a function call
 `{error}`. A batch answers with an array of responses:
 
 - commands run in order, each as a transaction; consecutive ones that write share one commit;
-- one that writes and fails ends the batch, since later ones may rely on it;
-- any other failure is answered in its place, and the batch goes on;
+- a command that writes and fails ends the batch, since later commands may rely on it;
+- any other failure is the answer of its command, and the batch continues;
 - a batch with a command that writes is refused as a whole by a read-only door.
 
-A malformed request is `KIP_1001`, and so is a misspelt key: a caller who sends `dryRun` must not
-find that the command has run. Other unknown keys are ignored with a warning. An unforeseen
-exception is logged and answered with `KIP_4003`, without details.
+A malformed request is refused with `KIP_1001`. So is a misspelt key, because a command sent with
+`dryRun` must not run. Other unknown keys are ignored with a warning. An unforeseen exception is
+logged and answered with `KIP_4003`, without details.
 """
 
 from __future__ import annotations
@@ -60,14 +60,14 @@ _MEANT: Final = {
 }
 """Short forms of keys."""
 _ELSEWHERE: Final = {
-    "readonly": "Whether a request may write is not for the request to say. In Python, call"
+    "readonly": "A request cannot decide if it may write. In Python, call"
     " db.request(…, readonly=True); over MCP and HTTP there is execute_kip_readonly.",
     "dry_run": "dry_run is a key beside `commands` and applies to all of them.",
-    "commands": "A batch holds no other batch; list the commands one after the other.",
+    "commands": "A batch cannot contain another batch; list the commands one after the other.",
 }
 """Hints for keys that are known, but not in this place."""
 _LIKENESS: Final = 0.8
-"""The `difflib` ratio from which on a key is taken for a misspelling."""
+"""The least `difflib` ratio at which an unknown key counts as a misspelling."""
 _KEY_LETTERS_MAX: Final = 40
 _KEYS_MAX: Final = 32
 """The maximum number of keys of a request: each unknown one is compared and gets a warning."""
@@ -76,7 +76,7 @@ _log = logging.getLogger(__name__)
 
 
 class Executor(Protocol):
-    """The interface that runs one command."""
+    """The interface of an engine that runs one command."""
 
     def execute(
         self,
@@ -89,8 +89,8 @@ class Executor(Protocol):
     ) -> Result:
         """Run a command; the journal keeps the message of one that writes.
 
-        With `readonly` one that writes is refused; with `dry_run` it is checked and nothing is
-        written.
+        With `readonly`, a command that writes is refused. With `dry_run`, it is checked, and
+        nothing is written.
         """
         ...
 
@@ -106,7 +106,7 @@ class Stage(Executor, Protocol):
         ...
 
     def rehearsal(self) -> AbstractContextManager[Executor]:
-        """Commands in this block see what those before them would have written; nothing stays."""
+        """Let commands in the block see the writes of earlier commands, and undo all at its end."""
         ...
 
 
@@ -133,7 +133,10 @@ class _Request(NamedTuple):
 
 
 def respond(executor: Stage, request: Mapping[str, Any], *, readonly: bool) -> Response:
-    """Answer a request, whatever it is. A result may be a `Result`, which is not yet read."""
+    """Answer a request, whatever it is.
+
+    A result may be a `Result`, whose cells are not decoded yet.
+    """
     try:
         arguments, reads_only = _arguments(request)
         asked, readonly = _read(arguments), readonly or reads_only
@@ -164,13 +167,13 @@ def plain(response: Response) -> Response:
 
 def writes(text: str) -> bool:
     """True for the text of a command that writes; false for one that cannot be parsed."""
-    if text.lstrip().startswith(READING):  # The usual case, told without parsing.
+    if text.lstrip().startswith(READING):  # The usual case, without parsing.
         return False
     try:
         command = parse(text)
     except (InvalidSyntax, InvalidIdentifier):
         return False
-    except MycelError:  # Too large to be parsed: its first word has to tell.
+    except MycelError:  # The text is too large to be parsed, so only its first word is read.
         return first_word(text) in WRITING
     return is_write(command)
 
@@ -204,7 +207,7 @@ def _run_in_order(
     dry_run: bool = False,
     settled: Sequence[GroupMember] = (),
 ) -> Responses:
-    """The responses up to one that ends the batch, or up to a commit that failed."""
+    """The responses up to the one that ends the batch, or up to a failed commit."""
     responses = []
     for command in commands:
         response = _run(executor, command, readonly=readonly, dry_run=dry_run)
@@ -215,7 +218,10 @@ def _run_in_order(
 
 
 def _run_together(executor: Stage, commands: Sequence[_Command | MycelError]) -> Responses:
-    """The responses of commands that write, with one commit for all; if that fails, all say so."""
+    """The responses of commands that write, with one commit for all.
+
+    If it fails, all are errors.
+    """
     transactions: Sequence[GroupMember] = ()
 
     def work(settled: Sequence[GroupMember]) -> Responses:
@@ -239,7 +245,7 @@ def _is_manipulation(command: _Command | MycelError) -> bool:
 
 
 def _ends(command: _Command | MycelError, response: Response) -> bool:
-    """True if a command that writes has failed, and the batch goes no further."""
+    """True if a command that writes has failed, so that the batch ends."""
     return "error" in response and isinstance(command, _Command) and writes(command.text)
 
 
@@ -270,7 +276,7 @@ def _run(
         return _failed(command)
     try:
         if not _is_manipulation(command):
-            allowance.check()  # A batch has one deadline. Writes look at it themselves.
+            allowance.check()  # A batch has one deadline, which writes check themselves.
         result = executor.execute(
             command.text,
             command.parameters,
@@ -305,7 +311,7 @@ def _unforeseen(error: Exception) -> Response:
 
 
 def _sendable(value: Any) -> Any:
-    """Part of an error, with nothing that JSON cannot carry: messages quote what was sent."""
+    """A part of an error without characters that JSON cannot carry: errors quote the request."""
     match value:
         case str():
             return value.encode(errors="replace").decode()
@@ -323,7 +329,7 @@ def _sendable(value: Any) -> Any:
 
 
 def _arguments(request: object) -> tuple[object, bool]:
-    """The arguments of a function call, or a plain request; and whether the function only reads.
+    """The arguments of a function call, or a plain request; and True if the function only reads.
 
     A call is `{"function": {"name": …, "arguments": …}}`, or the inner object alone. Its arguments
     are an object, or the JSON text of one.
@@ -432,11 +438,11 @@ def _unknown(given: Mapping[str, Any], known: Sequence[str], where: str) -> Iter
             raise InvalidSyntax(
                 f"{where} cannot have the key {key_text!r}.", hint=_ELSEWHERE[suggestion]
             )
-        yield f"The key {key_text!r} of the request means nothing here and was ignored."
+        yield f"The key {key_text!r} of the request is unknown here and was ignored."
 
 
 def _intended_key(key: str) -> str | None:
-    """The key that was probably meant: the same letters, a short word for it, or a slip."""
+    """The known key that was probably meant: the same letters, a long form, or a similar key."""
     letters = "".join(letter for letter in key.casefold()[:_KEY_LETTERS_MAX] if letter.isalnum())
     spellings = {name.replace("_", ""): name for name in (*_KEYS, "readonly")} | _MEANT
     if letters in spellings:

@@ -1,14 +1,14 @@
 """Returns memory that large calls have freed to the operating system.
 
-The C library keeps freed memory for the next call: after one walk over a million links a server
-would hold the memory of that walk for as long as it lives. So after every 0.1 s of work
-the library is told to give back what is free. An MCP server that has answered questions about all
-of a graph of a million links holds 137 MiB instead of 153 MiB.
+The C library keeps freed memory for the next call: after one traversal of a million links, a server
+would hold the memory of that traversal as long as it runs. So after every 0.1 s of work, free
+memory is returned to the system. An MCP server that has answered questions about all of a graph of
+a million links holds 137 MiB instead of 153 MiB.
 
-The library also gives threads pools of their own, up to eight for each processor, and each keeps
-what its threads have freed. `share_pools` lets them share two: a server that sixty clients have
-asked for large answers holds 330 MiB instead of 540 MiB. Python runs one thread at a time, so none
-waits for a pool.
+The library also gives threads pools of their own, up to eight for each processor, and each pool
+keeps the memory that its threads have freed. `share_pools` lets all threads share two pools: after
+large answers to sixty clients, a server holds 330 MiB instead of 540 MiB. Python runs one thread at
+a time, so no thread waits for a pool.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ T = TypeVar("T")
 
 
 class MemoryTrim:
-    """The time worked since memory was last returned to the system. Safe for threads.
+    """Counts the seconds of work since memory was last returned to the system. Safe for threads.
 
     Two threads may both find that it is time, which does no harm.
     """
@@ -38,7 +38,7 @@ class MemoryTrim:
         self._worked_s = 0.0
 
     def after(self, work: Callable[[], T]) -> T:
-        """Run a function; then tidy up, if it is time."""
+        """Run a function; then return memory, if it is time."""
         begun = monotonic()
         try:
             return work()
@@ -50,5 +50,5 @@ class MemoryTrim:
 
 
 def share_pools() -> None:
-    """Let all threads share two pools of memory. Called before there are many threads."""
+    """Let all threads share two pools of memory. It has to be called before many threads start."""
     of_library("mallopt")(_ARENA_MAX, 2)

@@ -13,5 +13,5 @@ copy_follower      replays the graph in the copy
 pass_on            the guard that writes changes of the copy to the graph
 copy_steps         elements of one graph as goals in the other
 folder_backup      a backup of a whole folder of workspaces
-audit_log          who asked for what, and whether it was allowed
+audit_log          the caller, target and outcome of requests
 """

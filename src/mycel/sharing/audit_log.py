@@ -1,4 +1,4 @@
-"""The audit log of a server: who asked for what, from where, and whether it was allowed.
+"""The audit log of a server: the caller, address, target and outcome of requests.
 
 Every request that may change something is in it, and every request that was refused. Records are
 written in groups, a moment later, so that a request does not wait for a second disk write. The

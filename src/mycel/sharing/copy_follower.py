@@ -51,7 +51,7 @@ class CopyFollower:
         """Take the path of the copy.
 
         Raises:
-            CopyOutdatedError: it is the copy of another history.
+            CopyOutdatedError: the copy is of another history.
         """
         self._source: Final = source
         self._elements: Final = elements
@@ -78,7 +78,7 @@ class CopyFollower:
         """Bring the copy to the last transaction of its graph.
 
         Raises:
-            CopyOutdatedError: it cannot follow.
+            CopyOutdatedError: the copy cannot follow.
         """
         with self._source.reading() as reader:
             end = reader.position

@@ -4,7 +4,7 @@ The server is a resource server: an issuer signs in people and programs, and sig
 This module checks signature, issuer, audience and times of a token, and turns claims into scopes.
 PyJWT does the cryptography. A file says whom the server trusts:
 
-    resource = "https://graph.example.org"     the server's own URL, for which tokens have to be
+    resource = "https://graph.example.org"     the server's own URL, the audience of tokens
 
     [[issuer]]
     issuer = "https://login.example.org"
@@ -194,7 +194,7 @@ class TrustedIssuers:
         try:
             claims = self._claims(text)
         except (jwt.PyJWTError, ValueError, TypeError) as error:
-            _log.info("A token of an issuer does not count: %s", error)
+            _log.info("A token of an issuer is refused: %s", error)
             return None
         if claims is None:
             return None

@@ -50,13 +50,13 @@ class PassOn:
         return False
 
     def check(self, tx: Transaction, change: Change) -> None:
-        """Do nothing, as above."""
+        """Do nothing: single changes are not checked."""
 
     def check_commit(self, tx: Transaction) -> None:
         """Check that the token may see all written elements, and write them to the graph.
 
         Raises:
-            AccessDenied: it may not.
+            AccessDenied: the token may not see one of them.
             VersionConflict: somebody else has changed one of the elements.
             ConstraintViolation: the graph refuses it.
         """
@@ -121,7 +121,7 @@ class PassOn:
                 raise ConstraintViolation(
                     "The workspace does not take this change: one of its rules, or something that"
                     " the token may not see, is in the way. Nothing was written.",
-                    hint="Propose the change, or ask whoever may read the whole workspace.",
+                    hint="Propose the change, or ask somebody who may read the whole workspace.",
                 ) from error
             raise
         pairs = {source: number for number, source in sources.items() if source}

@@ -63,7 +63,8 @@ class ScopedCopy:
         """Open the copy in a folder, and bring it to the present state; it is created if needed.
 
         Raises:
-            ResourceExhausted: `is_asked` by a request and not by a token, and there are too many.
+            ResourceExhausted: there are too many copies, and a request asks for this one
+                (`is_asked`).
         """
         self._source: Final = source
         self._filter: Final = ElementFilter(patterns)
@@ -185,7 +186,7 @@ class MainAlone(OpenBranches):
         """The copy; any branch except main is an error.
 
         Raises:
-            AccessDenied: it is asked for another branch, whether there is one or not.
+            AccessDenied: another branch is asked for, existing or not.
         """
         if name not in (None, MAIN):
             raise AccessDenied(

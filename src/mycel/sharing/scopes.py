@@ -89,7 +89,7 @@ def parse_scope(text: str) -> ScopeRule:
     """Read a scope.
 
     Raises:
-        ConstraintViolation: it is none.
+        ConstraintViolation: the text is no scope.
     """
     match = _FORM.fullmatch(text)
     if match is None:
@@ -195,8 +195,8 @@ class WorkspaceAccess:
         """The same rights, limited to a path.
 
         Raises:
-            ConstraintViolation: it is no path.
-            AccessDenied: it has nothing that may be read.
+            ConstraintViolation: the text is no path.
+            AccessDenied: the caller may read nothing below the path.
         """
         try:
             part = _pattern(path, self.workspace)

@@ -70,7 +70,7 @@ class WorkspaceDatabase(WorkspaceFolder):
 
         Raises:
             InvalidIdentifier: no workspace can have this name.
-            DuplicateExists: one has it.
+            DuplicateExists: a workspace has the name.
         """
         if not is_name(name):
             raise InvalidIdentifier(f"{name!r} cannot name a workspace.")

@@ -96,7 +96,7 @@ class WorkspaceFolder:
 
         Raises:
             InvalidIdentifier: no workspace can have this name.
-            DuplicateExists: one has it, or a file is in its place.
+            DuplicateExists: a workspace has the name, or a file is in its place.
         """
         if not is_name(name):
             raise InvalidIdentifier(
@@ -122,7 +122,7 @@ def unknown_workspace(name: str) -> NotFound:
     """The error for a workspace that does not exist, or that the caller may not see."""
     return NotFound(
         f"There is no workspace {shorten(repr(name), 80)}.",
-        hint="GET /ws (`mycel remote list https://host`) lists those there are.",
+        hint="GET /ws (`mycel remote list https://host`) lists the existing ones.",
     )
 
 

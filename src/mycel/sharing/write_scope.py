@@ -47,7 +47,7 @@ class WriteScope:
         return False
 
     def check(self, tx: Transaction, change: Change) -> None:
-        """Do nothing, as above."""
+        """Do nothing: single changes are not checked."""
 
     def check_commit(self, tx: Transaction) -> None:
         """Check every element that has changed.

@@ -1,10 +1,9 @@
 """Tools for users of Mycel to test against it.
 
-`reference` is KIP once more, slow and obvious, over plain Python objects: what an engine answers
-can be compared with it. The other modules are disks that fail, tear writes or lose power, in the
-order in which an operation of SQLite passes through them:
+The modules are disks that fail, tear writes or lose power, in the order in which an operation of
+SQLite passes through them:
 
-- `native`  SQLite's VFS structures by ctypes: every change to a file is asked of Python
+- `native`  SQLite's VFS structures by ctypes: Python decides about every change to a file
 - `faults`  the disks themselves: operations are counted, and fail, tear or kill as planned
 - `disk`    the model of a disk with a volatile cache: what a power cut could leave
 """

@@ -1,9 +1,9 @@
 """The model of a disk with a volatile cache: what a power cut could leave of its files.
 
-`Disk` is told of every change to a file, every sync and every change to a directory, and keeps
-all that each sector, each length and each name has been since it was last synced. Of these
-`after_power_loss` draws one state that could be found. It keeps whole files in memory, touches
-none on disk, and knows nothing of SQLite.
+`Disk` is told of every change to a file, every sync and every change to a directory. It keeps all
+versions of each sector, length and name since the last sync. From these, `after_power_loss` draws
+one state that a power cut could leave. The model keeps whole files in memory, touches no file on
+disk, and knows nothing of SQLite.
 """
 
 import itertools
@@ -13,14 +13,14 @@ from typing import ClassVar
 
 
 class Inode:
-    """A file's content, and for what changed since the last sync also what it was before."""
+    """A file's content, with the former content of parts that changed since the last sync."""
 
     SECTOR_SIZE: ClassVar[int] = 512
 
     def __init__(self, content: bytes = b"") -> None:
         self.data = bytearray(content)
-        # Every length and every sector's content since the last sync, that of the sync first and
-        # the present one left out.
+        # All lengths, and all contents of each sector, since the last sync: the synced one first,
+        # without the present one.
         self.past_lengths: list[int] = []
         self.past_sectors: dict[int, list[bytes]] = {}
 
@@ -47,14 +47,14 @@ class Inode:
             self.past_sectors.setdefault(sector, []).append(self._sector(sector))
 
     def _sector(self, sector: int) -> bytes:
-        """The content now. Truncated bytes are still there until they are overwritten."""
+        """The present content. Truncated bytes stay until they are overwritten."""
         start = sector * self.SECTOR_SIZE
         content = bytes(self.data[start : start + self.SECTOR_SIZE])
         past = self.past_sectors.get(sector) or [bytes(self.SECTOR_SIZE)]
         return content + past[-1][len(content) :]
 
     def after_power_loss(self, random: Random) -> bytes:
-        """Readable content: that of the last sync plus any part of later writes."""
+        """The readable content: the content of the last sync with any part of later writes."""
         lengths = [*self.past_lengths, len(self.data)]
         # With one fixed probability the extremes (all kept, all lost) would never be seen.
         share = random.choice((0.0, 0.1, 0.5, 0.9, 1.0))
@@ -71,10 +71,11 @@ class Inode:
         return bytes(content[:length])
 
     def _survivor(self, random: Random, versions: list[bytes], old_size: int) -> bytes:
-        """A sector of which not everything arrived; its first `old_size` bytes were in the file."""
+        """A sector that arrived in part; its first `old_size` bytes were in the file."""
         match random.randrange(4):
             case 0:
-                # A file may grow before its new blocks are written: they hold what was there.
+                # A file may grow before its new blocks are written; until then they hold old data
+                # of the disk.
                 old = versions[0][: max(old_size, 0)]
                 return old + random.randbytes(self.SECTOR_SIZE - len(old))
             case 1:

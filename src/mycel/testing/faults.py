@@ -14,18 +14,18 @@ apsw.IOError: disk I/O error
 
 A test loops n = 1, 2, 3 … until `vfs.fired` stays false: then every operation has failed once.
 
-`FaultVFS` counts the operations that change what is on disk (write, sync, truncate, delete,
-create) on database, WAL and rollback journal, and lets one `FaultPlan` at a time act at the Nth
-of them. `PowerLossVFS` does that too and models a disk with a volatile cache: `power_loss` writes
-the files as they could be found after a power cut. Reads, locks and shared memory are SQLite's
-own, so a WAL database can be used from many connections and threads. Temporary files and the
-`-shm` file are neither counted nor kept: SQLite rebuilds them.
+`FaultVFS` counts the operations that change files on disk (write, sync, truncate, delete, create):
+database, WAL and rollback journal. One `FaultPlan` at a time acts at the Nth of them.
+`PowerLossVFS` also models a disk with a volatile cache: `power_loss` writes the files as a power
+cut could leave them. Reads, locks and shared memory are SQLite's own, so a WAL database can be used
+from many connections and threads. Temporary files and the `-shm` file are neither counted nor kept,
+because SQLite rebuilds them.
 
-This is not for errors on reading or locking, and a plan sees only connections opened with
-`vfs=vfs.name`.
+Errors of reading or locking are not covered, and a plan acts only on connections that were opened
+with `vfs=vfs.name`.
 
 The public classes come first; `_Engine`, which they share, decides what happens at each
-operation. It is called by SQLite through `native` and keeps `disk` in step.
+operation. SQLite calls it through `native`, and it keeps the model in `disk` up to date.
 """
 
 import itertools
@@ -71,7 +71,7 @@ _NUMBERS = itertools.count(1)
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One change to a file. `offset` and `size` are of a write; a truncate has its new size."""
+    """One change to a file. A write has `offset` and `size`; a truncate has the new `size`."""
 
     kind: Kind
     role: Role
@@ -84,10 +84,10 @@ class Operation:
 class FaultPlan:
     """The fault at the `at`-th operation of this kind and role after arming.
 
-    `fail` returns `code` (or the usual one) without touching the file, and `torn` writes a random
-    beginning of the data first. `call` calls `callback` and then does the operation. These happen
-    once, or with `lasting` from then on. `kill` sends SIGKILL to this process (POSIX only). The
-    usual plans have methods on `FaultVFS`.
+    `fail` returns `code`, or the usual code of the operation, without touching the file. `torn`
+    first writes a random beginning of the data. `call` calls `callback` and then does the
+    operation. Each acts once, or with `lasting` from then on. `kill` sends SIGKILL to this process
+    (POSIX only). `FaultVFS` has methods for the usual plans.
     """
 
     at: int
@@ -137,14 +137,14 @@ class FaultVFS:
         self.close()
 
     def close(self) -> None:
-        """Withdraw the name, so that no further connection can be opened with it."""
+        """Remove the VFS from SQLite, so that no further connection can be opened with it."""
         self._registration.unregister()
         self._engine.retire()
         self._engine.disarm()
 
     @property
     def count(self) -> int:
-        """The number of operations that the armed (or else the last) plan has covered."""
+        """The number of operations counted by the armed plan, or else by the last one."""
         return self._engine.count
 
     @property
@@ -159,11 +159,11 @@ class FaultVFS:
 
     @contextmanager
     def arm(self, plan: FaultPlan) -> Iterator[Self]:
-        """Let `plan` act until the block ends; count from 1 again.
+        """Let `plan` act until the block ends; operations are counted from 1 again.
 
         Raises:
             RuntimeError: If a plan is armed already.
-            BaseException: What the plan's callback raised. SQLite was told of an I/O error then.
+            BaseException: The exception of the plan's callback, for which SQLite got an I/O error.
         """
         self._engine.arm(plan)
         try:
@@ -174,7 +174,7 @@ class FaultVFS:
     def watch(
         self, *, kind: Kind | None = None, role: Role | None = None
     ) -> AbstractContextManager[Self]:
-        """Only count."""
+        """Count operations without a fault."""
         return self.arm(FaultPlan(sys.maxsize, "fail", kind, role))
 
     def fail_at(
@@ -196,7 +196,7 @@ class FaultVFS:
     def torn_at(
         self, n: int, *, role: Role | None = None, code: int | None = None, seed: int = 0
     ) -> AbstractContextManager[Self]:
-        """Do only a beginning of the Nth write, then fail it.
+        """Write only the beginning of the Nth write, then fail it.
 
         With `code=apsw.SQLITE_FULL` this is the short write of a disk that has just filled up.
         """
@@ -225,18 +225,18 @@ class FaultVFS:
     ) -> AbstractContextManager[Self]:
         """Call `callback` just before the Nth operation; with `lasting` also before later ones.
 
-        It runs inside the SQL call, so it may use other connections but not the calling one. What
-        it does itself is not counted.
+        It runs inside the SQL call, so it may use other connections, but not the calling one. Its
+        own operations are not counted.
         """
         return self.arm(FaultPlan(n, "call", kind, role, lasting=lasting, callback=callback))
 
 
 class PowerLossVFS(FaultVFS):
-    """A `FaultVFS` that can say what a power cut would leave of its files.
+    """A `FaultVFS` that can show the files that a power cut would leave.
 
-    What was synced is safe. Of all later changes any may be lost: each 512-byte sector is as it
-    was, as it became, as it was in between, or torn; file lengths, creations and deletions
-    likewise. A file that was there before its first use here counts as synced. Whole files are
+    Synced content is safe. Any later change may be lost: each 512-byte sector has its old content,
+    its new content, one in between, or a torn one; the same holds for file lengths, creations and
+    deletions. A file that was there before its first use here counts as synced. Whole files are
     kept in memory, and every connection that writes to them has to use this VFS.
     """
 
@@ -244,15 +244,16 @@ class PowerLossVFS(FaultVFS):
         return Disk()
 
     def power_loss(self, seed: int, into: str | os.PathLike[str]) -> Path:
-        """Write the files as after a power cut now into an empty directory; one seed, one image.
+        """Write the files as after a power cut into an empty directory.
 
-        The live files and connections are untouched, so one run can give many images; called
-        from `call_at`, it cuts the power between two operations. Open the image with the
-        ordinary VFS.
+        The same seed gives the same image.
+
+        The live files and connections are untouched, so one run can give many images. Called from
+        `call_at`, it cuts the power between two operations. Open the image with the ordinary VFS.
 
         Returns:
-            The path in `into` of the database opened first. There is no such file if not even
-            its creation would have survived.
+            The path in `into` of the first opened database. The file is missing if its creation
+            would not have survived.
 
         Raises:
             ValueError: If `into` has files in it, or no database was opened yet.
@@ -260,7 +261,7 @@ class PowerLossVFS(FaultVFS):
         target = Path(into)
         target.mkdir(parents=True, exist_ok=True)
         if any(target.iterdir()):
-            raise ValueError(f"{target} has files in it; an image needs a directory of its own")
+            raise ValueError(f"{target} has files in it; an image needs an empty directory")
         database, files = self._engine.image(Random(seed))
         for path, content in files.items():
             (target / Path(path).name).write_bytes(content)
@@ -273,7 +274,7 @@ class PowerLossVFS(FaultVFS):
 
 @dataclass(slots=True)
 class _Handle:
-    """An open file: what is known of one `sqlite3_file *`."""
+    """An open file: the data of one `sqlite3_file *`."""
 
     address: int
     role: Role
@@ -287,14 +288,14 @@ class _Handle:
 class _Engine:
     """Counts the operations of one VFS, applies the armed plan and keeps the model in step.
 
-    It is what `native` calls an interceptor: the methods `open` to `close` are SQLite's, with the
-    same arguments, and return SQLite's result codes.
+    It is an interceptor of `native`: the methods `open` to `close` take the arguments of SQLite's
+    methods, and return SQLite's result codes.
     """
 
     def __init__(self, base: native.DefaultVfs, disk: Disk | None) -> None:
         self.base = base
         self.disk = disk
-        # Of the VFS structure, once it is registered.
+        # The address of the VFS structure, once it is registered.
         self.address = 0
         self.handles: dict[int, _Handle] = {}
         self.retired = False
@@ -303,8 +304,8 @@ class _Engine:
         self.fault: Operation | None = None
         self.surprise: BaseException | None = None
         self.database: str | None = None
-        # Held while a file and its model change together, so that an image is of one moment.
-        # A plan acts without it: its callback may wait for other threads.
+        # Held while a file and its model change, so that an image shows one moment. Plans act
+        # without the lock, because a callback may wait for other threads.
         self.lock = threading.RLock()
         self.calling_threads: set[int] = set()
 
@@ -315,14 +316,14 @@ class _Engine:
             self.plan, self.count, self.fault, self.surprise = plan, 0, None, None
 
     def disarm(self) -> None:
-        """End the plan and raise what could not be raised through SQLite."""
+        """End the plan, and raise the exception that could not pass through SQLite."""
         with self.lock:
             self.plan, surprise, self.surprise = None, self.surprise, None
         if surprise is not None:
             raise surprise
 
     def retire(self) -> None:
-        """Let go of the memory, now or when the last file is closed."""
+        """Release the memory, now or when the last file is closed."""
         with self.lock:
             self.retired = True
             if not self.handles:
@@ -347,7 +348,7 @@ class _Engine:
             return plan
 
     def _perform(self, operation: Operation, do: Callable[[int], int]) -> int:
-        """Do the operation unless a plan says otherwise; `do` takes how many bytes to write."""
+        """Do the operation, unless the plan acts at it; `do` takes the number of bytes to write."""
         plan = self._due(operation)
         if plan is None:
             return do(operation.size)
@@ -485,12 +486,12 @@ class _Engine:
     def _change(
         self, handle: _Handle, file: Callable[[], int], model: Callable[[Inode], None]
     ) -> int:
-        """Change the file, and if that went well the model of it."""
+        """Change the file and, if that succeeds, its model."""
         with self.lock:
             inode = handle.inode
             if inode is None:
                 return file()
-            # With `mmap_size` set SQLite's size hints lengthen the file, unseen from here.
+            # With `mmap_size`, size hints of SQLite lengthen the file without a call of this VFS.
             size = handle.methods.file_size(handle.address)
             if size > len(inode.data):
                 inode.truncate(size)

@@ -1,16 +1,16 @@
-"""SQLite's VFS structures by ctypes: a VFS whose changes to files are asked of an `Interceptor`.
+"""SQLite's VFS structures by ctypes: a VFS that asks an `Interceptor` about changes to files.
 
-The one idea: faults are injected below apsw, in C. An exception raised in `apsw.VFSFile.xWrite`
-stays pending until SQLite returns to Python, where apsw raises it even if SQLite recovered: a
-COMMIT whose automatic checkpoint failed has succeeded, and so has a `close` that could not
-checkpoint, but both would raise. So apsw only registers the name; the VFS behind it is a copy of
-the default one with two functions replaced (xOpen, xDelete), and each file intercepted gets a copy
-of its method table with four replaced (xClose, xWrite, xTruncate, xSync). These are ctypes
-callbacks that return SQLite's error codes and never raise. The structures are SQLite's stable
-public interface (https://sqlite.org/c3ref/vfs.html, https://sqlite.org/c3ref/io_methods.html).
+Faults are injected below apsw, in C. An exception raised in `apsw.VFSFile.xWrite` stays pending
+until SQLite returns to Python, where apsw raises it even if SQLite has recovered. So a COMMIT or a
+`close` whose checkpoint fails would raise although it has succeeded. For this reason apsw only
+registers the name. The VFS under that name is a copy of the default VFS in which two functions are
+replaced (xOpen, xDelete). Each intercepted file gets a copy of its method table in which four are
+replaced (xClose, xWrite, xTruncate, xSync). These are ctypes callbacks that return SQLite's error
+codes and never raise. The structures are SQLite's stable public interface
+(https://sqlite.org/c3ref/vfs.html, https://sqlite.org/c3ref/io_methods.html).
 
-The behaviour of each operation is decided elsewhere. Files and strings of SQLite's are passed as
-their addresses.
+The interceptor decides the behaviour of each operation. Files and strings of SQLite are passed as
+addresses.
 """
 
 import ctypes
@@ -62,7 +62,7 @@ class _SqliteIoMethods(ctypes.Structure):
 
 
 class DefaultVfs:
-    """The default VFS, to which everything is passed on."""
+    """The default VFS, which does the operations."""
 
     def __init__(self) -> None:
         address = _vfs_address(None)
@@ -82,7 +82,7 @@ class Methods:
         self.sync: Callable[[int, int], int] = _SYNC(table.xSync)
         self._read = _READ_OR_WRITE(table.xRead)
         self._file_size = _FILE_SIZE(table.xFileSize)
-        # An older table is shorter: what lies behind its end is not ours to read.
+        # An older table is shorter, and memory after its end must not be read.
         sizes = {1: _SqliteIoMethods.xShmMap.offset, 2: _SqliteIoMethods.xFetch.offset}
         size = sizes.get(table.iVersion, ctypes.sizeof(_SqliteIoMethods))
         self._copy = _SqliteIoMethods()
@@ -98,7 +98,7 @@ class Methods:
     def read_all(self, file: int) -> bytes:
         size = self.file_size(file)
         content = ctypes.create_string_buffer(size)
-        # SQLite knows no empty reads.
+        # SQLite has no empty reads.
         if size and self._read(file, ctypes.addressof(content), size, 0) != apsw.SQLITE_OK:
             raise RuntimeError("the file could not be read")
         return content.raw
@@ -110,7 +110,7 @@ class Interceptor(Protocol):
     base: DefaultVfs
     # Of the VFS structure, once it is registered.
     address: int
-    # The exception that was raised last: SQLite was told of an I/O error.
+    # The last exception, for which SQLite got an I/O error.
     surprise: BaseException | None
 
     def open(self, z_name: int | None, file: int, flags: int, out_flags: int | None) -> int: ...
@@ -126,13 +126,13 @@ class Interceptor(Protocol):
     def sync(self, file: int, flags: int) -> int: ...
 
 
-# Whom the callbacks ask, by SQLite's pointers.
+# The interceptors, by SQLite's pointers.
 _OF_VFS: dict[int, Interceptor] = {}
 _OF_FILE: dict[int, Interceptor] = {}
 
 
 def _guarded(interceptor: Interceptor, code: int, do: Callable[[], int]) -> int:
-    """Turn an exception into an I/O error: it cannot pass through SQLite."""
+    """Turn an exception into an I/O error, because it cannot pass through SQLite."""
     try:
         return do()
     except BaseException as error:  # noqa: BLE001  the interceptor raises it when it can
@@ -174,7 +174,7 @@ def _replace(struct: ctypes.Structure, callbacks: Mapping[str, Any]) -> None:
 
 
 def _keep_for_ever(thing: object) -> None:
-    """Never free `thing`: a connection may outlive this module, and SQLite goes on calling."""
+    """Never free `thing`: SQLite may still use it for a connection that outlives this module."""
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(thing))
 
 
@@ -187,12 +187,12 @@ def _vfs_address(name: str | None) -> int:
     with closing(apsw.Connection(":memory:", vfs=name)) as connection:
         connection.file_control("main", apsw.SQLITE_FCNTL_VFS_POINTER, ctypes.addressof(pointer))
     if pointer.value is None:
-        raise RuntimeError("SQLite does not tell the address of its VFS")
+        raise RuntimeError("SQLite does not return the address of its VFS")
     return pointer.value
 
 
 def register(name: str, interceptor: Interceptor) -> apsw.VFS:
-    """Make a VFS of this name that asks `interceptor`, and tell it the address."""
+    """Make a VFS of this name that asks `interceptor`, and give the interceptor its address."""
     registration = apsw.VFS(name, "")
     _keep_for_ever(registration)
     interceptor.address = _vfs_address(name)
@@ -205,12 +205,12 @@ def register(name: str, interceptor: Interceptor) -> apsw.VFS:
 
 
 def forget_vfs(interceptor: Interceptor) -> None:
-    """Keep the interceptor alive no longer. The name is to be withdrawn before."""
+    """Release the interceptor of a VFS, which has to be unregistered before."""
     _OF_VFS.pop(interceptor.address, None)
 
 
 def mark_unopened(file: int) -> None:
-    """Say that there is nothing to close: SQLite closes what has methods even if opening failed."""
+    """Mark a file that was not opened: SQLite closes files with methods, even if opening failed."""
     _SqliteFile.from_address(file).methods = None
 
 
@@ -220,14 +220,14 @@ def methods_of(file: int) -> Methods:
 
 
 def intercept(file: int, interceptor: Interceptor) -> None:
-    """Let `interceptor` be asked about such a file from now on."""
+    """Ask `interceptor` about changes to a file from now on."""
     methods = methods_of(file)
     _OF_FILE[file] = interceptor
     _SqliteFile.from_address(file).methods = methods.replaced
 
 
 def forget_file(file: int) -> None:
-    """End that, just before the file is closed."""
+    """End the interception of a file, just before the file is closed."""
     del _OF_FILE[file]
 
 

@@ -55,7 +55,7 @@ def test_a_mirror_that_moves_says_that_the_old_folder_stays_behind(run: Run, fol
     run("init", "--bare", "--git")
     assert run("mirror", "init").stderr == ""
     moved = run("mirror", "init", "elsewhere")
-    assert f"The mirror in {folder} is not kept up any more; its files stay." in moved.stderr
+    assert f"The mirror in {folder} is no longer kept up to date; its files stay." in moved.stderr
 
 
 def test_a_purge_says_that_the_mirror_begins_anew(run: Run, folder: Path) -> None:

@@ -118,7 +118,7 @@ def test_a_purge_names_the_branches_that_keep_the_text(
         db.branches.create("draft")
     done = run("--db", place, "purge", "Shop:secret", "--reason", "asked", "--yes")
     assert done.status == 0
-    assert "Other branches keep what they have of it: draft." in done.stderr
+    assert "Other branches still have what was forgotten here: draft." in done.stderr
 
 
 def test_commands_that_write_keep_the_mirror_of_a_workspace_up_to_date(

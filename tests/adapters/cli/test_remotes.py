@@ -32,7 +32,7 @@ def test_a_graph_is_cloned_pulled_and_pushed(run: Run, share: Path, tmp_path: Pa
     with mycel.open(share) as db:
         mycel.Knowledge(db, workspace="shop").add("there", content="two")
     mine = ("--db", str(tmp_path / "mine.db"))
-    assert "entries came" in run(*mine, "pull").stdout
+    assert "entries arrived" in run(*mine, "pull").stdout
     assert run(*mine, "pull").stdout == "Nothing is missing here.\n"
     assert run(*mine, "note", "a thought", "--uri", "concept://shop/here").status == 0
     assert "`mycel push`" in run(*mine, "pull").stdout
@@ -206,7 +206,7 @@ def test_proposals_are_reviewed_where_they_wait(
     assert run("proposal", "list", *there).stdout == ""
     assert run("proposal", "list", "--remote", "nowhere").status == 1
     monkeypatch.setenv("T", "myc_wrong")
-    assert "`mycel remote list` shows where" in run("pull").stderr
+    assert "`mycel remote list` shows its source" in run("pull").stderr
 
 
 def test_proposals_in_a_file_are_reviewed_too(run: Run, share: Path, tmp_path: Path) -> None:

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     type=click.Path(),
     help="A file, or a folder for all branches; a new folder ends with a slash",
 )
-@click.option("--force", is_flag=True, help="Replace a file that is no earlier state of the graph")
+@click.option(
+    "--force", is_flag=True, help="Replace a file even if it is not an earlier state of the graph"
+)
 @click.option("--full", is_flag=True, help="Verify all of the copy, not only what has changed")
 @click.option(
     "--workspaces",
@@ -36,9 +38,9 @@ def backup(
 ) -> None:
     """Copy the graph to a file, or with all of its branches into a folder, and verify the copy.
 
-    Others may use the graph meanwhile. An older backup is replaced when the new one has been
-    verified; one that is up to date is only verified. If the older one was verified, what differs
-    from it is verified.
+    Others may use the graph meanwhile. An older backup is replaced once the new one is verified; a
+    backup that is up to date is only verified. If the older backup was verified, only the
+    differences from it are verified.
 
     With --workspaces, the target is a folder that a server can serve.
     """
@@ -50,7 +52,9 @@ def backup(
             backups = db.backup(target, force=force, full=full)
             left_out = db.branches.unreadable() if Path(target).is_dir() else []
         if left_out:
-            session.out.note(f"Not in the backup, and not yours to read: {', '.join(left_out)}.")
+            session.out.note(
+                f"Not in the backup, because you may not read them:  {', '.join(left_out)}."
+            )
     else:
         backups = _back_up_folder(session, shared, Path(target), force=force, full=full)
     for report in backups:
@@ -129,8 +133,9 @@ def copy(session: Invocation, target: str) -> None:
 def restore(session: Invocation, source: Path, *, force: bool, shared: Path | None) -> None:
     """Replace the graph with a backup, which is verified first.
 
-    With --force, an existing graph is kept under another name. It must not be in use. With
-    --workspaces, the same for a whole folder; keys of workspaces (*.key) stay with it.
+    With --force, an existing graph is kept under another name. The graph must not be in use. With
+    --workspaces, a whole folder is restored in the same way; keys of workspaces (*.key) stay with
+    the folder that is kept.
     """
     from mycel.history.backups import restore as bring_back
 

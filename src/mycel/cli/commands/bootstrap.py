@@ -84,9 +84,9 @@ def bootstrap(
     """Bring a folder into the graph: files, folders, symbols, sections, and their relations.
 
     Symbols, imports and calls come from sources in the languages that docs/bootstrap.md lists,
-    sections and links from documents. What .gitignore leaves out is left out. Run it again whenever
-    you like: only what changed is read and written, what is gone is removed, and what others wrote
-    stays. The database is created if it does not exist.
+    sections and links from documents. Files that .gitignore names are left out. Run the command
+    again whenever you like: it reads and writes only what changed, removes what is gone, and keeps
+    what others wrote. The database is created if it does not exist.
 
     The graph is that of the folder or of the nearest folder above that has one. A Git repository
     below such a folder is brought in only after you say so: with --here, --into, or an answer.

@@ -68,7 +68,7 @@ def list_(session: Invocation) -> None:
         lambda row: row.to_dict() | {"in_use": row.name == used},
     )
     if unreadable:
-        session.out.note(f"Not yours to read: {', '.join(unreadable)}.")
+        session.out.note(f"You may not read:  {', '.join(unreadable)}.")
 
 
 @branch.command("delete", cls=Command)
@@ -96,8 +96,8 @@ def delete(session: Invocation, name: str, *, yes: bool) -> int:
 def switch(session: Invocation, name: str) -> None:
     """Choose the branch that later commands use.
 
-    The choice is kept in a file beside the graph, for every user of it. Servers that run, and
-    programs that open the graph in Python, stay where they are. --branch and MYCEL_BRANCH come
+    The choice is kept in a file beside the graph, for every user of it. Running servers, and
+    programs that open the graph in Python, stay on their branch. --branch and MYCEL_BRANCH come
     first.
     """
     session.given["branch"] = MAIN  # The branch in use may have been deleted.

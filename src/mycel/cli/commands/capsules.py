@@ -41,7 +41,7 @@ def capsule() -> None:
     metavar="FILE|NAME...",
     nargs=-1,
     required=True,
-    help="Files (- is standard input), or names of shipped ones; core is all of these",
+    help="Files (- is standard input), or names of shipped capsules; core stands for all of these",
 )
 @with_parameters
 @click.option("--dry-run", is_flag=True, help="Check them, and write nothing")
@@ -56,9 +56,9 @@ def apply(
 ) -> None:
     """Apply capsules, each as a whole or not at all.
 
-    Those that are shipped come first, together. They add what is missing and change nothing that is
-    there. Files follow in their order, and overwrite values. With --dry-run each is checked
-    against the graph as it is. A file whose name is that of a shipped capsule is written ./name.
+    Shipped capsules come first, together: they add what is missing, and change nothing else. Files
+    follow in their order, and overwrite values. With --dry-run each is checked against the present
+    graph. Write ./name for a file that has the name of a shipped capsule.
     """
     from mycel.capsules import NAMES
     from mycel.engine.seed import CORE
@@ -110,7 +110,7 @@ def _text(path: str) -> str:
         return read_text(path, CAPSULE_BYTES_MAX)
     except click.UsageError as error:
         raise click.UsageError(
-            f"{error.message} `mycel capsule list` shows those that are shipped."
+            f"{error.message} `mycel capsule list` shows the shipped ones."
         ) from None
 
 
@@ -127,7 +127,7 @@ def _changes(applied: Applied) -> str:
 @capsule.command("list")
 @pass_session
 def list_(session: Invocation) -> None:
-    """List the capsules that are shipped, and whether the graph has them."""
+    """List the shipped capsules, and show which of them the graph has."""
     from mycel.capsules import list_capsules
 
     shipped = list_capsules()
@@ -206,7 +206,7 @@ def _presence_of(db: Graph, matcher: Any) -> str:
 @click.option(
     "--with-definitions/--without-definitions",
     default=True,
-    help="Put the types and predicates that it uses in front, except those of a new graph",
+    help="Begin with the types and predicates that it uses, except those of a new graph",
 )
 @with_parameters
 @pass_session
@@ -321,7 +321,7 @@ def _of_clauses(clauses: str) -> str:
     target = _VARIABLE.search(clauses)
     if target is None:
         raise click.UsageError("The clauses have no variable, so they match nothing to export.")
-    return f"EXPORT {target[0]} WHERE {{\n{clauses}\n}}"  # A comment may end them.
+    return f"EXPORT {target[0]} WHERE {{\n{clauses}\n}}"  # The clauses may end in a comment.
 
 
 def _pages(

@@ -249,7 +249,10 @@ def restore(session: Invocation, words: tuple[str, ...]) -> None:
 def supersede(
     session: Invocation, element: str, successor: str, reason: str, valid_until: str
 ) -> None:
-    """Say that a concept takes the place of another one, which is shown behind it from now on."""
+    """Say that a concept takes the place of another one.
+
+    A search shows the old one behind the new one.
+    """
     from mycel.engine.supersede import supersede_element
 
     with session.open() as db, db.transaction() as tx:
@@ -274,8 +277,8 @@ def _find_target(tx: Transaction, words: tuple[str, ...], verb: str) -> Concept:
 def merge(session: Invocation, element: str, into: str) -> None:
     """Merge a concept into another one, also of another type.
 
-    The other concept gets its edges, and the attributes that it lacks. The name of the merged
-    concept becomes an alias of the other. `mycel revert` takes the merge back.
+    The other concept gets the edges of the merged one, and the attributes that it lacks. The name
+    of the merged concept becomes an alias of the other. `mycel revert` takes the merge back.
     """
     with session.open() as db:
         knowledge = knowledge_of(session, db, session.root())
@@ -367,9 +370,10 @@ def search(
 ) -> None:
     """Find elements that fit a question or some words, best first.
 
-    It is SEARCH of KIP: a score of 1 is the very name. Edges have the words of their ends too, so
-    they come after the concepts. With --type and without --element, concepts are searched. With
-    --all or --workspace a,b several workspaces are ranked together, without --element only nodes.
+    This is SEARCH of KIP: a score of 1 means an exact name. Edges have the words of their ends too,
+    so they come after the concepts. With --type and without --element, concepts are searched. With
+    --all or --workspace a,b, several workspaces are ranked together, and without --element only
+    nodes are searched.
     """
     if options.pop("in_all") or names_several(session):
         filters = {_FILTERS.get(name, name): value for name, value in options.items()}

@@ -96,7 +96,8 @@ def _entry_name(text: str) -> str:
     "--name",
     type=_entry_name,
     metavar="NAME",
-    help="What the client calls it; mycel, or mycel-WORKSPACE where all projects share one file",
+    help="The name of the entry; by default mycel, or mycel-WORKSPACE where all projects share"
+    " one file",
 )
 @click.option(
     "--compat",

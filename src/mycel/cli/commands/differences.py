@@ -24,7 +24,9 @@ _BAR_WIDTH = 40
 
 @click.command(cls=Command)
 @click.argument("a", type=moment, metavar="FROM", help="A commit, a tag, a time or an entry")
-@click.argument("b", type=moment, metavar="[TO]", required=False, help="Another; or the present")
+@click.argument(
+    "b", type=moment, metavar="[TO]", required=False, help="The later state; by default the present"
+)
 @click.option("--path", "paths", multiple=True, metavar="URI|ID", help="Only what is under it")
 @click.option("--stat", is_flag=True, help="Count the changes of each type instead")
 @pass_session

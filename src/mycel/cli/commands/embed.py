@@ -38,8 +38,9 @@ def status(session: Invocation) -> None:
 def use(session: Invocation, embedder: str) -> None:
     """Choose the embedder of this graph, for every command and server, and embed with it.
 
-    It is tried first. Servers that run answer with the model inside the package until all is
-    embedded. If this is interrupted, they or `mycel embed use` go on later.
+    The model is tried first. Running servers answer with the model inside the package until
+    everything is embedded. An interrupted run is continued by these servers, or by `mycel embed
+    use`.
     """
     with session.open() as db, counting_bar(session.out, "Embedding") as report:
         _show(session.out, db.embeddings.use(embedder, report=report))

@@ -173,9 +173,9 @@ def scrub(
 ) -> int:
     """Forget for good what was removed, superseded or hidden before a moment.
 
-    The state at the moment and all later ones stay; earlier ones cannot be asked for any more. Only
-    hashes stay of what goes, so that the journal can still be verified. Without --before, only the
-    file is rewritten, to remove traces that a purge had to leave.
+    The state at that moment and all later states stay; earlier states can no longer be read. Only
+    hashes stay of what is forgotten, so that the journal can still be verified. Without --before,
+    only the file is rewritten, to remove traces that a purge had to leave.
     """
     with session.open() as db:
         if before is None:
@@ -218,7 +218,9 @@ def _other_branches(db: Graph) -> list[str]:
 
 def _name_branches(session: Invocation, others: list[str]) -> None:
     if others:
-        session.out.note(f"Other branches keep what they have of it: {', '.join(others)}.")
+        session.out.note(
+            f"Other branches still have what was forgotten here:  {', '.join(others)}."
+        )
 
 
 def _traces(session: Invocation, is_clean: bool) -> int:

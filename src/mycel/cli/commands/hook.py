@@ -55,7 +55,7 @@ _event_command("session-start", "Print a brief of the graph: tasks, changes, con
 @click.option("--try", "trial", metavar="PROMPT", help="Show what this prompt would get, as text")
 @pass_session
 def prompt(session: Invocation, *, client: str, trial: str | None) -> None:
-    """Print the notes that fit the prompt, if any does."""
+    """Print the notes that fit the prompt, if any do."""
     if trial is None:
         _answer(session, "prompt", client)
         return
@@ -128,7 +128,7 @@ def _keep_warm(session: Invocation, place: WorkspaceLocation) -> None:
 @click.option("--minutes", type=float, default=KEEP_MINUTES, help="End after this time without use")
 @pass_session
 def keep(session: Invocation, *, minutes: float) -> None:
-    """Keep the graph open and answer hooks quickly; ends by itself when nobody asks.
+    """Keep the graph open and answer hooks quickly; ends by itself after some time without a hook.
 
     The first hook of a session starts it, if no `mycel mcp` or `mycel serve` has the graph open.
     MYCEL_HOOK_KEEP=off prevents that, and `mycel uninstall` ends it.

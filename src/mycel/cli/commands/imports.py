@@ -59,7 +59,7 @@ them."""
 @click.option("--yes", is_flag=True, help="Do not ask after the preview")
 @click.option("--strict", is_flag=True, help="Write nothing if a part cannot be read")
 @click.option("--all", "everywhere", is_flag=True, help="The memory of a client in all projects")
-@click.option("--watch", is_flag=True, help="Go on until Ctrl-C: import what is added")
+@click.option("--watch", is_flag=True, help="Keep running, and import what is added, until Ctrl-C")
 @pass_session
 def import_(
     session: Invocation,
@@ -272,7 +272,7 @@ def _readable(file: str) -> Iterator[Path]:
     except (OSError, ValueError) as error:
         if file in KIND_NAMES:
             raise NotFound(
-                f"{file} is the kind of a source, and no source.", hint=_with_kind(file)
+                f"{file} is a kind of source, not a source.", hint=_with_kind(file)
             ) from None
         raise NotFound(
             refusal_of(file, error),

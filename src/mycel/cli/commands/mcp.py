@@ -144,7 +144,7 @@ def open_served(session: Invocation, *, readonly: bool, **how: Any) -> Graph:
     `how` goes to `mycel.open`.
 
     Raises:
-        NotADatabase: nothing may be written, and there is none.
+        NotADatabase: there is no database, and none may be created.
     """
     if readonly:
         return session.open(reading=True, memory="modest", **how)

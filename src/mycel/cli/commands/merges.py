@@ -48,7 +48,10 @@ _SIDE_STYLES = ("dim", "green", "magenta")
     f" {', '.join(SPECIAL_WORDS)}. May be repeated",
 )
 @click.option(
-    "--trust", multiple=True, metavar="ACTOR", help="Prefer what this actor wrote; the first most"
+    "--trust",
+    multiple=True,
+    metavar="ACTOR",
+    help="Prefer what this actor wrote; may be repeated, the first actor counts most",
 )
 @click.option(
     "--granularity",
@@ -202,8 +205,8 @@ def conflicts(session: Invocation, *, conflict: str | None, element: str | None)
     "--lines",
     multiple=True,
     metavar="TEXT",
-    help="Of a text: this in the place of the contested lines; once for each contested part;"
-    " @file reads a file",
+    help="New lines for a contested part of a text; once for each contested part; @file reads a"
+    " file",
 )
 @click.option("--edit", is_flag=True, help="Edit the value in your editor (VISUAL, EDITOR)")
 @pass_session

@@ -33,7 +33,9 @@ _place = together(
 )
 _consent = together(
     click.option(
-        "--allow-deletions", is_flag=True, help="Also if more than 50 files, or a tenth, are gone"
+        "--allow-deletions",
+        is_flag=True,
+        help="Go on even if more than 50 files, or a tenth of all files, are gone",
     ),
     click.option(
         "--accept-purges",
@@ -105,7 +107,7 @@ def create(
         mirror = Mirror.create(db, folder, branch=branch, authors=authors, remote=remote)
         status = mirror.status()
     if before is not None and before != mirror.folder:
-        session.out.warn([f"The mirror in {before} is not kept up any more; its files stay."])
+        session.out.warn([f"The mirror in {before} is no longer kept up to date; its files stay."])
     _tell(session, status, f"The mirror is in {mirror.folder}, on the branch {status.branch}.")
 
 
@@ -118,7 +120,7 @@ def create(
 )
 @click.option("--remote", metavar="URL", help="A remote of Git, or the URL of one to fetch from")
 @_place
-@click.option("--merge", is_flag=True, help="Also with a graph that has knowledge of its own")
+@click.option("--merge", is_flag=True, help="Go on even if the graph has knowledge of its own")
 @_policy
 @pass_session
 def join(
@@ -134,7 +136,7 @@ def join(
     """Share the mirror of others: take over what its branch says, and go on with its history.
 
     The branch is in a clone, in the repository around the folder, or in the remote that is named.
-    The graph is empty, or a copy of one that writes the branch, such as a restored backup.
+    The graph has to be empty, or a copy of one that writes the branch, such as a restored backup.
     """
     from mycel.mirror.mirror import FOLDER, Mirror
     from mycel.mirror.settings import has_mirror
@@ -252,10 +254,11 @@ def import_(
     policy: str | None,
     dry_run: bool,
 ) -> int:
-    """Bring edited files, and commits of others, into the graph; documents all or none.
+    """Bring edited files and commits of others into the graph: all of their documents, or none.
 
-    Commits on top of the mirror's, and those that `git fetch` has brought. They are merged with
-    what the graph has become since. Exit status 1 if there are conflicts.
+    Commits of others are those on top of the commits of the mirror, and those that `git fetch` has
+    brought. Edits are merged with what changed in the graph since. Exit status 1 if there are
+    conflicts.
     """
     from mycel.mirror.mirror import Mirror
 

@@ -115,9 +115,10 @@ def _report(session: Invocation, written: Written) -> None:
 def show(session: Invocation, element: str, *, everything: bool) -> None:
     """Show a node: its text, its properties, and its relations.
 
-    A URI of another workspace that is not here is read there, if that is one of this machine or of
-    `mycel remote`. With --workspace a,b the node is a URI, and is shown as each of these workspaces
-    has it, that of the URI first.
+    A URI that this graph does not have is read from its own workspace, if that workspace is on this
+    machine or registered with `mycel remote`. With --workspace a,b, the argument has to be a URI,
+    and the node is shown as each of these workspaces has it, beginning with the workspace of the
+    URI.
     """
     from mycel.knowledge.elsewhere import Elsewhere
     from mycel.knowledge.node_values import Page

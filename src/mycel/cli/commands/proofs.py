@@ -119,7 +119,7 @@ def _resolve_element(db: Graph, word: str) -> str | tuple[str, str]:
     nargs=-1,
     help="What the proof must be about",
 )
-@click.option("--replay", is_flag=True, help="Rebuild everything from the journal alone, too")
+@click.option("--replay", is_flag=True, help="Also rebuild everything from the journal alone")
 @click.option("--proof", metavar="FILE", help="Check this proof instead; needs no database")
 @click.option("--remote", metavar="NAME", help="Check a registered remote, and the clone of it")
 @click.option("--root", type=root_hash, metavar="HEX", help="The overall root that you trust")
@@ -274,7 +274,8 @@ def _says(proof: Proof, label: str = "") -> str:
 
     entries = proof.snapshot.entries
     if isinstance(proof, ConsistencyProof):
-        return f"the journal of {entries} entries begins with the {proof.old_entries} of then."
+        older = f"the {proof.old_entries} entries of the older one"
+        return f"the journal of {entries} entries begins with {older}."
     if isinstance(proof, EntryProof):
         return f"entry {proof.seq} is part of the journal of {entries} entries."
     what = {"concepts": "concept", "edges": "edge"}[proof.namespace]

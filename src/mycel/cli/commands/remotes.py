@@ -35,7 +35,9 @@ def remote() -> None:
 @remote.command("add", cls=Command)
 @click.argument("name", help="The workspace, as in its URIs: concept://NAME/…")
 @click.argument("url", help="https://host/ws/NAME, or the path or URL of a graph")
-@click.option("--token-env", default="", metavar="VARIABLE", help="The variable with the token")
+@click.option(
+    "--token-env", default="", metavar="VARIABLE", help="The environment variable with the token"
+)
 @click.option("--token-file", default="", metavar="FILE", help="A file with it, of mode 600")
 @click.option("--key", default="", metavar="KEY", help="The key that signs its heads")
 @click.option(
@@ -44,7 +46,8 @@ def remote() -> None:
     type=int,
     default=0,
     metavar="SECONDS",
-    help="Use answers that are younger again, unasked; by default each is asked for by its ETag",
+    help="Use younger answers again without a request; by default the remote is asked if an"
+    " answer changed",
 )
 @pass_session
 def add(
@@ -71,8 +74,12 @@ def add(
 
 
 @remote.command("list", cls=Command)
-@click.argument("server", required=False, metavar="URL", help="Instead: those of this server")
-@click.option("--token-env", default="", metavar="VARIABLE", help="The variable with the token")
+@click.argument(
+    "server", required=False, metavar="URL", help="List the workspaces of this server instead"
+)
+@click.option(
+    "--token-env", default="", metavar="VARIABLE", help="The environment variable with the token"
+)
 @click.option("--token-file", default="", metavar="FILE", help="A file with it, of mode 600")
 @pass_session
 def list_(session: Invocation, *, server: str | None, token_env: str, token_file: str) -> None:
@@ -153,8 +160,12 @@ def remove(session: Invocation, *, name: str) -> None:
 @click.argument(
     "target", required=False, type=click.Path(path_type=Path), help="The new file; NAME.db if none"
 )
-@click.option("--as", "called", metavar="NAME", help="The name in the registry of a new address")
-@click.option("--token-env", default="", metavar="VARIABLE", help="The variable with the token")
+@click.option(
+    "--as", "called", metavar="NAME", help="The name under which a new address is registered"
+)
+@click.option(
+    "--token-env", default="", metavar="VARIABLE", help="The environment variable with the token"
+)
 @click.option("--token-file", default="", metavar="FILE", help="A file with it, of mode 600")
 @click.option("--path", "part", default="", metavar="PATH", help="Only what is under a path")
 @pass_session
@@ -170,9 +181,9 @@ def clone(
 ) -> None:
     """Copy a workspace exactly: the same commits, roots and history.
 
-    `--branch` is the branch to copy, and `--path` a part: such a clone has nothing else, with a
-    history of its own, and is pulled and pushed like any other. A copy that was cut goes on where
-    it was. The head is pinned: later pulls refuse a remote whose history was rewritten.
+    `--branch` names the branch to copy. With `--path`, the clone has only that part, with a history
+    of its own; it is pulled and pushed like any other clone. A copy that was interrupted continues
+    where it stopped. The head is pinned: later pulls refuse a remote whose history was rewritten.
     """
     from mycel.remote.copying import clone as copy
     from mycel.remote.registry import RemoteEntry, RemoteRegistry
@@ -237,7 +248,7 @@ def _words(entry: RemoteEntry, result: Pulled) -> str:
     words = {
         "up_to_date": "Nothing is missing here.",
         "ahead": "Nothing is missing here; `mycel push` sends what the remote lacks.",
-        "forward": f"{result.entries} entries came, up to {short(result.head.commit)}.",
+        "forward": f"{result.entries} entries arrived, up to {short(result.head.commit)}.",
         "merged": f"Merged {entry.name} at {short(result.head.commit)}.",
         "conflicts": "Conflicts are left: `mycel conflicts` shows them.",
     }
@@ -250,8 +261,8 @@ def _words(entry: RemoteEntry, result: Pulled) -> str:
 def follow(session: Invocation, *, name: str | None) -> int:
     """Keep a clone up to date: what is committed there comes at once, until Ctrl-C.
 
-    While the remote is away it is tried again; nothing is lost meanwhile. The exit status is 1 if
-    conflicts are left: decide them and follow again.
+    While the remote cannot be reached, it is tried again; nothing is lost meanwhile. The exit
+    status is 1 if conflicts are left: decide them and follow again.
     """
     from mycel.remote.following import Away
     from mycel.remote.following import follow as pulls
@@ -284,8 +295,8 @@ def follow(session: Invocation, *, name: str | None) -> int:
 def push(session: Invocation, *, name: str | None, propose: bool, squash: bool) -> None:
     """Submit what this graph has beyond its remote, commit by commit.
 
-    Each keeps its message; the author is that of the token. A proposal is one change: a token that
-    may only propose makes one. After a commit this graph pulls.
+    Each commit keeps its message; its author is the actor of the token. With a token that may only
+    propose, all of them are proposed as one change. After a commit, this graph pulls.
     """
     from mycel.errors import DatabaseBusy
     from mycel.remote.copying import pull as follow

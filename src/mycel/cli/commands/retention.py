@@ -34,9 +34,9 @@ def retention(
 
     A rule is: archive, delete, purge or ask; a time such as 12h, 90d, 8w or 2y; after created,
     updated, last_used or expires_at; and, if wanted, unless linked, used or both. A rule of an
-    element goes before that of its type. `mycel sleep` acts on them. archive hides, and a restore
-    brings back; delete removes, and history keeps; purge leaves nothing but hashes, for good: by
-    the rule of one element only after a question.
+    element overrides the rule of its type. `mycel sleep` acts on the rules. archive hides elements
+    until they are restored; delete removes them, and history keeps them; purge leaves nothing but
+    hashes, for good, and a purge by the rule of a single element is asked for first.
     """
     targets = [target for target in (element, type_name, predicate) if target is not None]
     if rule is None:

@@ -174,8 +174,8 @@ def apply(
 
     Properties that are no longer declared are hidden, and with --allow-removals types, too; they
     come back when they are declared again. If the plan is not supported, or the data does not
-    satisfy the schema, nothing changes; the status is then 1. Named queries of .gq files are added
-    then, in a transaction of their own, as they need the new types.
+    satisfy the schema, nothing changes; the status is then 1. Afterwards, the named queries of .gq
+    files are added in a transaction of their own, because they need the new types.
     """
     file, queries = _sorted_files(files)
     catalog = _load(file)

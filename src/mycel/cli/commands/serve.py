@@ -229,8 +229,7 @@ def serve(
 
     POST /kip takes commands of KIP, /mcp speaks the Model Context Protocol, /ui/ is the explorer
     for people, GET / says what there is. Unless told otherwise, only this machine can reach it. The
-    database is created if it is not there, unless nothing may be written to it: by --readonly
-    without --bootstrap.
+    database is created if it does not exist, except with --readonly and without --bootstrap.
     """
     from mycel.api.open_branches import OpenBranches
     from mycel.http.policy import Policy, names_of, origins_of

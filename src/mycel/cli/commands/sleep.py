@@ -29,7 +29,8 @@ EXAMPLES = 3
 def sleep(session: Invocation, dry_run: bool, minutes: float | None, status: bool) -> None:
     """Run one cycle of upkeep: what is due, duplicates, contradictions.
 
-    What is certain by rule is done as $system, in small transactions; the rest becomes SleepTasks.
+    Work that a rule decides is done by the actor $system, in small transactions; all other findings
+    become tasks.
     """
     if status:
         _show_health(session)

@@ -122,8 +122,8 @@ def create(
         )
     for absent in _absent_workspaces(folder, info):
         session.out.note(
-            f"{folder} has no workspace {absent!r}: the token opens it once it is there. Those of"
-            " --database are not looked for."
+            f"{folder} has no workspace {absent!r}: the token opens it once it is there."
+            " Workspaces of --database are not looked for."
         )
     session.out.say(text, {"token": text} | info.to_dict())
 
@@ -170,7 +170,7 @@ def _as_dict(info: TokenInfo) -> dict[str, object]:
 @folder_option
 @pass_session
 def revoke(session: Invocation, id: str, *, folder: Path) -> None:  # noqa: A002 - the word for it
-    """Let a token count no more, at once and for good."""
+    """Make a token invalid, at once and for good."""
     with _tokens(folder) as tokens:
         info = tokens.revoke(id)
     session.out.say(f"Revoked {info.id} of {info.actor}.", info.to_dict())
@@ -181,7 +181,7 @@ def revoke(session: Invocation, id: str, *, folder: Path) -> None:  # noqa: A002
 @folder_option
 @pass_session
 def rotate(session: Invocation, id: str, *, folder: Path) -> None:  # noqa: A002 - the word for it
-    """Give a token another secret, which is shown once. The old one counts no more."""
+    """Give a token another secret, which is shown once. The old secret is invalid from then on."""
     with _tokens(folder) as tokens:
         text, info = tokens.rotate(id)
     session.out.say(text, {"token": text} | info.to_dict())

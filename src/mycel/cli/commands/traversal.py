@@ -63,10 +63,10 @@ def traverse(
 ) -> None:
     """Show what is near an element, nearest first: an edge costs its weight.
 
-    On a terminal it is drawn as a tree: each element is below the one it was reached from. What
-    is only referred to, and not there yet, is red. Links into other workspaces, of this machine or
-    of `mycel remote`, are followed there. With --all or --workspace a,b the start is a URI, and may
-    be in any of these.
+    On a terminal it is drawn as a tree: each element is below the one it was reached from. Concepts
+    that do not exist yet are red. Links into other workspaces, of this machine or of `mycel
+    remote`, are followed there. With --all or --workspace a,b the start is a URI, and may be in any
+    of these.
     """
     if in_all or names_several(session):
         _traverse_several(session, start, as_of, follow, bounds)
@@ -190,7 +190,10 @@ def _reach(
 
 
 def _row(near: Reached | DistantNode, there: Mapping[str, DistantNode]) -> tuple[Any, ...]:
-    """The row of a node; a node of another workspace has that of what stands for it here."""
+    """The row of a node.
+
+    A placeholder is shown with the type of the node in `there` for which it stands.
+    """
     from mycel.knowledge.node_values import DistantNode
 
     if isinstance(near, DistantNode):
@@ -217,7 +220,7 @@ def _type_and_name(reached: Reached) -> tuple[str, str]:
 def tree(nodes: Sequence[Reached], there: Mapping[str, DistantNode]) -> RenderableType:
     """Draw every element below the one from which it was reached.
 
-    What stands for a node of another workspace, which is `there`, has its type.
+    A placeholder is drawn with the type of the node in `there` for which it stands.
     """
     from rich.tree import Tree
 

@@ -211,9 +211,10 @@ class Invocation:
         """Open the existing database, or its branch.
 
         `by_person` is False for a server, through which others write: its default actor is the
-        agent. With `reading`, a file without write permission is opened as well. A file with it is
-        still opened for writing: closing it then moves the log into the database and leaves no
-        files beside it. The core capsules are not added. `how` goes to `mycel.open`.
+        agent. With `reading`, a file without write permission is opened as well. If that permission
+        is there, the file is still opened for writing: closing it then moves the log into the
+        database and leaves no files beside it. The core capsules are not added. `how` goes to
+        `mycel.open`.
 
         Raises:
             NotADatabase, FormatTooNew, DatabaseReadOnly, DatabaseError: it cannot be opened.

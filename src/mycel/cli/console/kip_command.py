@@ -69,7 +69,7 @@ def gathered(
 
 @contextmanager
 def parameters_by(way: str) -> Iterator[None]:
-    """Make errors about a missing parameter name `way`, the option that gives it."""
+    """Let errors about a missing parameter name `way`, the option that gives it."""
     try:
         yield
     except UnknownReference as error:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from mycel.api.graph import Graph
 
 INDEXED_MIN: Final = 1_000
-"""At least this many new concepts are indexed when they are written. Fewer are left to the next
+"""The least number of new concepts that a command indexes itself. Fewer are left to the next
 search."""
 
 

@@ -80,7 +80,7 @@ class Shell:
         self._dot_commands: dict[str, tuple[Callable[[str], bool], str]] = {
             ".help": (self._help, "what can be typed here"),
             ".json": (self._json, "answers as JSON, or as tables again"),
-            ".timing": (self._time, "say how long a command took, or no longer"),
+            ".timing": (self._time, "show how long each command took, or stop showing it"),
             ".readonly": (self._read, "refuse commands that write, or allow them again"),
             ".params": (self._params, "values of placeholders: name=value, {…}, or clear"),
             ".exit": (self._exit, "leave"),
@@ -163,7 +163,7 @@ class Shell:
             if parts:
                 self._out.line(self._out.style(", ".join(parts), dim=True))
 
-    # Commands that begin with a dot. Each returns whether the session goes on.
+    # Commands that begin with a dot. Each returns True if the session goes on.
 
     def _dot(self, text: str) -> bool:
         name, _, rest = text.partition(" ")

@@ -113,7 +113,7 @@ class AuthorLists:
         return key.removeprefix(self._prefix) or git_authors.folder_key("")
 
     def find_differences(self, paths: Iterable[str], folders: Iterable[str]) -> AuthorDifferences:
-        """Those of these files and folders whose stored authors differ."""
+        """The files and folders among these whose stored authors are out of date."""
         if not self.is_new:
             return AuthorDifferences()
         root = self._namer.folder("")

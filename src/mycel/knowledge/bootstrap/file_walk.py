@@ -71,8 +71,8 @@ def check_folder(path: Path) -> Path:
     """The path of a folder after checks, with symbolic links resolved.
 
     Raises:
-        NotFound: there is none.
-        ConstraintViolation: it is no folder.
+        NotFound: there is no such folder.
+        ConstraintViolation: the path is not a folder.
         DatabaseError: it cannot be listed.
     """
     try:

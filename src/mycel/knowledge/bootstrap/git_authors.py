@@ -145,7 +145,7 @@ def _count_commits(lines: Iterable[bytes], counts: Counts, until: float) -> bool
                 return False
             _, author, seconds = line.rstrip(b"\n").split(_HEADER, 2)
             name, moment, paths = _clean(author), _number(seconds), []
-        # Git quotes names with line breaks and the like; these have no node.
+        # Git quotes names with line breaks and the like; such files have no node.
         elif not line.startswith((b"\n", b'"')) and len(paths) <= _PATHS_MAX:
             paths.append(os.fsdecode(line.rstrip(b"\n")))
     _count(counts, name, moment, paths)

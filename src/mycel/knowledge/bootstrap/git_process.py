@@ -38,7 +38,7 @@ def run_git(folder: Path, *words: str) -> bytes | None:
 
 
 def start_git(folder: Path, *words: str) -> subprocess.Popen[bytes]:
-    """Start a Git command. The caller reads its output, and kills it."""
+    """Start a Git command. The caller reads the output, and kills the process."""
     command = ["git", "--no-optional-locks", "--no-pager", "-C", str(folder)]
     command += [word for setting in _SETTINGS for word in ("-c", setting)]
     environment = {key: value for key, value in os.environ.items() if key not in _UNSET}

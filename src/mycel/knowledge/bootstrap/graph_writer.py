@@ -154,7 +154,7 @@ def _marked(plan: WritePlan, *, is_complete: bool) -> Wanted:
 
 
 class RootStamp(NamedTuple):
-    """The stamp of the root: whether everything was written, and the commits of the authors."""
+    """The stamp of the root: True if everything was written, and the commits of the authors."""
 
     is_complete: bool = False
     heads: Mapping[str, str] = MappingProxyType({})
@@ -196,7 +196,7 @@ class _Transactions:
         self.tx: Transaction = self._stack.enter_context(transaction)
 
     def count(self, rows: int) -> bool:
-        """Count written rows; end the transaction if it has enough. Returns whether it ended."""
+        """Count written rows; end the transaction if it has enough. Returns True if it ended."""
         self._rows += rows
         self._done += rows
         self._told(self._done)
@@ -526,7 +526,7 @@ class _Work:
         unknown = [uri for uri in uris if uri not in self._numbers]
         if unknown:
             rows = lookup.find_by_name(self._tx.reader, unknown)
-            for number, _, name in sorted(rows, reverse=True):  # The oldest of a name wins.
+            for number, _, name in sorted(rows, reverse=True):  # The oldest namesake wins.
                 self._numbers[name] = number
         return self._numbers
 

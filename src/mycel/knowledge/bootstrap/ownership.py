@@ -83,7 +83,7 @@ def is_our_link(link: HeldLink) -> bool:
 def values_of_others(attributes: Mapping[str, Any], keys: frozenset[str]) -> dict[str, Any]:
     """The attributes of a node that a bootstrap did not write.
 
-    If another writer has changed a value of the bootstrap, it is not known which one. Then all
+    If another writer has changed a value of the bootstrap, it is not known which value. Then all
     attributes count.
     """
     wrote, foreign_keys = _read(attributes)

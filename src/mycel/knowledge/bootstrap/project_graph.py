@@ -205,7 +205,11 @@ def _note_attributes(facts: FileFacts) -> dict[str, Any]:
 
 
 def relation_attributes(relations: SourceRelations, note: str) -> dict[str, Any]:
-    """Attributes of a file: the outside modules and pages that it refers to, and a note."""
+    """The attributes about relations to the outside, and about missing parts.
+
+    These are the outside modules and pages that the file refers to, and a sentence on parts of the
+    file that were left out.
+    """
     attributes: dict[str, Any] = {
         "external_imports": list(relations.external[:EXTERNAL_MAX]),
         "external_links": list(relations.external_links[:EXTERNAL_MAX]),

@@ -1,9 +1,9 @@
 """Finds the files and folders that have another path now.
 
 A removed file and a new one are the same if their contents are equal. They are also the same if
-most of their symbols and headings have the same names, and no other pair of either file is more
-alike. The nodes of the file then get new URIs, and keep their numbers, their history, and the
-relations that others made.
+most of their symbols and headings have the same names, and neither is as similar to any other file.
+The nodes of the file then get new URIs, and keep their numbers, their history, and the relations
+that others made.
 """
 
 from __future__ import annotations
@@ -108,7 +108,10 @@ def _find_alike(
 def _find_best(
     path: str, names: frozenset[str], others: Mapping[str, frozenset[str]]
 ) -> str | None:
-    """The file of these that is most like a file, if it is like enough and no other is as much."""
+    """The file among these that is most similar to the one at `path`.
+
+    It is None if it is not similar enough, or if another file is as similar.
+    """
     likeness = _rank(
         ((len(names & other) / len(names | other), _is_namesake(path, candidate)), candidate)
         for candidate, other in others.items()

@@ -146,7 +146,7 @@ class Bootstrap:
         self._count(step, summary)
         plan = self._plan(step, summary, report)
         if plan is not None:
-            self._relations_before = {}  # These count only if the write succeeds.
+            self._relations_before = {}  # After a failed write, none are known.
             graph_writer.write(self._db, plan, self._namer, summary, report)
         self._relations_before = step.relations
         self._cache.keep(step.remembered, step.removals)

@@ -83,7 +83,7 @@ def _notices(folder: Path, graph: str, stop: Event) -> Iterator[None]:
             raise DatabaseError(
                 f"{folder} cannot be watched: {error}.",
                 hint="Raise the number of watched files (on Linux, fs.inotify.max_user_watches), or"
-                " run it again without --watch after changes.",
+                " run the command again after changes, without --watch.",
             ) from error
         yield
 

@@ -38,11 +38,11 @@ from mycel.text.names import is_test_path
 SOURCE_BYTES_MAX: Final = 2 << 20
 """The size limit of source; a larger file is generated or data, and gets no symbols."""
 LINE_BYTES_MAX: Final = 200
-"""The limit of the average line length. Above it source is minified, and its names mean nothing to
-a reader."""
+"""The limit of the average line length. Source above the limit is minified, and its names mean
+nothing to a reader."""
 _LINES_MIN: Final = 20
-"""A number added to the count of lines, so that a few long lines do not make a short file
-minified."""
+"""A number added to the count of lines, so that a short file with a few long lines does not count
+as minified."""
 
 _MATCHES_MAX: Final = 16_384
 """The maximum number of patterns that a query matches at a time: its time grows with their

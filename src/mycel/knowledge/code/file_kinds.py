@@ -81,7 +81,8 @@ def _mime_type(name: str, language: str) -> str:
     known = _MIME_TYPES.get(language)
     if known is not None:
         return known
-    # Only the built-in table is used, not that of the machine: so results are the same everywhere.
+    # Only the built-in table is used, and not that of the machine, so that results are the same
+    # everywhere.
     guess = _mime_table().guess_type(name)[0]
     return guess or ("application/octet-stream" if language in _OPAQUE else "text/plain")
 

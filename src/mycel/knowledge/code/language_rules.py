@@ -103,7 +103,8 @@ class Syntax:
     shares_names: ClassVar[bool] = False
     """True if code knows all names of its package, or of included files, without an import."""
     label_sign: ClassVar[bytes] = b""
-    """The sign after the name of an argument, field or parameter: such a name is no use."""
+    """The sign after the name of an argument, field or parameter: such a name is not a use of a
+    symbol."""
     locator: ClassVar[type[Locator]] = Locator
     """The rules that lead from imports to files."""
     prose: ClassVar[re.Pattern[bytes]]

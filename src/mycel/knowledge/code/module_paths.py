@@ -1,7 +1,7 @@
 """Leads from imports to files: the part that the rules of all languages share.
 
-A `Locator` uses only paths, packages and manifests. It returns a `Unit`, the files of a module, or
-None for a module outside the project, or one that two places match equally well.
+A `Locator` uses only paths, packages and manifests. It returns a `Unit`, the files of a module. It
+returns None for a module outside the project, and for a module that two places match equally well.
 """
 
 from __future__ import annotations

@@ -534,7 +534,7 @@ class SymbolNames:
 
     @cached_property
     def _names_anywhere(self) -> frozenset[str]:
-        """All names that any module could offer: a star import gives no meaning to others."""
+        """All names that any module could offer: a star import cannot bind any other name."""
         names: set[str] = set()
         for facts in self.facts.values():
             names.update(symbol.qualified for symbol in facts.symbols)

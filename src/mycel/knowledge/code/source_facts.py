@@ -18,7 +18,7 @@ FORMAT: Final = 13
 """The version of the facts; stored facts of another version are extracted again."""
 
 RESULT: Final = "()"
-"""The suffix of a callee's first part that is the result of a call."""
+"""The suffix of a callee's first part, if that part is the result of a call."""
 LITERAL: Final = "!"
 """The type of a variable or field that holds a literal."""
 UNKNOWN: Final = "?"

@@ -22,7 +22,7 @@ USES_MAX: Final = 5_000
 """The maximum number of uses of one file; a file with more was generated."""
 PARTS_MAX: Final = 6
 SEGMENT_BYTES_MIN: Final = 4
-"""Text between two definitions that is shorter is white space and brackets."""
+"""Text between two definitions that is shorter than this is only white space and brackets."""
 
 # Comments or strings; or a name and the sign after it. A name follows no dot, except the dots of a
 # range.

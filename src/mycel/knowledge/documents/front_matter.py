@@ -1,7 +1,7 @@
 """The front matter of a note: properties as YAML between two lines of dashes.
 
-Unreadable properties are left out: the text of the note matters more. Aliases of YAML are refused,
-because a few lines of them may stand for gigabytes. Deep nesting is refused too.
+Unreadable properties are left out, and the text of the note is still read. Aliases of YAML are
+refused, because a few lines of them may stand for gigabytes. Deep nesting is refused too.
 """
 
 from __future__ import annotations

@@ -159,7 +159,7 @@ def _without_spans(text: str) -> str:
 
 
 def _spans(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """The code spans of a paragraph: from a run of backticks to the next one of its length."""
+    """The code spans of a paragraph: from a run of backticks to the next run of the same length."""
     runs = [run.span() for run in _TICKS.finditer(text, start, end)]
     by_length: defaultdict[int, list[int]] = defaultdict(list)
     for number, (first, last) in enumerate(runs):

@@ -87,7 +87,7 @@ def package_doc(text: str) -> Lines | None:
 
 
 def block_doc(text: str) -> Lines | None:
-    """The first `/** */` or `/* */` comment, unless the definition below it owns it."""
+    """The first `/** */` or `/* */` comment, unless it documents the definition below it."""
     match = _BLOCK.match(text)
     if match is None:
         return None

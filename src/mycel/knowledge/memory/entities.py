@@ -206,7 +206,7 @@ def type_numbers(reader: Reader) -> list[int]:
 
 
 def entities_among(reader: Reader, rows: Iterable[Member]) -> Iterator[Member]:
-    """The entities among concepts of entity types: a Person without observations is none."""
+    """The entities among concepts of entity types: a Person without observations is no entity."""
     person = reader.find_type(PERSON)
     for row in rows:
         if row.type_number != person or OBSERVATIONS_KEY in parse_object(row.attributes):

@@ -105,9 +105,9 @@ def import_memory(db: Graph, path: Path, *, strict: bool = False) -> MemoryImpor
     """Import a file of the memory server, as one transaction.
 
     Raises:
-        ConstraintViolation: no line of it is valid, or with `strict` one is not.
-        ResourceExhausted: it is one object, and too large.
-        OSError: it cannot be read.
+        ConstraintViolation: no line is valid; or, with `strict`, a line is invalid.
+        ResourceExhausted: the file is one object, and too large.
+        OSError: the file cannot be read.
     """
     read = _reader_of(path)
     report = MemoryImport()

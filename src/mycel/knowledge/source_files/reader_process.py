@@ -63,7 +63,7 @@ def _bound_memory() -> None:
         _, hard = resource.getrlimit(resource.RLIMIT_DATA)
         resource.setrlimit(resource.RLIMIT_DATA, (MEMORY_BYTES_MAX, hard))
     except (ImportError, OSError, ValueError):
-        pass  # There is still the limit of the time.
+        pass  # The time limit still applies.
 
 
 def _set_timer(seconds: float) -> None:

@@ -119,7 +119,7 @@ def test_a_server_that_fails_leaves_right_answers_with_a_warning_until_it_works(
         for plan, said in (
             ((429, b"", {}), "answered 429"),
             ((500, b"", {}), "answered 500"),
-            ((200, b"garbage", {}), "something else than one vector"),
+            ((200, b"garbage", {}), "did not answer with one vector"),
             ((200, shorter, {}), "did not make 1 vectors of 5 numbers"),
             ((200, nan, {}), "not finite"),
             ("hang", "did not answer within 0.1 seconds"),
