@@ -84,13 +84,13 @@ GROUPS: Final = {
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run what was asked for; 1 if a bar was missed and `--strict` given, else 0."""
+    """Run the chosen measures. Returns 1 if a bar was missed and `--strict` is given, else 0."""
     options = _parser().parse_args(arguments)
     wanted = _measures(options.only or ()) or [
         name for name in MEASURES if options.full or name not in ONLY_IF_FULL
     ]
     if options.keep and options.dir is None:
-        sys.exit("--keep needs --dir: where should the databases be kept?")
+        sys.exit("--keep needs --dir, the folder of the databases.")
     lines: list[Line] = []
     load_before = os.getloadavg()[0]
     with _folder(options.dir, keep=options.keep) as folder:
@@ -105,7 +105,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _measures(names: Iterable[str]) -> list[str]:
-    """Each measure once, groups taken apart."""
+    """Each chosen measure once; a group stands for its measures."""
     return list(dict.fromkeys(each for name in names for each in GROUPS.get(name, (name,))))
 
 
@@ -129,7 +129,7 @@ def _parser() -> argparse.ArgumentParser:
         help=f"measure only some of {', '.join(MEASURES)}; all of the language: kip;"
         " all of schemas: schema",
     )
-    add("--full", action="store_true", help="measure verify too, which takes long")
+    add("--full", action="store_true", help="also measure verify, which takes long")
     add("--dir", type=Path, help="where the databases are made (the temporary directory)")
     add("--keep", action="store_true", help="keep the databases in --dir, and use them again")
     add("--out", type=Path, default=Path("bench-results.json"), help="where the JSON goes")
@@ -150,7 +150,7 @@ def _names(known: Iterable[str]) -> Callable[[str], list[str]]:
 
 @contextmanager
 def _folder(parent: Path | None, *, keep: bool) -> Iterator[Path]:
-    """Where the databases are: `parent` itself if they are kept, else a folder that will go."""
+    """The folder of the databases: `parent` if they are kept, else a temporary folder."""
     if parent is not None:
         parent.mkdir(parents=True, exist_ok=True)
     if keep and parent is not None:

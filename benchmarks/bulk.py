@@ -1,4 +1,4 @@
-"""Bulk load: the whole graph in one transaction, each load in a process of its own."""
+"""Bulk loads: the whole graph in one transaction, each in a process of its own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is looked at once: how large the files are, and how long it takes to verify one."""
+"""Measures that run once: the sizes of the files, and the time to verify one."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def measure_size(databases: Databases) -> Iterator[Measure]:
 
 
 def measure_verify(databases: Databases) -> Iterator[Measure]:
-    """`verify`, and with a replay of the whole journal; a minute or more on the larger graphs."""
+    """The time of `verify`, without and with a replay: a minute or more for larger graphs."""
     for pair in databases.pairs():
         with pair.opened() as (db, _):
             for replay in (False, True):

@@ -1,7 +1,7 @@
-"""The files that are measured: made when first asked for, kept or not.
+"""The measured files: made when they are first needed, and kept if asked.
 
-A file's name ends in a fingerprint of the tables and of the generator, so that a kept one is used
-again only while it is what would be made anew.
+The name of a file ends in a fingerprint of the tables and of the generator, so that a kept file is
+used again only if a new file would have the same content.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Pair:
         return graphs.NODES[self.size]
 
     def rng(self, purpose: str) -> random.Random:
-        """Random numbers, the same in every run."""
+        """Random numbers with a fixed seed."""
         return random.Random(f"{SEED} {self.size} {purpose}")
 
     @contextmanager
@@ -52,14 +52,14 @@ class Pair:
 
 
 class Databases:
-    """The databases of all sizes that were asked for, in one folder."""
+    """The databases of all needed sizes, in one folder."""
 
     def __init__(self, folder: Path, sizes: tuple[str, ...]) -> None:
         self.folder = folder
         self.sizes = sizes
 
     def pair(self, size: str) -> Pair:
-        """The databases of one size; what is not there yet is made."""
+        """The databases of one size; missing ones are made."""
         paths = {contender: self._path(contender, size) for contender in CONTENDERS}
         for contender, path in paths.items():
             if not path.exists():
@@ -70,7 +70,7 @@ class Databases:
         return [self.pair(size) for size in self.sizes]
 
     def load(self, contender: str, size: str) -> loads.Load:
-        """Load a graph into a new file. It is kept if there is none yet."""
+        """Load a graph into a new file. The first load of a graph is kept."""
         say(f"loading {size}, {contender}")
         fresh, path = self.folder / f"load-{contender}.db", self._path(contender, size)
         remove(fresh)
@@ -84,7 +84,7 @@ class Databases:
 
     @contextmanager
     def copies(self, size: str) -> Iterator[Pair]:
-        """Databases to write to, so that the others stay as they are."""
+        """Copies of the databases that a measure may change."""
         pair = self.pair(size)
         copies = Pair(size, self.folder / "copy-ours.db", self.folder / "copy-plain.db")
         try:
@@ -100,7 +100,7 @@ class Databases:
 
 
 def say(what: str) -> None:
-    """Tell whoever waits what is going on."""
+    """Print the progress."""
     print(f"… {what}", file=sys.stderr, flush=True)
 
 
@@ -111,7 +111,7 @@ def _fingerprint() -> str:
 
 
 def copy(source: Path, target: Path) -> None:
-    """Copy a closed database, and wait for the disk: it should be idle when measuring begins."""
+    """Copy a closed database, and wait until the disk is idle again."""
     remove(target)
     shutil.copyfile(source, target)
     with target.open("rb+") as file:
@@ -119,6 +119,6 @@ def copy(source: Path, target: Path) -> None:
 
 
 def remove(path: Path) -> None:
-    """Delete a database and what SQLite keeps beside it."""
+    """Delete a database and SQLite's files beside it."""
     for suffix in ("", "-wal", "-shm"):
         path.with_name(path.name + suffix).unlink(missing_ok=True)

@@ -1,9 +1,9 @@
 """The edges API beside FIND for the same answer.
 
-`find` gives elements with their distance, FIND the same elements as nodes; `edges_out` gives the
-links of an element, and so does FIND. The ids of both answers are held against each other before
-anything is timed. Both sides end with what the API gives: memories whose text is not made yet, and
-nodes as dictionaries. The edges API should never be the slower one; a tenth is noise.
+`find` returns elements with their distance, and FIND the same elements as nodes; `edges_out` and
+FIND return the links of an element. The ids of both answers are compared before the timing. Each
+side ends with the result of its API: elements whose texts are not decoded yet, or nodes as
+dictionaries. The edges API must not be slower than FIND; a tenth is noise.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from benchmarks.report import Bar, Line, Measure
 from benchmarks.timing import Block, Contender, Run, clock_ns, in_blocks, take_turns
 
 PREDICATE: Final = "touches_on"
-"""The most frequent one."""
+"""The most frequent predicate."""
 ANY: Final = 60
 HUBS: Final = 12
 BLOCKS: Final = 6
@@ -53,7 +53,7 @@ QUESTIONS: Final = (
 
 
 def measure(databases: Databases) -> Iterator[Line]:
-    """All of it, for every size, about any element that has such links and about hubs."""
+    """Time all questions for every size, about any elements with such links and about hubs."""
     for pair in databases.pairs():
         with pair.opened() as (db, _):
             fans = _by_fan(db)
@@ -67,7 +67,7 @@ def measure(databases: Databases) -> Iterator[Line]:
 
 
 def _by_fan(db: mycel.Graph) -> list[str]:
-    """Elements that links of the predicate leave, those with most of them first."""
+    """The sources of links of the predicate, those with most links first."""
     counted = db.execute(f'FIND(?a.id, COUNT(?b)) WHERE {{ (?a, "{PREDICATE}", ?b) }}').rows
     return [start for start, _ in sorted(counted, key=lambda row: (-row[1], row[0]))]
 
@@ -76,7 +76,7 @@ def _beside(
     pair: Pair, db: mycel.Graph, question: Question, kind: str, starts: Sequence[str]
 ) -> Measure:
     for start in starts[:BLOCKS]:
-        # FIND gives the start too, where a circle leads back to it.
+        # FIND also returns the start, if a cycle leads back to it.
         ours = {each.id for each in question.ours(db, start)} | {start}
         if ours != {each["id"] for each in db.execute(question.command, id=start).value} | {start}:
             raise AssertionError(f"{question.name} and FIND differ at {start}.")

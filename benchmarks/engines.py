@@ -1,14 +1,14 @@
-"""The questions of `finds`, asked of embedded graph and column databases as well.
+"""Asks the questions of `finds` to other embedded graph and column databases.
 
-Ladybug (the successor of Kùzu, Cypher), Oxigraph (SPARQL) and DuckDB (SQL) get the same graph, in
-a file each, in a form that suits them: names are keys or indexed, year and importance are
-columns, links stand in a table for each predicate where the engine wants that. Attributes of links
-are left out, which favours them. Commands are prepared where the engine can prepare them.
+Ladybug (the successor of Kùzu, Cypher), Oxigraph (SPARQL) and DuckDB (SQL) each get a file with the
+same graph in a form that suits them: names are keys or indexed, year and importance are columns,
+and each predicate has a table of links where the engine needs that. Attributes of links are left
+out, which favours them. Commands are prepared where the engine can prepare them.
 
-Every answer is compared with Mycel's before anything is timed. SQLite is SQL by hand through `apsw`
+Every answer is compared with that of Mycel before the timing. SQLite is SQL by hand through `apsw`
 on Mycel's own tables, in the fastest of the forms of `handwritten`.
 
-The engines are no dependencies: one that is not installed is skipped.
+The engines are no dependencies; an engine that is not installed is skipped.
 `pip install ladybug pyoxigraph duckdb pyarrow` installs them.
 """
 
@@ -42,7 +42,7 @@ INPUTS: Final = 60
 POINT, HOP, TWO, PATH = (QUESTIONS[at] for at in (0, 1, 3, 4))
 
 Engine = Callable[[Graph, Path], dict[Question, Answer]]
-"""Loads a graph into a new folder and answers questions about it."""
+"""Loads a graph into a new folder, and answers questions about it."""
 
 
 def measure(databases: Databases) -> Iterator[Line]:
@@ -85,7 +85,7 @@ def _question(
         expected = _plain(mycel(type_name, name), question)
         for engine, answer in answers.items():
             if _plain(answer(type_name, name), question) != expected:
-                raise ValueError(f"{question.name} of {name!r}: {engine} says something else.")
+                raise ValueError(f"{question.name} of {name!r}: {engine} gives another answer.")
     answers = {"SQLite, SQL by hand": forms[fastest(forms, inputs)], **answers}
     took, *others = side_by_side([mycel, *answers.values()], inputs)
     for engine, other in zip(answers, others, strict=True):
@@ -93,10 +93,10 @@ def _question(
 
 
 def _plain(result: Any, question: Question) -> Any:
-    """Results in one order; of a node only what every engine stores."""
+    """Results in one order, with only the fields of a node that every engine stores."""
     if question is POINT:
         return [(node["type"], node["name"], node["attributes"]) for node in result]
-    # Equal importances come in any order.
+    # Rows of equal importance may come in any order.
     return comparable(result, question._replace(is_sorted=False))
 
 

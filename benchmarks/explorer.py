@@ -146,7 +146,7 @@ def _one(name: str, size: str, value: float, most: float, note: str) -> Measure:
 
 
 def _following(path: Path, size: str) -> Iterator[Line]:
-    """The processor time of keeping the counts, to that of the writes: asked once in 100 writes."""
+    """The processor time of updating the counts, once in 100 writes, per time of the writes."""
     copy = path.with_name("followed.db")
     shutil.copy(path, copy)
     with mycel.open(copy) as db:
@@ -177,7 +177,7 @@ def _following(path: Path, size: str) -> Iterator[Line]:
 
 
 def _streaming(url: str, pid: int, size: str) -> Iterator[Line]:
-    """Memory of the server for each stream, and the time until all have heard of a commit."""
+    """The memory of the server for each stream, and the time until all streams have a commit."""
     place = httpx.URL(url)
     before = _resident(pid)
     opened = []

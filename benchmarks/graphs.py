@@ -1,12 +1,12 @@
-"""The graphs that are measured: as large as asked for, and the same on every machine.
+"""Generates graphs of any size, the same on every machine.
 
-Degrees follow a power law on both ends. The node of rank r has about r**-0.75 of the links, both
-leaving and, with an order of its own, arriving: most nodes have two to five, the first has one
-hundredth of all. That has a closed form both ways, so nothing is kept in memory per node: sources
-come one after the other, each with a set of its own links against duplicates.
+Degrees follow a power law. The share of links of the node of rank r is proportional to r**-0.75,
+for outgoing links and, with another ranking, for incoming ones: most nodes have two to five links,
+and the first has one hundredth of all. The shares have a closed form, so nothing is stored per
+node. Sources come one after the other, each with a set of its links to avoid duplicates.
 
-Ten links per node at every size, so a typical node looks the same in each of them, and what grows
-from one to the next is the database.
+Every size has ten links per node. So a typical node is the same in each graph, and only the
+database grows.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ PREDICATES: Final = (
     "touches_on", "knows", "works_on", "located_in", "depends_on", "happened_before",
     "favours", "decided", "authored", "member_of", "uses", "disagrees_with",
 )  # fmt: skip
-"""None of these is defined by the core capsules, which say what may be linked to what."""
+"""The core capsules define none of these predicates, and so do not restrict their links."""
 
 WORDS: Final = 4000
 _SYLLABLES: Final = (
@@ -44,12 +44,12 @@ _SYLLABLES: Final = (
 _POWER: Final = 4
 """Shares are differences of x**(1/_POWER): the exponent of the ranks is 1/_POWER - 1 = -0.75."""
 
-# Multiplying by a prime modulo the number of nodes puts them in an order that looks like none.
+# Multiplication by a prime, modulo the number of nodes, gives an order that looks random.
 _STRIDE_SOURCE, _STRIDE_OUT, _STRIDE_IN = 7_368_787, 2_750_159, 5_800_079
 
 
 class Node(NamedTuple):
-    """A concept to be."""
+    """A concept to write."""
 
     type: str
     name: str
@@ -58,7 +58,7 @@ class Node(NamedTuple):
 
 
 class Link(NamedTuple):
-    """A proposition to be; its ends are places in the sequence of nodes."""
+    """A link to write; its ends are indexes in the sequence of nodes."""
 
     subject: int
     predicate: str
@@ -100,7 +100,10 @@ class Graph:
             )
 
     def links(self) -> Iterator[Link]:
-        """All links, source by source; no two are alike, and none leads back to its source."""
+        """All links, source by source.
+
+        There are no duplicates, and no links of a node to itself.
+        """
         rng, words = random.Random(f"{self.seed} links"), vocabulary()
         draw, pick_predicate, count = rng.random, _Weighted(PREDICATES), self.node_count
         spread = self._spread
@@ -122,12 +125,12 @@ class Graph:
         return (self.node_count + 1) ** (1 / _POWER) - 1
 
     def _out_degree(self, node: int) -> int:
-        """How many links leave a node: its share of the whole, so that the sum is exact."""
+        """The number of links that leave a node. The numbers of all nodes add up exactly."""
         rank = node * _STRIDE_OUT % self.node_count
         return self._links_before(rank + 1) - self._links_before(rank)
 
     def _links_before(self, rank: int) -> int:
-        """How many links leave the nodes of lower rank."""
+        """The number of links that leave the nodes of lower rank."""
         if rank == self.node_count:
             return self.link_count
         return int(self.link_count * ((rank + 1) ** (1 / _POWER) - 1) / self._spread)
@@ -148,12 +151,15 @@ def vocabulary() -> list[str]:
 
 
 def _word(words: Sequence[str], draw: Callable[[], float]) -> str:
-    """A word as text uses them: the first is one in twelve, the first sixty are half."""
+    """A random word, as frequent as in text.
+
+    The first word is one in twelve, the first sixty are half.
+    """
     return words[int(len(words) ** draw()) - 1]
 
 
 class _Weighted:
-    """Picks by a number between 0 and 1; the n-th choice is 1/n as likely as the first."""
+    """Chooses an item by a number between 0 and 1; the n-th item is 1/n as likely as the first."""
 
     def __init__(self, choices: Sequence[str]) -> None:
         self._choices = choices

@@ -1,7 +1,7 @@
-"""History: a branch against a plain copy of the file, differences, and a merge against its changes.
+"""History: a branch beside a copy of the file, differences, and a merge beside its changes.
 
-A merge of 1,000 changes is held against the same changes written as one transaction. Both take
-processor time, because the rest is the disk, and is the same.
+A merge of 1,000 changes is compared with the same changes in one transaction, in processor time,
+because the time of the disk is the same for both.
 """
 
 from __future__ import annotations

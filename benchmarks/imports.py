@@ -1,6 +1,6 @@
-"""An import of conversations, until a search is ready: processor time for a turn, and peak memory.
+"""The import of conversations until a search is ready: processor time per turn, and peak memory.
 
-The import is a process of its own, the command that a user runs. Its texts are random words of
+The import runs as the command of a user, in a process of its own. Its texts are random words from
 the documents of this project.
 """
 
@@ -57,7 +57,7 @@ def measure(databases: Databases) -> Iterator[Line]:
 
 
 def write_turns(path: Path, turns: int) -> None:
-    """A file of turns as `mycel import` reads them."""
+    """Write a file of turns for `mycel import`."""
     chance = random.Random(turns)
     words = [
         word
@@ -79,7 +79,7 @@ def write_turns(path: Path, turns: int) -> None:
 
 
 def _import(source: Path, graph: Path) -> resource.struct_rusage:
-    """Run the command, and return what it has used."""
+    """Run the command. Returns the resources that it used."""
     command = (sys.executable, "-m", "mycel", "import", str(source), "--db", str(graph), "--yes")
     environment = os.environ | {"PYTHONPATH": package_folder()}
     process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL)

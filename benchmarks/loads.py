@@ -1,9 +1,9 @@
-"""One bulk load in a process of its own, so that its peak of memory is its own too.
+"""One bulk load in a process of its own, whose peak memory can be measured.
 
     python -m benchmarks.loads {ours,plain} SIZE PATH
 
-prints one JSON object. Making the rows is not what is measured: while the generator works, the
-clock stands still. Encoding attributes as JSON is part of the load on both sides.
+prints one JSON object. The making of the rows is not measured: the clock stops while the generator
+works. Encoding attributes as JSON is part of the load on both sides.
 """
 
 from __future__ import annotations
@@ -33,19 +33,19 @@ Row = TypeVar("Row")
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What one load took, without the making of the rows."""
+    """The time and memory of one load, without the making of the rows."""
 
     commit_s: float
-    """Until the commit returned."""
+    """The time until the commit returned."""
     close_s: float
-    """Until the database was closed, and so everything moved from the log to the file."""
+    """The time until the database was closed, with the log moved into the file."""
     cpu_s: float
     peak_bytes: int
     file_bytes: int
 
 
 class Stopwatch:
-    """A clock that can stand still."""
+    """A clock that can be stopped."""
 
     def __init__(self, now: Callable[[], float]) -> None:
         self._now = now
@@ -56,7 +56,7 @@ class Stopwatch:
         self._started, self._left_out = self._now(), 0.0
 
     def left_out(self) -> Callable[[], None]:
-        """Leave out the time from now until the result is called."""
+        """Stop the clock; the returned function starts it again."""
         since = self._now()
 
         def until() -> None:
@@ -78,12 +78,12 @@ def run_in_child(contender: str, size: str, path: Path) -> Load:
 
 
 def package_folder() -> str:
-    """Where a child has to look to import the Mycel that we have imported."""
+    """The folder from which a child process imports the same Mycel."""
     return str(Path(mycel.__file__).resolve().parent.parent)
 
 
 def load(contender: str, size: str, path: Path) -> Load:
-    """Load a graph here and now."""
+    """Load a graph in this process."""
     graph = graph_of(size)
     wall, cpu = Stopwatch(time.perf_counter), Stopwatch(time.process_time)
     watches = (wall, cpu)
@@ -100,7 +100,7 @@ def load(contender: str, size: str, path: Path) -> Load:
 
 
 def without_making(rows: Iterable[Row], watches: Iterable[Stopwatch]) -> Iterator[Row]:
-    """The same rows, made some at a time while the watches stand still."""
+    """The rows, made in portions while the clocks are stopped."""
     source = iter(rows)
     while True:
         stopped = [watch.left_out() for watch in watches]
@@ -113,9 +113,9 @@ def without_making(rows: Iterable[Row], watches: Iterable[Stopwatch]) -> Iterato
 
 
 def peak_bytes() -> int:
-    """The most memory this process ever had.
+    """The peak memory of this process.
 
-    `ru_maxrss` begins with what the parent had when it started us, which Linux tells apart.
+    `ru_maxrss` begins with the memory of the parent process; Linux has a value without it.
     """
     status = Path("/proc/self/status")
     if status.exists():

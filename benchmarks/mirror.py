@@ -1,7 +1,8 @@
 """The Git mirror: the first export, small catch-ups and imports, and writes beside a follower.
 
-The export runs in a process of its own, so that its peak of memory can be told. Writing the files
-to the disk, which `git reset` does at the end, is told apart: it depends on the file system.
+The export runs in a process of its own, so that its peak memory can be measured. At its end `git
+reset` writes the files to the disk. That time is shown separately, because it depends on the file
+system.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ MEMORY_BYTES_MAX: Final = 300 << 20
 CATCH_UPS: Final = 9
 BLOCKS: Final = 8
 WRITES: Final = 60
-"""Writes of one block, with and without a follower in turn."""
+"""The number of writes in a block; blocks with and without a follower take turns."""
 
 _EXPORT: Final = """
 import json, os, resource, sys, time, mycel
@@ -98,7 +99,7 @@ def _catch_up(db: mycel.Graph, pair: Pair) -> Measure:
 
 
 def _edited(db: mycel.Graph, pair: Pair) -> Iterator[Measure]:
-    """Status and import with one edited file: Git knows the others."""
+    """The times of status and import with one edited file."""
     mirror = mycel.Mirror(db)
     file = mirror.folder / "concepts/bench/note/0.md"
     told, taken = [], []
@@ -117,7 +118,7 @@ def _edited(db: mycel.Graph, pair: Pair) -> Iterator[Measure]:
 
 
 def _beside(db: mycel.Graph, pair: Pair) -> Measure:
-    """A durable write with a follower in the process, to one without."""
+    """A durable write with a follower in the process, beside one without."""
     notes = mycel.Knowledge(db, workspace="bench")
     times: dict[bool, list[int]] = {True: [], False: []}
     for block in range(BLOCKS):

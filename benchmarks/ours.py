@@ -1,4 +1,4 @@
-"""Mycel as a contender, through its public API alone."""
+"""Mycel as a contender, through its public API."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from benchmarks.graphs import PREDICATES, TYPES, Link, Node
 
 
 def load(path: Path, nodes: Iterable[Node], links: Iterable[Link]) -> Iterator[None]:
-    """Put everything in one transaction; stops twice, before it begins and after the commit."""
+    """Write everything in one transaction; yields before it begins and after the commit."""
     with mycel.open(path) as db:
         yield
         with db.transaction(message="load") as tx:
@@ -23,7 +23,7 @@ def load(path: Path, nodes: Iterable[Node], links: Iterable[Link]) -> Iterator[N
 
 
 def _put(tx: mycel.Transaction, nodes: Iterable[Node], links: Iterable[Link]) -> None:
-    """The one place that knows how many rows are put at once."""
+    """Put all concepts, then all links between them."""
     ids = tx.put_concepts(mycel.ConceptRow(*node) for node in nodes)
     tx.put_propositions(
         mycel.PropositionRow(ids[subject], predicate, ids[object_], attributes)
@@ -32,7 +32,7 @@ def _put(tx: mycel.Transaction, nodes: Iterable[Node], links: Iterable[Link]) ->
 
 
 def concept_id(db: mycel.Graph, type_name: str, name: str) -> str:
-    """The id of a concept that must be there."""
+    """The id of a concept that has to exist."""
     concept = db.get_concept(type_name, name)
     if concept is None:
         raise LookupError(f"The graph has no {type_name} {name!r}: was it loaded completely?")

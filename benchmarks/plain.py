@@ -1,8 +1,8 @@
-"""The baseline: what a careful programmer gets from apsw alone.
+"""The baseline: the same tables, written with apsw alone by a careful programmer.
 
-The same two tables with the same indexes, taken from Mycel's own layout so that the two can never
-drift apart; connections opened by Mycel's own function, so that every setting is the same. But no
-journal, no history, no trees, no text index, no checks: rows go in, rows come out.
+The two tables and their indexes are taken from Mycel's layout, so that they stay the same.
+Connections are opened by Mycel's function, with the same settings. There is no journal, no history,
+no trees, no text index and no checks.
 
 Checkpoints are left to SQLite, which makes them inside a commit, every 1000 pages.
 """
@@ -40,7 +40,7 @@ _CONCEPT, _PROPOSITION = (", ".join(columns) for columns in COLUMNS.values())
 
 POINT: Final = f"SELECT {_CONCEPT} FROM concept WHERE name = ? AND type = ?"
 POINT_JSON: Final = slice(3, 5)
-"""Where the two JSON texts are in a row of `POINT`."""
+"""The columns of the two JSON texts in a row of `POINT`."""
 
 HOP: Final = (
     f"SELECT {_PROPOSITION} FROM proposition WHERE subject = ? AND predicate = ? ORDER BY object"
@@ -57,7 +57,7 @@ _NOW_US: Final = 1_700_000_000_000_000
 
 
 class Plain:
-    """One open database of the baseline. It numbers rows itself, as Mycel does."""
+    """An open database of the baseline. It numbers rows itself, as Mycel does."""
 
     def __init__(self, path: Path) -> None:
         existed = path.exists()
@@ -76,7 +76,7 @@ class Plain:
         self.connection.close()
 
     def put(self, nodes: Iterable[Node], links: Iterable[Link]) -> None:
-        """Insert everything in one durable transaction. Ends are places among all concepts."""
+        """Insert everything in one durable transaction. Ends of links are indexes of concepts."""
         self.connection.execute("BEGIN IMMEDIATE")
         self.connection.executemany(_INSERT_CONCEPT, map(self._concept_row, nodes))
         self.connection.executemany(_INSERT_PROPOSITION, map(self._proposition_row, links))
@@ -120,7 +120,7 @@ class Plain:
 
 
 def load(path: Path, nodes: Iterable[Node], links: Iterable[Link]) -> Iterator[None]:
-    """Put everything in one transaction; stops twice, before it begins and after the commit."""
+    """Write everything in one transaction; yields before it begins and after the commit."""
     plain = Plain(path)
     yield
     plain.put(nodes, links)
@@ -129,12 +129,12 @@ def load(path: Path, nodes: Iterable[Node], links: Iterable[Link]) -> Iterator[N
 
 
 def concept_number(place: int) -> int:
-    """The id of the concept at a place in the sequence of nodes."""
+    """The id of the concept at an index in the sequence of nodes."""
     return ids.FIRST_CONCEPT + ids.ID_STEP * place
 
 
 def ddl() -> str:
-    """Mycel's own statements for the two tables and their indexes."""
+    """Mycel's statements that create the two tables and their indexes."""
     with apsw.Connection(":memory:") as scratch:
         scratch.execute(layout.CREATE)
         for table, columns in COLUMNS.items():

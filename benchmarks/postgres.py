@@ -1,9 +1,9 @@
 """Both backends and SQL by hand in one run: `python -m benchmarks.postgres URL [CONCEPTS]`.
 
-The URL names a workspace that does not exist yet. SQL by hand is what somebody would write with
-psycopg on the same tables. The numbers are the least of several runs in microseconds, which other
-work on the machine disturbs least; what counts is their ratio. Loads and branches are in seconds of
-wall time and of processor time of this process.
+The URL names a workspace that does not exist yet. SQL by hand uses psycopg on the same tables. The
+numbers are the minimum of several runs, in microseconds, which other work on the machine disturbs
+least; only their ratio is comparable. Loads and branches are in seconds, as wall-clock time and as
+processor time of this process.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Query(NamedTuple):
     kip: str
     sql: str
     share: int = 1
-    """One in this many rounds is run."""
+    """Only one in this many rounds is run."""
 
 
 _ITEM = "(SELECT id FROM type WHERE name = 'Item')"
@@ -82,7 +82,10 @@ QUERIES = (
 
 
 def fill(db: mycel.Graph, concepts: int) -> tuple[float, float]:
-    """Load items with links among them; the seconds that it took, and those of the processor."""
+    """Load items with links among them.
+
+    Returns the wall-clock seconds and the processor seconds.
+    """
     drawn = random.Random(7)
     db.write(lambda tx: (tx.define_type("Item"), tx.define_predicate("leads_to")))
     began, busy = perf_counter(), process_time()
@@ -101,12 +104,12 @@ def fill(db: mycel.Graph, concepts: int) -> tuple[float, float]:
 
 
 def fetch(hand: psycopg.Connection[Any], query: str, values: tuple[str, ...]) -> list[Any]:
-    """All rows of a query by hand."""
+    """All rows of a query in SQL."""
     return hand.execute(query, values).fetchall()  # type: ignore[arg-type]
 
 
 def measured(work: Callable[[], object]) -> float:
-    """The microseconds of a call."""
+    """The microseconds that a call takes."""
     began = perf_counter()
     work()
     return (perf_counter() - began) * 1e6
@@ -158,7 +161,7 @@ def write_by_hand(hand: psycopg.Connection[Any], at: int, lock: int = 0) -> None
 
 
 def throughput(db: mycel.Graph, clients: int, tag: str) -> float:
-    """Small transactions a second of some clients."""
+    """The number of small transactions per second, with several clients."""
 
     def work(client: int) -> None:
         for at in range(CLIENTS * WRITES_EACH // clients):
@@ -175,7 +178,7 @@ def throughput(db: mycel.Graph, clients: int, tag: str) -> float:
 
 
 def show(name: str, sqlite: float, postgres: float, hand: float | None = None) -> None:
-    """Print a row: the figures, and how PostgreSQL's compares."""
+    """Print a row: the figures, and the ratio of the figure of PostgreSQL."""
     by_hand = "" if hand is None else f"{hand:12.1f}{postgres / hand:9.2f}"
     print(f"{name:26}{sqlite:12.1f}{postgres:12.1f}{postgres / sqlite:9.2f}{by_hand}", flush=True)
 

@@ -1,4 +1,4 @@
-"""Proofs that a link is part of the state: to make, to check, and how long they are."""
+"""Proofs that a link is part of the state: the time to make and to check one, and its size."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def _checking(root: bytes) -> Run:
 
 
 def _reading_and_checking(root: bytes) -> Run:
-    """What somebody does who was sent a proof, and has nothing else but a root."""
+    """Read and check proofs, as a receiver does who has only a root."""
 
     def run(block: Block, took_ns: list[int]) -> None:
         for content in block:
@@ -88,7 +88,7 @@ def _reading_and_checking(root: bytes) -> Run:
 
 
 def _random_links(pair: Pair, db: mycel.Graph, base: Plain) -> list[Triple]:
-    """Links by source, predicate and target, each as likely as any other."""
+    """Random links by source, predicate and target, all with the same probability."""
     places = pair.rng("proof").sample(range(pair.node_count * LINKS_PER_NODE), LINKS)
     links = []
     for place in places:

@@ -1,10 +1,10 @@
 """Reading: a concept by type and name, and the links of one predicate that leave a concept.
 
-All sizes take turns in one run, so the growth from one to the next is a ratio as good as that
-between the contenders.
+All sizes take turns in one run, so the growth between sizes is measured as reliably as the ratio of
+the contenders.
 
-Each kind of reading is measured twice: "rows" compares our elements with the rows that SQLite
-gives, "decoded" goes on until both JSON objects of every element are Python objects.
+Each kind of reading is measured twice: "rows" compares our elements with the rows of SQLite;
+"decoded" also turns both JSON objects of every element into Python objects.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ BAR: Final = Bar(2.5)
 
 
 class Question(NamedTuple):
-    """One kind of reading, with its inputs for both sides, and who answers it on each."""
+    """One kind of reading, with inputs and a function for each side."""
 
     name: str
     ours: Sequence[tuple[object, ...]]
@@ -99,7 +99,7 @@ def _measure(
 
 
 def _growth(small: Measure, large: Measure) -> Measure:
-    """How much longer the same takes in the larger graph, for both sides."""
+    """The growth of the time from the smallest to the largest graph, for both sides."""
     ours_, plain = (
         Summary(after.p50 / before.p50, after.mean / before.mean, after.p99 / before.p99, 1)
         for before, after in ((small.ours, large.ours), (small.plain, large.plain))
@@ -122,7 +122,7 @@ def _point_questions(pair: Pair, _db: mycel.Graph, base: Plain) -> list[Question
 
 
 def _identity(base: Plain, number: int) -> tuple[str, int]:
-    """Name and type number of a concept, as `POINT` wants them."""
+    """The name and type number of a concept, as parameters of `POINT`."""
     return base.connection.execute(
         "SELECT name, type FROM concept WHERE id = ?", (number,)
     ).fetchone()
@@ -176,7 +176,7 @@ def _plain_point_decoded(connection: apsw.Connection) -> Run:
 
 
 class _Fan(NamedTuple):
-    """A class of (subject, predicate), by how many links there are."""
+    """A class of pairs (subject, predicate), by their number of links."""
 
     name: str
     least: int
@@ -221,13 +221,13 @@ def _hop_questions(pair: Pair, db: mycel.Graph, base: Plain) -> list[Question]:
 
 
 def _our_id(db: mycel.Graph, base: Plain, number: int) -> str:
-    """Our id of a concept of the baseline: the two number their concepts differently."""
+    """Our id for a concept of the baseline, which numbers concepts differently."""
     name, type_number = _identity(base, number)
     return ours.concept_id(db, TYPE_NAMES[type_number], name)
 
 
 def _sample_fans(pair: Pair, base: Plain) -> dict[_Fan, list[tuple[int, int, int]]]:
-    """Subject, predicate and number of links; a fair sample of each class."""
+    """Subject, predicate and number of links, for a random sample of each class."""
     rng = pair.rng("hop")
     samples: dict[_Fan, list[tuple[int, int, int]]] = {fan: [] for fan in _FANS}
     seen = dict.fromkeys(_FANS, 0)

@@ -1,4 +1,4 @@
-"""What is measured becomes a table for people and JSON for programs."""
+"""Shows measures as a table for people, and as JSON for programs."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _STEPS: Final[dict[str, tuple[tuple[float, str], ...]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """The most that a measure may be: as a ratio to the baseline, or as a value of its own."""
+    """The upper limit of a measure: a ratio to the baseline, or a value."""
 
     limit: float
     of: Literal["ratio", "ours"] = "ratio"
@@ -36,7 +36,7 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """One line of the report. What has no bar is for information."""
+    """One line of the report. A measure without a bar is for information."""
 
     name: str
     size: str
@@ -46,11 +46,11 @@ class Measure:
     bar: Bar | None = None
     note: str = ""
     masked: bool = False
-    """Whether the bar, if it is met, is met thanks to something else than our own code."""
+    """True if a met bar is met because of the disk or another cause outside of our code."""
 
     @property
     def ratio(self) -> float | None:
-        """Ours to the baseline, by medians."""
+        """The ratio of our median to that of the baseline."""
         return self.ours.p50 / self.plain.p50 if self.plain and self.plain.p50 else None
 
     @property
@@ -90,7 +90,7 @@ _RIGHT = range(2, 7)
 
 
 def table(lines: Iterable[Line]) -> str:
-    """The lines as text: medians, the ratio of medians, and that of means."""
+    """The measures as text: medians, the ratio of medians, and the ratio of means."""
     rows = [_HEADINGS, *(_cells(line) for line in lines)]
     widths = [max(len(row[at]) for row in rows) for at in range(len(_HEADINGS))]
     return "\n".join(_row_text(row, widths) for row in rows)
@@ -132,7 +132,7 @@ def _times(ratio: float | None) -> str:
 
 
 def quantity(value: float, unit: Unit) -> str:
-    """A value with three digits or so, in the unit that suits it."""
+    """A value with about three digits, in a suitable unit."""
     steps = _STEPS[unit]
     factor, name = next((step for step in steps if abs(value) >= step[0]), steps[-1])
     scaled = value / factor
@@ -142,16 +142,16 @@ def quantity(value: float, unit: Unit) -> str:
 
 
 def load_text(loads: Sequence[float]) -> str:
-    """How busy the machine was before and after the run, and what follows from it."""
+    """The load of the machine before and after the run, with advice."""
     processors = os.cpu_count() or 1
     text = f"load average {loads[0]:.1f} before and {loads[1]:.1f} after, {processors} processors"
     if max(loads) <= processors:
         return text
-    return f"{text}: others were at work, so measure again before you believe it"
+    return f"{text}: other programs were running, so repeat the measurement"
 
 
 def to_json(lines: Iterable[Line], sizes: Sequence[str], loads: Sequence[float]) -> dict[str, Any]:
-    """Everything that was measured, with what it was measured on; names no machine."""
+    """All measures with properties of the machine, but without its name."""
     lines = list(lines)
     return {
         "date": datetime.now(UTC).isoformat(timespec="seconds"),

@@ -1,7 +1,7 @@
 """Starting: `import mycel`, the command with `--help`, and a first answer, each in new processes.
 
-With bytecode at hand, as in any installed package, even where the environment says not to write
-it: the processes share a cache of their own.
+The processes share a cache of bytecode, as in an installed package, even if the environment forbids
+writing bytecode.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def measure(databases: Databases) -> Iterator[Line]:
 def _measure_first(pair: Pair, environment: dict[str, str]) -> Measure:
     """A first answer, the start of Python included."""
     command = ("-c", _FIRST, str(pair.ours))
-    failure = _failure(command, environment)  # Also fills the caches.
+    failure = _failure(command, environment)  # The first start also fills the caches.
     if failure:
         raise RuntimeError(f"The program that asks one question failed: {failure}")
     took = [_start_s(command, environment) for _ in range(RUNS)]
@@ -58,7 +58,7 @@ def _measure(environment: dict[str, str]) -> Iterator[Line]:
     failure = _failure(_HELP, environment)
     if failure:
         commands.remove(_HELP)
-    for command in commands:  # Once for the caches: of bytecode, and of the disk.
+    for command in commands:  # The first start fills the caches of bytecode and of the disk.
         _start_s(command, environment)
     took: dict[tuple[str, ...], list[float]] = {command: [] for command in commands}
     for _ in range(RUNS):
@@ -91,9 +91,9 @@ def _start_s(command: tuple[str, ...], environment: dict[str, str]) -> float:
 
 
 def _failure(command: tuple[str, ...], environment: dict[str, str]) -> str:
-    """The last line of what went wrong, or nothing."""
+    """The last line of an error; empty if there is none."""
     done = _run(command, environment)
-    said = done.stderr.strip().splitlines() or ["it failed without a word"]
+    said = done.stderr.strip().splitlines() or ["it failed without a message"]
     return said[-1] if done.returncode else ""
 
 

@@ -1,7 +1,7 @@
-"""Taking turns: contenders are timed in small blocks, one after the other, over and over.
+"""Times contenders in small blocks that take turns.
 
-Whatever else the machine does meanwhile then falls on all of them alike, and the ratio of two
-medians of one run means something, which the ratio of two runs does not.
+Other work on the machine then disturbs all contenders alike, so the ratio of two medians of one run
+is meaningful, unlike the ratio of two runs.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from typing import Any, Final, NamedTuple
 clock_ns: Final = perf_counter_ns
 
 Block = Sequence[Any]
-"""Some inputs, worked off in one go."""
+"""Some inputs that are processed without a break."""
 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What is reported of a number of samples: seconds, bytes, or whatever they are."""
+    """Statistics of samples, in seconds, bytes or another unit."""
 
     p50: float
     mean: float
@@ -38,31 +38,31 @@ class Summary:
 
     @classmethod
     def of_ns(cls, samples: Sequence[int]) -> Summary:
-        """Of times in nanoseconds, in seconds."""
+        """The statistics in seconds, of times in nanoseconds."""
         return cls.of([each / 1e9 for each in samples])
 
 
 Run = Callable[[Block, list[int]], None]
-"""Works off one block and appends the nanoseconds that each input took.
+"""Processes one block, and appends the nanoseconds that each input took.
 
-It holds the loop itself, so that nothing but the call in question is between two looks at the
-clock. These two looks, some 50 ns, are part of what everybody took.
+It contains the loop, so that only the measured call is between two readings of the clock. These
+readings, some 50 ns, are part of the time of every contender.
 """
 
 
 class Contender(NamedTuple):
-    """Somebody who is timed."""
+    """A contender with its blocks, and its samples."""
 
     run: Run
     blocks: Sequence[Block]
 
 
 def take_turns(contenders: Sequence[Contender], *, passes: int) -> list[Summary]:
-    """Time everybody on all their blocks `passes` times, after one pass to warm up.
+    """Time all contenders on all their blocks, `passes` times, after one pass to warm up.
 
-    Who has fewer blocks than others begins again with the first. The order of each turn is drawn,
-    so that nobody always comes first, and finds nothing in the caches, or always after the same
-    one: to come after somebody who does nearly the same saves a tenth of what takes 50 µs.
+    A contender with fewer blocks than others begins again with its first. The order of each turn is
+    random, so that no contender is always the first, with cold caches, or always follows the same
+    one: to follow a contender that does nearly the same saves a tenth of 50 µs.
     """
     for contender in contenders:
         for block in contender.blocks:
@@ -80,14 +80,14 @@ def take_turns(contenders: Sequence[Contender], *, passes: int) -> list[Summary]
 
 
 def in_blocks(inputs: Sequence[Any], count: int) -> list[Block]:
-    """Cut a sequence into this many blocks, or a few more if it does not come out even."""
+    """Cut a sequence into this many blocks, or a few more if it does not divide evenly."""
     size = max(1, len(inputs) // count)
     return [inputs[at : at + size] for at in range(0, len(inputs), size)]
 
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """No garbage collection inside the block."""
+    """Switch off garbage collection inside the block."""
     gc.collect()
     gc.freeze()
     gc.disable()

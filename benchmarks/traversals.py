@@ -1,12 +1,11 @@
 """`traverse` beside Dijkstra's algorithm written by hand over the same arrays.
 
-The baseline is what anybody would write: a heap, a dictionary of costs, every link of an element
-that is reached looked at at once. It gets the very arrays that Mycel holds, as memory, and does the
-same work: from the number of the start to rows of the nearest concepts, each with its cost and its
-path, read from the same file in one statement. Costs are held against each other before anything is
-timed.
+The baseline is the usual algorithm: a heap, a dictionary of costs, and all links of a reached
+element read at once. It uses the arrays of Mycel, and does the same work: from the number of the
+start to rows of the nearest concepts, each with its cost and its path, read from the same file in
+one statement. The costs of both are compared before the timing.
 
-Weights are random, of three decimals, in a copy of the file: nothing else about it changes.
+Weights are random with three decimals, in a copy of the file that is otherwise unchanged.
 """
 
 from __future__ import annotations
@@ -62,7 +61,7 @@ class Columns(NamedTuple):
 
 
 class Handwritten:
-    """The baseline: a connection, and the arrays."""
+    """The baseline, with a connection and the arrays."""
 
     def __init__(self, path: str, columns: Columns) -> None:
         self.connection = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY)
@@ -120,7 +119,7 @@ class Handwritten:
 
 
 def measure(databases: Databases) -> Iterator[Line]:
-    """All of it, for every size."""
+    """Time all traversals, for every size."""
     for size in databases.sizes:
         with databases.copies(size) as pair:
             say(f"traverse: {size}")
@@ -129,7 +128,7 @@ def measure(databases: Databases) -> Iterator[Line]:
 
 
 def _weigh(pair: Pair) -> None:
-    """Give every link a random weight; behind Mycel's back, for the file is thrown away."""
+    """Give every link a random weight, by SQL without Mycel, in a temporary copy."""
     rng = random.Random(f"{SEED} weights")
     connection = apsw.Connection(str(pair.ours))
     connection.create_scalar_function("random_weight", lambda *_: round(rng.random(), 3), 0)
@@ -162,7 +161,7 @@ def _of(pair: Pair) -> Iterator[Line]:
 
 
 def _meanwhile(pair: Pair, db: mycel.Graph, starts: Sequence[int]) -> Measure:
-    """Calls while arrays are made, which they are from the first one on; then they are there."""
+    """Time calls while arrays are being made, which the first call starts."""
     db._adjacency = Adjacency(db._store)
     db._adjacency.rent_min = 0
     db._adjacency._rent = 1 << 40
@@ -177,7 +176,7 @@ def _meanwhile(pair: Pair, db: mycel.Graph, starts: Sequence[int]) -> Measure:
 
 
 def _any(pair: Pair, columns: Columns) -> list[int]:
-    """Elements that have links."""
+    """Random elements that have links."""
     rng = pair.rng("traverse")
     places = [
         at for at in range(len(columns.starts) - 1) if columns.starts[at] < columns.starts[at + 1]
@@ -217,7 +216,7 @@ def _check(db: mycel.Graph, base: Handwritten, starts: Sequence[int], nodes: int
 
 
 def _stored(pair: Pair, db: mycel.Graph, kind: str, starts: Sequence[int]) -> Measure:
-    """Through the tables alone, beside arrays."""
+    """Time traversals over arrays, beside traversals over the tables."""
     arrays = db._adjacency
     few = starts[:20]
 
@@ -238,7 +237,7 @@ def _stored(pair: Pair, db: mycel.Graph, kind: str, starts: Sequence[int]) -> Me
 
 
 def _as_command(pair: Pair, db: mycel.Graph, kind: str, starts: Sequence[int]) -> Measure:
-    """TRAVERSE, whose answer is dictionaries, beside the method, whose JSON is not parsed yet."""
+    """Time TRAVERSE, which returns dictionaries, beside the method, which leaves JSON unparsed."""
 
     def commanded(block: Block, took: list[int]) -> None:
         for start in block:

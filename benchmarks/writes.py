@@ -1,13 +1,13 @@
 """Writing: small durable transactions, alone and from many threads.
 
-Both write to copies of the databases, so that the next measure finds them as they were.
+Both sides write to copies of the databases, so that the databases stay unchanged for the next
+measure.
 
-A durable write waits for the disk, and the longer that takes, the closer to 1 is the ratio,
-whatever the two sides do: 5x became 1x within minutes when fsync, and with it the baseline, had
-become twenty times slower. So processor time, which knows no waiting, is measured with it. A write
-that meets the bar in wall time but not in processor time owes that to the disk: its line is
-"masked" rather than "ok". A bare write with fsync takes turns with both, to show what the disk was
-like.
+A durable write waits for the disk. The longer the disk takes, the closer the ratio is to 1,
+whatever the two sides do: 5x became 1x within minutes when fsync had become twenty times slower. So
+processor time, which does not include waiting, is measured too. If a write meets the bar in
+wall-clock time but not in processor time, that is due to the disk, and its line says "masked"
+instead of "ok". A bare write with fsync takes turns with both, to show the speed of the disk.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def measure_durable(databases: Databases) -> Iterator[Measure]:
                 ours_wall, plain_wall, fsync = take_turns(
                     [Contender(run, blocks) for run in runs], passes=1
                 )
-        # The first half was the pass to warm up.
+        # The first half warms up.
         cpu = (Summary.of_ns(each.cpu_ns[TRANSACTIONS:]) for each in (ours_, theirs))
         working = Measure("durable write, processor time", size, "s", *cpu)
         yield Measure(
@@ -71,7 +71,7 @@ def measure_durable(databases: Databases) -> Iterator[Measure]:
 
 @contextmanager
 def _bare_fsync(folder: Path) -> Iterator[Run]:
-    """Append one page to a file and wait until it is on disk: what no durable write can avoid."""
+    """Append a page to a file and wait until it is on disk, the least cost of a durable write."""
     with tempfile.TemporaryFile(dir=folder, buffering=0) as file:
 
         def run(block: Block, took_ns: list[int]) -> None:
@@ -85,7 +85,7 @@ def _bare_fsync(folder: Path) -> Iterator[Run]:
 
 
 class _Ends:
-    """Concepts to link to: places in the sequence of nodes, and our ids of them."""
+    """Concepts to link to: their indexes in the sequence of nodes, and our ids."""
 
     def __init__(self, pair: Pair, db: mycel.Graph) -> None:
         rng = pair.rng("write")
@@ -99,7 +99,7 @@ class _Ends:
 
 
 def _new(seed: int) -> Iterator[tuple[Node, list[tuple[str, int, dict[str, object]]]]]:
-    """New concepts without end, each with links: predicate, which of the ends, attributes."""
+    """Endless new concepts, each with links: predicate, index of the end, attributes."""
     rng = random.Random(seed)
     made = 0
     while True:
@@ -175,7 +175,7 @@ def measure_group(databases: Databases) -> Iterator[Measure]:
 
 
 def _new_edges(pair: Pair, db: mycel.Graph) -> Iterator[tuple[str, str]]:
-    """Pairs of concepts, none twice."""
+    """Distinct pairs of concepts."""
     ids = _Ends(pair, db).ids
     rng, seen = pair.rng("group"), set[tuple[str, str]]()
     while True:

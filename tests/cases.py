@@ -1,9 +1,9 @@
 """Many cases in one test: all of them run, and a failure names each case that failed.
 
 `parametrize` makes a test of each case, and every test costs a millisecond or two in collection,
-fixtures and reports, in each worker. It is right for a few cases, and where each needs fixtures of
-its own. A table of many small cases is one test: `cases` runs a function for each row, `each_case`
-is the same for a loop that is written out.
+fixtures and reports, in each worker. Use it for a few cases, or if each case needs fixtures of its
+own. A table of many small cases is one test: `cases` runs a function for each row, `each_case` is
+the same for a loop that is written out.
 
 The cases of one test share its fixtures, so a case must not change what the next one needs.
 
@@ -39,7 +39,7 @@ FAILED_CASES: Final = "failed cases"
 
 @contextmanager
 def each_case() -> Iterator[Callable[[object], AbstractContextManager[None]]]:
-    """Gives `case`: what fails inside of `with case(name)` is raised when all cases have run."""
+    """Gives `case`: a failure inside of `with case(name)` is raised after all cases have run."""
     failed: list[tuple[str, BaseException]] = []
 
     @contextmanager

@@ -54,7 +54,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection(session: pytest.Session) -> Iterator[None]:
-    """Read all tests without looking for garbage: what is loaded here stays until the end."""
+    """Collect tests without garbage collection, because all loaded objects stay until the end."""
     gc.disable()
     try:
         return (yield)
@@ -64,7 +64,7 @@ def pytest_collection(session: pytest.Session) -> Iterator[None]:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Skip tests of files where graphs are in no files, each with the reason of its mark."""
+    """Skip tests about files if graphs are not in files, each with the reason of its mark."""
     if config.getoption("--backend") == "sqlite":
         return
     for item in items:
@@ -75,14 +75,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.fixture(scope="session", autouse=True)
 def _backend(pytestconfig: pytest.Config) -> Iterator[None]:
-    """Start the database in which graphs of tests are."""
+    """Start the database for the graphs of tests."""
     with serving(pytestconfig.getoption("--backend")):
         yield
 
 
 @pytest.fixture(autouse=True)
 def _recycled_workspaces(_backend: None) -> Iterator[None]:
-    """Empty the workspaces that a test made and left, for the next one."""
+    """Empty the workspaces that a test has made, for the next test."""
     if not SERVER:
         yield
         return
@@ -94,7 +94,7 @@ def _recycled_workspaces(_backend: None) -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def postgres_server(_backend: None) -> Iterator[PostgresServer]:
-    """A PostgreSQL server for tests of its own; it starts with the first question."""
+    """A PostgreSQL server for tests; it starts when it is first used."""
     if programs() is None:
         pytest.skip("PostgreSQL 15 is not installed here")
     pytest.importorskip("psycopg", reason="the extra `postgres` is not installed here")
@@ -108,13 +108,13 @@ def postgres_server(_backend: None) -> Iterator[PostgresServer]:
 
 @pytest.fixture(scope="session")
 def update_golden(pytestconfig: pytest.Config) -> bool:
-    """Whether golden files are to be rewritten instead of compared."""
+    """True if golden files are rewritten instead of compared."""
     return bool(pytestconfig.getoption("--update-golden"))
 
 
 @pytest.fixture(scope="session")
 def seed(pytestconfig: pytest.Config) -> int:
-    """The seed for tests that draw their own random numbers."""
+    """The seed of tests that draw random numbers."""
     return int(pytestconfig.getoption("--seed"))
 
 

@@ -111,7 +111,7 @@ class PostgresServer:
 
     @cached_property
     def folder(self) -> Path:
-        """The folder, in which the server runs from the first question on."""
+        """The folder of the server, which starts when this is first read."""
         folder = Path(tempfile.mkdtemp(prefix="mycel-pg-"))
         folder.chmod(0o777)
         self._run("initdb", "-D", str(folder / "data"), "-A", "trust", "-U", "mycel", "-E", "UTF8",
@@ -127,7 +127,7 @@ class PostgresServer:
 
     @contextmanager
     def replica(self) -> Iterator[PostgresServer]:
-        """A streaming replica of the server, for as long as this lasts."""
+        """A streaming replica of the server, for the time of the block."""
         folder = Path(tempfile.mkdtemp(prefix="mycel-pg-"))
         folder.chmod(0o777)
         self._run("pg_basebackup", "-h", str(self.folder), "-U", "mycel", "-D",
@@ -147,7 +147,7 @@ class PostgresServer:
         self._run("pg_ctl", "-D", str(self.folder / "data"), "-m", mode, "-w", "stop")
 
     def url(self, workspace: str = "", database: str = "postgres") -> str:
-        """The URL of a workspace; of a new one without a name."""
+        """The URL of a workspace; without a name, of a new one."""
         name = workspace or f"w{os.getpid()}-{next(self._numbers)}"
         host = quote(str(self.folder), safe="")
         return f"postgresql:///{database}?host={host}&user=mycel&workspace={name}"
@@ -158,7 +158,7 @@ class PostgresServer:
 
     @contextmanager
     def copy_of(self, prepared: str) -> Iterator[str]:
-        """The URL of a copy of a prepared graph, for as long as this lasts."""
+        """The URL of a copy of a prepared graph, for the time of the block."""
         url = self.copy(prepared)
         try:
             yield url
@@ -197,14 +197,14 @@ class PostgresServer:
         return True
 
     def schemas(self) -> set[str]:
-        """The schemas of all workspaces but the prepared ones."""
+        """The schemas of all workspaces except the prepared ones."""
         if "folder" not in self.__dict__:
             return set()
         names = self.rows("SELECT nspname FROM pg_namespace WHERE nspname ~ '^mycel_'")
         return {name for (name,) in names if not name.startswith(f"mycel_{PREPARED}")}
 
     def recycle(self, schemas: set[str]) -> None:
-        """Empty workspaces that nobody has open, for later."""
+        """Empty workspaces that nobody has open, to use them again."""
         for schema in schemas:
             lock = use_lock(schema)
             ((is_free,),) = self.rows("SELECT pg_try_advisory_lock(%s)", lock)
@@ -263,7 +263,7 @@ SERVER: list[PostgresServer] = []
 
 @contextmanager
 def serving(backend: str) -> Iterator[None]:
-    """Let graphs of tests be in a database of this kind."""
+    """Store the graphs of tests in a database of this kind."""
     if backend != "postgres":
         yield
         return

@@ -1,7 +1,7 @@
-"""Graphs that begin where another one ended: copying a file is faster than making it again.
+"""Graphs that begin as copies of a prepared graph, because a copy is faster than a new graph.
 
-Opening a new graph applies the capsules, and many tests write the same things first. What they
-share is done once in each process; each test gets the file that came of it, as a copy of its own.
+Opening a new graph applies the capsules, and many tests first write the same content. Shared
+content is written once in each process, and each test gets a copy of the file.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tests.postgres_server import SERVER
 
 
 class Prepared:
-    """A graph to start from: the capsules, and what `prepare` does."""
+    """A graph to start from, with the capsules and the writes of `prepare`."""
 
     def __init__(
         self,
@@ -55,7 +55,7 @@ class Prepared:
 
     @contextmanager
     def opened(self) -> Iterator[mycel.Graph]:
-        """A copy of the graph, for as long as this lasts."""
+        """A copy of the graph, for the time of the block."""
         if SERVER:
             with (
                 SERVER[0].copy_of(self._workspace) as url,

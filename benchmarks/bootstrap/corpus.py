@@ -1,9 +1,9 @@
 """A project in Python of 3,000 files, in a Git repository.
 
-They come from the standard library of the Python that runs, and from the packages that it has
-installed, in the order of their paths. Very short and very long files are left out, so that a file
-has about 6 KB on average, as in large projects that people write. It is another project on another
-machine, so figures of two machines differ by that too.
+The files come from the standard library and the installed packages of the running Python, in the
+order of their paths. Very short and very long files are left out, so that a file has about 6 KB on
+average, as in large projects. Another machine gives another project, so figures of two machines are
+not comparable.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _LEFT_OUT: Final = {"__pycache__", "site-packages"}
 
 
 class Corpus(NamedTuple):
-    """A project that was made."""
+    """The project, with counts of its files and bytes."""
 
     root: Path
     files: int
@@ -31,7 +31,7 @@ class Corpus(NamedTuple):
 
 
 def make(root: Path) -> Corpus:
-    """Copy the files and make a repository of them."""
+    """Copy the files into a new repository."""
     root.mkdir(parents=True)
     size = count = 0
     for base in ("stdlib", "purelib"):

@@ -17,7 +17,7 @@ LANGUAGES: Final = {".py": "python", ".rs": "rust"}
 
 
 class LanguageServer:
-    """A server that was started on a folder, and answers on its standard output."""
+    """A server for a folder, which answers on its standard output."""
 
     def __init__(self, command: Sequence[str], root: Path, options: dict[str, Any]) -> None:
         self._process = subprocess.Popen(
@@ -57,13 +57,13 @@ class LanguageServer:
         self._process.wait()
 
     def wait_until_quiet(self) -> None:
-        """Wait for a server that says when it has read the folder."""
+        """Wait until the server reports that it has read the folder."""
         until = time.monotonic() + READY_SECONDS
         while not self._is_quiet and time.monotonic() < until:
             self._receive()
 
     def references(self, path: Path, line: int, column: int) -> set[tuple[str, int]]:
-        """The uses of the symbol at a place (both from 0): paths from the root, lines from 1."""
+        """The uses of the symbol at a place (counted from 0): paths from the root, lines from 1."""
         self._did_open(path)
         place = {
             "textDocument": {"uri": path.as_uri()},

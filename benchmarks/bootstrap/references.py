@@ -4,12 +4,12 @@
     python -m benchmarks.bootstrap.references FOLDER COUNT rust-analyzer LIBRARY
     python -m benchmarks.bootstrap.references FOLDER COUNT grep .rs
 
-LIBRARY is the folder of the source of Rust's standard library. `grep` takes every line with the
-name, outside of comments and strings, for a use, also those of other symbols of the same name.
+LIBRARY is the folder of the source of Rust's standard library. `grep` counts every line with the
+name outside of comments and strings as a use, even of another symbol with the same name.
 
-COUNT symbols of all kinds are drawn at random, always the same. A use is a line, without that of
-the definition. It is found if the text of the answer shows its number below its file, with or
-without a mark that it is uncertain. Precision is that of the lines that are shown as certain.
+COUNT symbols of all kinds are drawn at random with a fixed seed. A use is a line, except the line
+of the definition. It is found if the text of the answer shows its number below its file, even if it
+is marked as uncertain. Precision counts only the lines that are shown as certain.
 """
 
 from __future__ import annotations
@@ -139,7 +139,7 @@ def _sample(knowledge: mycel.Knowledge, root: Path, suffix: str, count: int) -> 
 
 
 def _answer(knowledge: mycel.Knowledge, uri: str) -> tuple[Lines, Lines]:
-    """The lines that an answer shows, and those that it shows as certain: read from its text."""
+    """The lines in the text of an answer, and the ones that it shows as certain."""
     page = TextPage()
     add_references(knowledge.references(uri), RELATIONS_SHOWN, page, detailed=False)
     shown: Lines = set()

@@ -1,7 +1,7 @@
-"""How long a file takes: in a first run that reads and writes everything, and when nothing changed.
+"""The time of a bootstrap for each file: in a first run, and in a run without changes.
 
-Both in time of the processor, that of Git included: "on one core" means just that, and other
-programs on the machine count less. The time on the clock stands beside it for information.
+Both are processor time, Git included, which other programs on the machine disturb less than
+wall-clock time. The wall-clock time is shown for information.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def _line(
 
 
 def _timed(work: Callable[[], Any]) -> tuple[tuple[float, float], Any]:
-    """Seconds of the processor and on the clock, and what the work gave."""
+    """The processor and wall-clock seconds of some work, and its result."""
     before, began = _processor_s(), perf_counter()
     result = work()
     return (_processor_s() - before, perf_counter() - began), result
@@ -99,7 +99,7 @@ def _processor_s() -> float:
 
 
 def _load_parsers(folder: Path) -> None:
-    """Loading the grammars is no work on files."""
+    """Load the grammars, whose loading time is not measured."""
     from mycel.knowledge.bootstrap import bootstrap
 
     small = folder / "small"

@@ -1,12 +1,11 @@
 """The memory server's tools with 50,000 entities, beside the same calls with 100.
 
 Both servers are real processes on standard input and output, and the SDK's own client asks them in
-turns. Every question has one entity for an answer, in the small graph as in the large one, so what
-grows is the looking and not the answer. A search is for a name, for words of an observation, and
-for characters inside a word.
+turns. Every question has one entity as its answer in both graphs, so only the search grows with the
+graph. A search is for a name, for words of an observation, and for characters inside a word.
 
-A search looks at all entities, so it has no bar here; `official` compares it with the official
-server, which reads its whole file for every call.
+A search reads all entities, so it has no bar here. `official` compares it with the official server,
+which reads its whole file for every call.
 """
 
 from __future__ import annotations
@@ -28,11 +27,11 @@ SMALL, LARGE = 100, 50_000
 CALLS: Final = 400
 
 Arguments = Callable[[int, int], dict[str, Any]]
-"""What the n-th call passes, in a graph of this many entities."""
+"""Makes the arguments of the n-th call, for a graph with this many entities."""
 
 
 class Question(NamedTuple):
-    """A call that is timed."""
+    """A timed call."""
 
     title: str
     tool: str

@@ -4,9 +4,9 @@ Both servers are processes on standard input and output. The SDK's client sends 
 in turns. The official server reads its whole file for each call and writes it back for each
 change, so its time grows with the file; `latencies` shows that Mycel's writes do not.
 
-The last measure sends calls without waiting for the answers, as an agent does that calls several
-tools at once, and as two agents do that share a memory. It counts the entities that a new process
-finds afterwards.
+The last measure sends calls without waiting for answers, like an agent that calls several tools at
+once, or like two agents that share a memory. It counts the entities that a new process finds
+afterwards.
 
 The official server is not a dependency. The measure is skipped unless its command is on the path:
 `npm install @modelcontextprotocol/server-memory`, then put `node_modules/.bin` on the path.
@@ -33,7 +33,7 @@ COMMAND: Final = "mcp-server-memory"
 SIZES: Final = (1_000, 10_000, 50_000)
 CALLS: Final = 40
 WRITES: Final = 20
-"""Entities that are created at the same time, one in each call."""
+"""The number of entities that are created at the same time, one in each call."""
 
 Connect = Callable[[], AbstractAsyncContextManager[Client]]
 
@@ -79,7 +79,7 @@ async def _turn(question: Question, mycel: Client, official: Client, size: int) 
 
 
 async def _at_once(command: str, folder: Path, clients: int) -> Line:
-    """Entities found after writes that were sent at the same time."""
+    """The entities that are found after simultaneous writes."""
     say(f"{WRITES} writes at the same time by {clients} client(s)")
     ours, theirs = folder / f"at-once-{clients}.db", folder / f"at-once-{clients}.jsonl"
     for path in (ours, theirs):

@@ -27,12 +27,12 @@ def name_of(number: int) -> str:
 
 
 def code_of(number: int) -> str:
-    """Something that stands inside a word of one entity."""
+    """A text inside a word of a single entity."""
     return f"{number * 2_654_435_761 % 2**32:08x}"
 
 
 def write_file(file: Path, entities: int) -> None:
-    """Writes a file in the form of the official memory server, with as many relations."""
+    """Write a file of the official memory server, with as many relations as entities."""
     draw = Random(11)
     words = ["".join(draw.choices("aeioulnrstdmk", k=draw.randint(3, 9))) for _ in range(5_000)]
     with file.open("w", encoding="utf-8") as lines:
@@ -49,7 +49,7 @@ def write_file(file: Path, entities: int) -> None:
 
 
 def make(path: Path, entities: int) -> None:
-    """Creates a graph, imported from a file of the official memory server."""
+    """Create a graph from a file of the official memory server."""
     file = path.with_suffix(".jsonl")
     write_file(file, entities)
     with mycel.open(path) as db:
@@ -59,7 +59,7 @@ def make(path: Path, entities: int) -> None:
 
 @asynccontextmanager
 async def connected_official(command: str, file: Path) -> AsyncIterator[Client]:
-    """A client of the official memory server, started for it on this file."""
+    """A client of a new process of the official memory server on this file."""
     server = StdioServerParameters(
         command=command, env={"PATH": os.environ["PATH"], "MEMORY_FILE_PATH": str(file)}
     )
@@ -69,7 +69,7 @@ async def connected_official(command: str, file: Path) -> AsyncIterator[Client]:
 
 @asynccontextmanager
 async def connected(path: Path) -> AsyncIterator[Client]:
-    """A client of a server that was started for it."""
+    """A client of a new process of our server."""
     server = StdioServerParameters(
         command=sys.executable,
         args=["-m", "mycel", "mcp", "--compat", "memory", "--db", str(path)],

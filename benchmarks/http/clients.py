@@ -1,4 +1,4 @@
-"""Many connections that each ask again and again, in a process with one event loop."""
+"""Many connections that repeat their requests, in a process with one event loop."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def post(path: str, content: Any) -> bytes:
 
 
 class _Asking(asyncio.Protocol):
-    """A connection that sends one request after the other, and notes the time of each."""
+    """A connection that sends one request after the other, and records the time of each."""
 
     def __init__(self, requests: Iterator[bytes], until: float, took_s: list[float]) -> None:
         self._requests, self._until, self._took_s = requests, until, took_s
@@ -53,7 +53,7 @@ class _Asking(asyncio.Protocol):
         if status not in (b"200", b"503"):
             raise RuntimeError(bytes(self._got[:200]).decode(errors="replace"))
         self._got.clear()
-        if status == b"503":  # Busy: it is asked again, and the time goes on.
+        if status == b"503":  # Busy: repeat the request within the same time.
             self._transport.write(self._sent)
             return
         self._took_s.append(perf_counter() - self._asked_at)
@@ -83,10 +83,10 @@ async def _load(port: int, clients: Iterable[Iterator[bytes]], seconds: float) -
 
 
 def load(port: int, sent: bytes, *, connections: int, seconds: float) -> list[float]:
-    """The seconds that each request took; all are the same."""
+    """The seconds of each request; all clients send the same one."""
     return load_each(port, [repeat(sent) for _ in range(connections)], seconds=seconds)
 
 
 def load_each(port: int, clients: Iterable[Iterator[bytes]], *, seconds: float) -> list[float]:
-    """The seconds that each request took; each client sends its own, one after the other."""
+    """The seconds of each request; each client sends its own requests, one after the other."""
     return asyncio.run(_load(port, clients, seconds))

@@ -1,6 +1,7 @@
 """Requests of many connections to `mycel serve`, on one core and on two.
 
-The server runs on the first core, the clients on the last, so that neither counts for the other.
+The server runs on the first core and the clients on the last one, so that they do not disturb each
+other.
 """
 
 from __future__ import annotations
@@ -93,7 +94,7 @@ def _two_processes(pair: Pair, cache: str, cores: set[int]) -> Line:
 
 
 def _loaded(server: RunningServer) -> tuple[list[list[float]], list[float], list[int]]:
-    """For each pass the times of requests, the processor time of one, and their number."""
+    """For each pass: times of requests, processor time of a request, number of requests."""
     took_s, cpu_s = [], []
     load(server.port, request(POINT), connections=CONNECTIONS, seconds=0.5)
     for _ in range(PASSES):

@@ -1,7 +1,8 @@
 """A submission of 100 changes to the head, against the same changes in one transaction.
 
-It is sent to `mycel serve`, whose processor time counts, and made in this process. All three write
-the same nodes in turns, each to a graph of its own. Then 32 clients submit at the same time.
+One submission is sent to `mycel serve`, whose processor time is measured, and another one is made
+in this process. These two and the transaction write the same nodes in turns, each to a graph of its
+own. Then 32 clients submit at the same time.
 """
 
 from __future__ import annotations

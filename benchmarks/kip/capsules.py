@@ -1,9 +1,9 @@
 """A large capsule in one UPSERT, beside the same rows put by `put_concepts` and `put_propositions`.
 
-Each run begins with a new copy of the same small file; who comes first is drawn. The clock of both
-graphs stands still, so that the roots of their trees must be the same in the end: that is how the
-runs are checked. Garbage collection is on, because a capsule is a large tree, and looking through
-it is part of what it costs.
+Each run begins with a new copy of the same small file, and the order of the two is random. The
+clock of both graphs stands still, so the roots of their trees must be equal in the end, which
+checks the runs. Garbage collection is on, because visiting the large tree of a capsule is part of
+its cost.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ _NOW_US: Final = 1_700_000_000_000_000
 
 
 class Content(NamedTuple):
-    """What is written: concepts, and links between places in their sequence."""
+    """The content to write: concepts, and links between indexes in their sequence."""
 
     concepts: list[tuple[str, str, dict[str, Any]]]
     links: list[tuple[int, str, int]]
 
 
 def measure(databases: Databases) -> Iterator[Measure]:
-    """Independent of the size of the graphs: each run begins with an empty one."""
+    """Time both. Each run begins with an empty graph, so the sizes of the graphs do not matter."""
     content = _content()
     text = _capsule(content)
     say(f"capsule of {CONCEPTS} concepts and {LINKS} links, {len(text) >> 10} KiB")
@@ -54,7 +54,7 @@ def measure(databases: Databases) -> Iterator[Measure]:
     }
     order = random.Random("turns")
     gc.collect()
-    gc.freeze()  # What is to be written is ours, and none of the collector's business.
+    gc.freeze()  # The content is not a part of the measured work, so the collector skips it.
     try:
         _make(empty)
         for _ in range(ROUNDS + 1):
@@ -72,7 +72,7 @@ def measure(databases: Databases) -> Iterator[Measure]:
         gc.unfreeze()
         for each in (empty, path):
             remove(each)
-    upsert, parse, rows = (each[1:] for each in took.values())  # The first was to warm up.
+    upsert, parse, rows = (each[1:] for each in took.values())  # The first pass warms up.
     beside, note = Summary.of(rows), "beside put_concepts and put_propositions"
     yield Measure("capsule of 40,000 elements", "", "s", Summary.of(upsert), beside, BAR, note)
     without = [whole - part for whole, part in zip(upsert, parse, strict=True)]
@@ -91,7 +91,7 @@ def _content() -> Content:
 
 
 def _capsule(content: Content) -> str:
-    """Each concept with its links to those before it, by their handles."""
+    """The capsule: each concept with links to earlier concepts, by their handles."""
     leaving: dict[int, list[str]] = {}
     for source, predicate, target in content.links:
         leaving.setdefault(source, []).append(f'("{predicate}", ?c{target})')

@@ -1,12 +1,11 @@
-"""FIND beside SQL written by hand, which reads the same file and returns the same JSON.
+"""FIND beside SQL written by hand, on the same file and with the same JSON as its result.
 
-Before anything is timed, every form of the baseline is held against Mycel's result, and they run
-against each other; the fastest is the baseline. Plans are in the cache, as they are for a command
-that is sent again and again.
+First the result of every form of SQL is compared with that of Mycel, and the fastest form becomes
+the baseline. Plans are in the cache, as for a command that is sent repeatedly.
 
-Questions about one concept are asked twice: about any concept that has such links, and about hubs,
-for which the baseline alone takes more than a millisecond. There the fixed cost of a command, about
-which the first kind is, hardly counts any more, and what is compared is the SQL that Mycel makes.
+Questions about one concept are asked twice. About any concept with such links, mostly the fixed
+cost of a command is compared. About hubs, for which the baseline alone takes more than a
+millisecond, mostly the SQL that Mycel makes is compared.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from benchmarks.report import Bar, Line, Measure, Skipped
 from benchmarks.timing import Block, Contender, Run, Summary, clock_ns, in_blocks, take_turns
 
 PREDICATE: Final = "touches_on"
-"""The most frequent one."""
+"""The most frequent predicate."""
 RARER: Final = "works_on"
 
 ANY: Final = 400
@@ -34,16 +33,16 @@ HUB_FROM_S: Final = 1e-3
 HUB_CANDIDATES: Final = 150
 BLOCKS: Final = 20
 SAMPLES: Final = 2000
-"""About this many are taken of each, as far as `BUDGET_S` goes."""
+"""The wanted number of inputs for each question, within `BUDGET_S`."""
 BUDGET_S: Final = 4.0
 PASSES_MIN: Final = 15
-"""At least this many, however long that takes: the median of three says little."""
+"""The least number of inputs, even beyond the budget: the median of three says little."""
 
 SHORT, LONG = Bar(2), Bar(1.2)
-"""For commands below a millisecond, and above."""
+"""Passes for commands below a millisecond, and for slower ones."""
 
 Input = tuple[str, Any]
-"""Type and name of a concept, or whatever else the question is about."""
+"""The type and name of a concept, or another input of the question."""
 
 
 class Question(NamedTuple):
@@ -51,10 +50,10 @@ class Question(NamedTuple):
 
     name: str
     command: str
-    """With `TYPE` and `PREDICATE` to be filled in, and the parameter `:name`."""
+    """The command, with the placeholders `TYPE` and `PREDICATE` and the parameter `:name`."""
     forms: tuple[Form, ...]
     bar: Bar | None = None
-    """None: by how long it takes."""
+    """The number of passes; None chooses it by the time of an answer."""
     predicate: str = PREDICATE
     is_sorted: bool = False
     also: tuple[Form, ...] = ()
@@ -138,7 +137,7 @@ WHOLE: Final = (
 
 
 def measure(databases: Databases) -> Iterator[Line]:
-    """Questions about one concept."""
+    """Time the questions about one concept."""
     for pair in databases.pairs():
         with pair.opened() as (db, _):
             base = Base(pair.ours)
@@ -152,7 +151,7 @@ def measure(databases: Databases) -> Iterator[Line]:
 
 
 def measure_whole(databases: Databases) -> Iterator[Line]:
-    """Questions about all links of a predicate."""
+    """Time the questions about all links of a predicate."""
     for pair in databases.pairs():
         with pair.opened() as (db, _):
             base = Base(pair.ours)
@@ -166,14 +165,14 @@ def measure_whole(databases: Databases) -> Iterator[Line]:
 
 
 def any_concepts(pair: Pair, base: Base) -> list[Input]:
-    """Concepts that links of the predicate leave, in an order that looks like none."""
+    """The sources of links of the predicate, in an order that looks random."""
     found = _by_fan(base)
     pair.rng("find").shuffle(found)
     return found
 
 
 def _by_fan(base: Base) -> list[Input]:
-    """Concepts that links of the predicate leave, those with most of them first."""
+    """The sources of links of the predicate, those with most links first."""
     rows = base.rows(
         "SELECT c.type, c.name FROM (SELECT subject, count(*) AS n FROM proposition"
         " WHERE predicate = ? GROUP BY subject) g CROSS JOIN concept c ON c.id = g.subject"
@@ -184,7 +183,7 @@ def _by_fan(base: Base) -> list[Input]:
 
 
 def _measure_hubs(question: Question, pair: Pair, db: mycel.Graph, base: Base) -> Iterator[Line]:
-    """The same about concepts for which the baseline takes a millisecond or more."""
+    """Time the questions about concepts for which the baseline takes a millisecond or more."""
     name = f"{question.name}, hubs"
     candidates = _by_fan(base)[:HUB_CANDIDATES] + any_concepts(pair, base)[:HUB_CANDIDATES]
     pair.rng(name).shuffle(candidates)
@@ -202,7 +201,7 @@ def _measure_hubs(question: Question, pair: Pair, db: mycel.Graph, base: Base) -
 
 
 def _once_s(answer: Answer, of: Input) -> float:
-    """How long an answer takes the second time."""
+    """The seconds of an answer, when it is computed the second time."""
     answer(*of)
     start = perf_counter()
     answer(*of)
@@ -221,7 +220,7 @@ def measure_question(
     *,
     hubs: bool = False,
 ) -> Iterator[Measure]:
-    """One question, about each of the inputs, beside the fastest form of SQL."""
+    """Time one question for each of the inputs, beside the fastest form of SQL."""
     name = f"{question.name}, hubs" if hubs else question.name
     texts = {type_name: question.text(type_name) for type_name, _ in inputs}
     forms = {form.name: form.on(base, question.predicate) for form in question.forms}
@@ -275,16 +274,16 @@ def _check(
     inputs: Sequence[Input],
     forms: dict[str, Answer],
 ) -> None:
-    """Make sure that everybody answers the same."""
+    """Check that all forms give the same answer."""
     for type_name, name in inputs:
         ours = comparable(db.execute(texts[type_name], {"name": name}).value, question)
         for form, answer in forms.items():
             if comparable(answer(type_name, name), question) != ours:
-                raise ValueError(f"{question.name} of {name!r}: {form!r} says something else.")
+                raise ValueError(f"{question.name} of {name!r}: {form!r} gives another answer.")
 
 
 def comparable(result: Any, question: Question) -> Any:
-    """A result in an order of its own, if the question asks for none."""
+    """A result in a fixed order, unless the question asks for an order."""
     if question.is_sorted or not isinstance(result, list):
         return result
     if result and isinstance(result[0], list):
@@ -293,13 +292,13 @@ def comparable(result: Any, question: Question) -> Any:
 
 
 def ours(db: mycel.Graph, texts: dict[str, str]) -> Answer:
-    """Mycel's answer, with the command for each type."""
+    """A function with Mycel's answer, with the command for each type."""
     execute = db.execute
     return lambda type_name, name: execute(texts[type_name], {"name": name}).value
 
 
 def _run(answer: Answer) -> Run:
-    """The same for everybody, down to when an answer is thrown away."""
+    """Run a form; answers of all forms are released at the same point."""
 
     def run(block: Block, took_ns: list[int]) -> None:
         for type_name, name in block:

@@ -1,13 +1,13 @@
-"""What a careful programmer writes instead of a FIND: SQL through apsw, on the very same file.
+"""SQL that a careful programmer would write instead of a FIND, through apsw on the same file.
 
-For each question there are several forms, because nobody knows beforehand which is the fastest:
-`finds` tries all of them and keeps the best. All give the same JSON as the FIND: nodes with
-`_version` and `_updated_at`, equal names merged where names are grouped, values of another JSON
-type left out of comparisons and sorted apart. They may rely on one thing that Mycel must not take
-for granted: that both ends of these links are concepts.
+Each question has several forms, because it is not known which is the fastest: `finds` tries all of
+them and uses the best. All return the same JSON as the FIND: nodes with `_version` and
+`_updated_at`, groups by equal names, and values of another JSON type left out of comparisons and
+sorted apart. They may rely on one fact that Mycel must check: that both ends of these links are
+concepts.
 
-What is called `…_ALSO` is shown beside the result, but is no baseline: forms that rely on more, for
-example that a year is always a number, or the one form that leaves nothing to Python.
+Forms in `…_ALSO` are shown beside the result, but are no baseline: they rely on more, for example
+that a year is always a number, or do everything in SQL.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Answer = Callable[[str, str], Any]
 
 
 class Base:
-    """A connection of its own, and the numbers of types and predicates, looked up once."""
+    """A connection, and the numbers of types and predicates."""
 
     def __init__(self, path: Path) -> None:
         self.connection: Final = DatabaseLocation(str(path)).connect()
@@ -51,7 +51,7 @@ class Base:
         self.connection.close()
 
     def on_one_cursor(self) -> Base:
-        """The same, but every statement runs on one cursor."""
+        """The same, with one cursor for all statements."""
         other = copy(self)
         other.execute = self.connection.cursor().execute
         return other
@@ -62,7 +62,7 @@ class Form(NamedTuple):
 
     name: str
     on: Callable[[Base, str], Answer]
-    """Made for a file and a predicate."""
+    """Makes the answer for a file and a predicate."""
 
 
 # Elements.
@@ -149,7 +149,7 @@ _FIELDS: Final = "b.name, json_extract(b.attributes, '$.year')"
 
 
 def _hop(sql: str, finish: Callable[[list[Any]], Any]) -> Callable[[Base, str], Answer]:
-    """A form that is one statement; it asks for one row more, to know whether there is one."""
+    """A form of a single statement, which reads one row more to see if there is one."""
 
     def on(base: Base, predicate: str) -> Answer:
         execute, types = base.execute, base.types
@@ -211,7 +211,7 @@ def _hop_in_python(
 
 
 def _descending(value: Any) -> tuple[Any, ...]:
-    """A key to sort by, the largest first. Only numbers occur, but others would be told apart."""
+    """The sort key, largest first. Values that are no numbers would be sorted apart."""
     if value is None:
         return (1,)
     kind = 0 if value is False else _KIND[value.__class__]
@@ -274,7 +274,7 @@ _OF: Final = " WHERE a.name = ?1 AND a.type = ?2 AND"
 
 
 def _names(sql: str) -> Callable[[Base, str], Answer]:
-    """A form that is one statement, with one column."""
+    """A form of a single statement, with one column."""
 
     def on(base: Base, predicate: str) -> Answer:
         execute, types = base.execute, base.types
@@ -290,7 +290,7 @@ def _names(sql: str) -> Callable[[Base, str], Answer]:
 
 
 def _two_counted(base: Base, predicate: str) -> Answer:
-    """Each concept once with how often it is reached, because hubs reach the same ones often."""
+    """Each concept once, with the number of ways to it: hubs reach the same concepts often."""
     execute, types, number = base.execute, base.types, base.predicates[predicate]
     sql = (
         "SELECT b.name, g.n FROM (SELECT q.object AS o, count(*) AS n" + _TWO + _OF + _NOT_KNOWN
@@ -352,7 +352,7 @@ _WALK_ALL: Final = _WALK.format(start="SELECT id, 0 FROM concept WHERE name = ?1
 
 
 def _path_by_level(base: Base, predicate: str) -> Answer:
-    """Level by level, never going on twice from the same concept."""
+    """Level by level, continuing only once from each concept."""
     execute, types, number = base.execute, base.types, base.predicates[predicate]
     first = f"SELECT object FROM proposition WHERE subject = ({_START}) AND predicate = ?3"
     step = (

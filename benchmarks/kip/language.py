@@ -1,4 +1,4 @@
-"""What a command costs before it runs: parsing it, and finding its plan when it was sent before."""
+"""The cost of a command before it runs: parsing, or finding its plan in the cache."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ CACHE_BAR: Final = Bar(5e-6, "ours")
 
 
 def measure(databases: Databases) -> Iterator[Measure]:
-    """On the smallest graph: neither knows how large it is."""
+    """Time both on the smallest graph, because they do not depend on its size."""
     pair = databases.pair(databases.sizes[0])
     with pair.opened() as (db, _):
         say("parsing")
@@ -53,7 +53,7 @@ def _parsing(block: Block, took_ns: list[int]) -> None:
 
 
 def _cached(db: mycel.Graph) -> Run:
-    """From a text and parameters to the plan: what `execute` does before it runs a statement."""
+    """From a text and parameters to the plan, as in `execute`."""
     db.execute(TEN_LINES, {"name": "nobody"})
     engine = db.engine
     reader = db._store.take()
@@ -61,7 +61,7 @@ def _cached(db: mycel.Graph) -> Run:
 
     def run(block: Block, took_ns: list[int]) -> None:
         for (name,) in block:
-            text = TEN_LINES[:1] + TEN_LINES[1:]  # A text that nobody has hashed yet.
+            text = TEN_LINES[:1] + TEN_LINES[1:]  # A new text, whose hash is not cached.
             parameters = {"name": name}
             start = clock_ns()
             prepared = engine._commands.known.get(text)

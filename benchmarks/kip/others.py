@@ -1,6 +1,6 @@
-"""The rest of the language, for information: no bars, and no SQL to compare with.
+"""Other commands, for information: they have no bars, and are not compared with SQL.
 
-Where something stands beside it, that is Mycel too: the same question asked in another way.
+The value beside some of them is Mycel with another form of the same question.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Ask = Callable[[Any], object]
 
 
 class Topic(NamedTuple):
-    """Something to measure, and perhaps something to put beside it."""
+    """A command to measure, and perhaps another one to compare it with."""
 
     name: str
     ours: Ask

@@ -2,8 +2,8 @@
 
     python -m benchmarks.kip.sweeps {update,delete} PATH
 
-Each runs in a process of its own, which changes a copy, and prints one JSON object. There is no
-bar: what matters is that it works at all, and with how much memory.
+Each runs in a process of its own, which changes a copy and prints one JSON object. They have no
+bar; the memory is shown for information.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ COMMANDS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Sweep:
-    """What one command took."""
+    """The time and memory of one command."""
 
     rows: int
     run_s: float
     close_s: float
-    """Until the database was closed, and everything moved from the log to the file."""
+    """The time until the database was closed, with the log moved into the file."""
     before_bytes: int
-    """Memory of its own when everything was open and warm: without the file, which is mapped."""
+    """The private memory when the graph was open and warm, without the mapped file."""
     peak_bytes: int
 
 
@@ -74,7 +74,7 @@ def _in_child(name: str, path: Path) -> Sweep:
 
 
 def sweep(name: str, path: Path) -> Sweep:
-    """Run one of the commands here and now."""
+    """Run one of the commands in this process."""
     command = COMMANDS[name]
     with mycel.open(path, create=False, timeout_s=TIMEOUT_S) as db:
         db.execute(f"{command} LIMIT 1" if name == "update" else f"EXPLAIN {command}")
@@ -88,7 +88,7 @@ def sweep(name: str, path: Path) -> Sweep:
 
 
 class _MemoryWatch:
-    """Looks every now and then how much memory the process has."""
+    """Samples the memory of the process."""
 
     def __enter__(self) -> Self:
         self.before = self.peak = _own_bytes()
@@ -107,7 +107,7 @@ class _MemoryWatch:
 
 
 def _own_bytes() -> int:
-    """Memory that is no file's; where the system does not tell, the most there ever was of all."""
+    """The memory without mapped files; the peak of all memory if the system does not tell."""
     status = Path("/proc/self/status")
     if status.exists():
         for line in status.read_text().splitlines():

@@ -1,6 +1,6 @@
-"""The server of MCP on standard input and output, driven as clients drive it.
+"""The MCP server on standard input and output, measured through clients.
 
 - `empty`    a server of the same SDK whose one tool does nothing
-- `servers`  starting servers, and talking to them with as little as possible in between
+- `servers`  starts servers, and sends them requests with little overhead
 - `calls`    the measures: ready for the first call, a `get` beside an empty call, memory
 """

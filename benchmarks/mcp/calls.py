@@ -1,7 +1,7 @@
 """Ready for the first call; a `get` beside an empty call; memory with a large graph open.
 
-The first two are taken with the SDK's own client and with bare pipes: its client takes most of the
-time of a round trip, the same for both servers, and would hide what the server does.
+The first two are measured with the SDK's client and with bare pipes. The client takes most of the
+time of a round trip, the same for both servers, and would hide the time of the server.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def _measure(pair: Pair, env: dict[str, str]) -> Iterator[Line]:
 
 
 def _work_hard(server: Connection) -> None:
-    """All that takes memory: counts, large traversals both ways, searches, sorting all links."""
+    """Do work that needs memory: counts, large traversals, searches, sorting all links."""
     server.call("describe_graph", {})
     found = server.call("execute_kip_readonly", {"command": SOME})
     ids, names = found["structuredContent"]["result"]
@@ -115,7 +115,7 @@ def _memory(name: str, pair: Pair, server: Connection, empty: Connection, note: 
 def _ready(pair: Pair, env: dict[str, str]) -> Iterator[Measure]:
     clock: tuple[list[float], list[float]] = ([], [])
     processor: tuple[list[float], list[float]] = ([], [])
-    for _ in range(STARTS + 1):  # The first is for the caches: of bytecode, and of the disk.
+    for _ in range(STARTS + 1):  # The first start fills the caches of bytecode and of the disk.
         for at, command in enumerate((ours(pair.ours), EMPTY)):
             start = perf_counter()
             with Connection(command, env) as server:
@@ -143,7 +143,7 @@ def _round_trip(pair: Pair, server: Connection, empty: Connection) -> Measure:
         middle = perf_counter_ns()
         empty.call("empty", {})
         end = perf_counter_ns()
-        if at >= NODES:  # Warm.
+        if at >= NODES:  # Warm up.
             took[0].append(middle - start)
             took[1].append(end - middle)
     return Measure(
@@ -166,7 +166,7 @@ def _named_query(pair: Pair, server: Connection) -> Measure:
         middle = perf_counter_ns()
         server.call("execute_kip_readonly", {"command": POINT, "parameters": values})
         end = perf_counter_ns()
-        if at >= NODES:  # Warm.
+        if at >= NODES:  # Warm up.
             took[0].append(middle - start)
             took[1].append(end - middle)
     return Measure(

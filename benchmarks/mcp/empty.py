@@ -1,4 +1,4 @@
-"""The least that a server of the SDK can do: one tool that gives back a word."""
+"""The smallest server of the SDK, with one tool that returns a word."""
 
 from __future__ import annotations
 

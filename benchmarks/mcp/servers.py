@@ -1,4 +1,4 @@
-"""Starting servers, and talking to them with as little as possible in between."""
+"""Starts servers, and sends them requests with little overhead."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def environment(cache: str) -> dict[str, str]:
-    """What servers run in: bytecode at hand, as in any installed package."""
+    """The environment of servers, with cached bytecode as in an installed package."""
     own = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
     paths = os.pathsep.join((package_folder(), str(ROOT)))
     return own | {"PYTHONPATH": paths, "PYTHONPYCACHEPREFIX": cache}
@@ -38,7 +38,7 @@ class Connection:
         self._number = 0
 
     def __enter__(self) -> Self:
-        """Shake hands."""
+        """Do the handshake."""
         self.request(
             "initialize",
             {
@@ -68,24 +68,24 @@ class Connection:
         self._number += 1
         self._send({"jsonrpc": "2.0", "id": self._number, "method": method, "params": params})
         if self.process.stdout is None:
-            raise RuntimeError("There is nothing to read from.")
+            raise RuntimeError("The server has no output.")
         answer = json.loads(self.process.stdout.readline())
         result: dict[str, Any] = answer["result"]
         return result
 
     def _send(self, message: dict[str, Any]) -> None:
         if self.process.stdin is None:
-            raise RuntimeError("There is nothing to write to.")
+            raise RuntimeError("The server has no input.")
         self.process.stdin.write(json.dumps(message).encode() + b"\n")
         self.process.stdin.flush()
 
     def processor_s(self) -> float:
-        """How much processor time the server has used."""
+        """The processor time that the server has used."""
         words = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
         return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
 
     def resident_bytes(self, *, own: bool = False) -> int:
-        """How much memory the server has now; its own, or with what it maps of files."""
+        """The memory of the server, without or with mapped files."""
         lines = Path(f"/proc/{self.process.pid}/status").read_text().splitlines()
         wanted = "RssAnon:" if own else "VmRSS:"
         (line,) = (each for each in lines if each.startswith(wanted))

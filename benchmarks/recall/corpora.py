@@ -1,4 +1,4 @@
-"""The graphs that are searched, the same on every machine, and questions with what answers them."""
+"""Graphs to search, the same on every machine, and questions with their answers."""
 
 from __future__ import annotations
 
@@ -123,7 +123,10 @@ def documents(db: mycel.Graph, texts: dict[str, str]) -> None:
 
 
 def facts() -> tuple[dict[str, str], list[Asked], list[Asked]]:
-    """Texts by numbers (titles would give them away), with questions in own and in other words."""
+    """Texts, and questions in the same and in other words.
+
+    Numbers name them, as titles would reveal them.
+    """
     lines = Path(__file__).with_name("facts.tsv").read_text("utf-8").splitlines()
     texts, own, others = {}, [], []
     for number, line in enumerate(lines):

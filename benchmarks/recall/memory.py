@@ -1,4 +1,4 @@
-"""Memory that searches add to a process that has a graph open, without mapped pages of files.
+"""The memory that searches add to a process with an open graph, without mapped files.
 
 Run as a module with the path of a graph; questions are lines of standard input.
 """
@@ -16,7 +16,7 @@ from benchmarks.mcp.servers import ROOT, environment
 
 
 def added_bytes(path: Path, questions: Sequence[str], cache: str) -> int:
-    """The memory that a new process has more after hybrid searches than after one for keywords."""
+    """The bytes that hybrid searches add to a new process, after a search for keywords."""
     done = subprocess.run(
         (sys.executable, "-m", "benchmarks.recall.memory", str(path)),
         input="\n".join(questions),

@@ -1,9 +1,9 @@
 """Recall of search on the shipped questions, the time of a query, and the cost of the index.
 
-How much is missed is compared with `values.json`, in points of a hundred; the bar is one point more
-than there. For each set another line says how many questions its better part, `keyword` or
-`semantic`, answers that `hybrid` does not; the bar is one question. Times are those of the
-processor's one thread that asks.
+The share of missed answers, in percent, is compared with `values.json`; the bar is one percentage
+point more. For each set, another line counts the questions that the better of `keyword` and
+`semantic` answers and `hybrid` does not; the bar is one question. Times are processor times of the
+thread that searches.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def _below_parts(name: str, shares: Shares) -> Measure:
 
 
 def _recall(folder: Path) -> Iterator[tuple[str, Shares]]:
-    """Shares of what should be found, by measure."""
+    """The shares of right answers that are found, by measure."""
     say("recall: facts")
     texts, own, others = corpora.facts()
     with mycel.open() as db:
@@ -105,7 +105,7 @@ def _recall(folder: Path) -> Iterator[tuple[str, Shares]]:
 
 
 def _found(db: mycel.Graph, asked: Sequence[Asked], limit: int) -> Shares:
-    """The mean share of what was meant among the first results, by mode."""
+    """The mean share of the right answers among the first results, by mode."""
     notes.read_all(db)
     shares: Shares = {}
     for mode in notes.MODES:

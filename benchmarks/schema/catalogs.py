@@ -1,9 +1,8 @@
-"""A schema of five hundred types: reading its text, planning changes of it, living with it.
+"""A schema of five hundred types: reading its text, planning changes, and writing with it.
 
-Plans are made between catalogs that were never asked for anything, since what a catalog works out
-about itself it keeps. Nothing of this waits for anything, so it is measured in processor time: that
-is what it takes on a machine that has nothing else to do, and what can be held against a bar on one
-that has.
+Plans are made between new catalogs, because a catalog caches everything that it computes. None of
+this waits for the disk, so it is measured in processor time, which other work on the machine
+disturbs little.
 """
 
 from __future__ import annotations
@@ -54,7 +53,7 @@ node Thing000 {
 
 
 def measure(databases: Databases) -> Iterator[Measure]:
-    """Independent of the size of the graphs: they hold no instances."""
+    """Time all of it, independent of the size of the graphs, because they have no instances."""
     say(f"a schema of {texts.TYPES} types")
     text = texts.schema()
     yield from _measure_text(text)
@@ -66,7 +65,7 @@ def measure(databases: Databases) -> Iterator[Measure]:
         remove(path)
 
 
-# Without a graph.
+# Measures without a graph.
 
 
 def _measure_text(text: str) -> Iterator[Measure]:
@@ -97,11 +96,11 @@ def _check_plan(name: str, before: Catalog, after: Catalog) -> None:
     made = schema.plan(before, after)
     expected = {"nothing": 0, "every type": texts.TYPES - texts.INTERFACES}.get(name, 1)
     if not made.supported or len(made.steps) != expected:
-        raise ValueError(f"The plan for {name} is not what it should be: {len(made.steps)} steps.")
+        raise ValueError(f"The plan for {name} is wrong: {len(made.steps)} steps.")
 
 
 def _fresh(catalog: Catalog) -> Catalog:
-    """The same, with nothing worked out."""
+    """The same catalog without cached values."""
     return Catalog(catalog.interfaces, catalog.nodes, catalog.edges)
 
 
@@ -122,7 +121,7 @@ def _planning(before: Catalog, after: Catalog) -> Run:
     )
 
 
-# With one.
+# Measures with a graph.
 
 
 def _measure_graph(path: Path, text: str) -> Iterator[Measure]:
@@ -150,11 +149,11 @@ def _once(db: mycel.Graph, text: str) -> Summary:
     return Summary.of([took])
 
 
-# What other types cost a write.
+# The cost of other types for a write.
 
 
 def _measure_writes(folder: Path, large: Path) -> Iterator[Measure]:
-    """One concept of the same type: among five hundred, as the only one, and without a schema."""
+    """The write of a concept, with a schema of five hundred types, of one type, or without one."""
     paths = {name: folder / f"schema-write-{name}.db" for name in ("one", "none")}
     try:
         with ExitStack() as stack:
@@ -185,7 +184,7 @@ class _Writes:
 
     @property
     def cpu(self) -> Summary:
-        """Processor time, without the first half: that was the pass to warm up."""
+        """The processor times, without the first half, which warms up."""
         return Summary.of_ns(self._cpu_ns[WRITES:])
 
     def run(self, block: Sequence[Any], took_ns: list[int]) -> None:

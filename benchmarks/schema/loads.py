@@ -2,7 +2,7 @@
 
     python -m benchmarks.schema.loads {constrained,bare,flexible} ROWS PATH
 
-Each load is a process of its own, so that its peak of memory is its own too, and prints one JSON
+Each load runs in a process of its own, whose peak memory can be measured, and prints one JSON
 object. Processor time is that of the whole process from the first row to the close.
 """
 
@@ -33,12 +33,12 @@ BAR: Final = Bar(2)
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What one load took."""
+    """The time and memory of one load."""
 
     rows: int
     commit_s: float
     close_s: float
-    """Until the database was closed, and everything moved from the log to the file."""
+    """The time until the database was closed, with the log moved into the file."""
     cpu_s: float
     peak_bytes: int
     file_bytes: int
@@ -65,7 +65,7 @@ def measure(databases: Databases) -> Iterator[Measure]:
 
 
 def _loads(folder: Path, size: str) -> dict[str, list[Load]]:
-    """Everybody in turns, the order changing."""
+    """Run all contenders in turns, in changing order."""
     files = {ids: folder / f"people-{size}-{ids}.jsonl" for ids in (False, True)}
     done: dict[str, list[Load]] = {contender: [] for contender in CONTENDERS}
     try:
@@ -97,7 +97,7 @@ def _in_child(contender: str, rows: Path, path: Path) -> Load:
 
 
 def load(contender: str, rows: Path, path: Path) -> Load:
-    """Load a file of rows here and now."""
+    """Load a file of rows in this process."""
     with mycel.open(path) as db:
         define(db, contender)
         start, cpu = perf_counter(), process_time()
@@ -111,7 +111,7 @@ def load(contender: str, rows: Path, path: Path) -> Load:
 
 
 def define(db: mycel.Graph, contender: str) -> None:
-    """Say what the rows will be, in one of three ways."""
+    """Declare the types of the rows in one of three ways."""
     match contender:
         case "constrained":
             db.schema.apply(people.CONSTRAINED)

@@ -1,9 +1,9 @@
-"""Changes of a schema whose types have instances: how long they take, and with how much memory.
+"""Changes of a schema whose types have instances: their time and memory.
 
     python -m benchmarks.schema.migrations CHANGE PATH
 
-Each runs in a process of its own, which changes a copy, and prints one JSON object. There is no
-bar: what matters is that all of it is one transaction, and with how much memory.
+Each change runs as one transaction, in a process of its own, which changes a copy and prints one
+JSON object. They have no bar; the memory is shown for information.
 """
 
 from __future__ import annotations
@@ -54,14 +54,14 @@ CHANGES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Migration:
-    """What one change took."""
+    """The time and memory of one change."""
 
     run_s: float
     close_s: float
-    """Until the database was closed, and everything moved from the log to the file."""
+    """The time until the database was closed, with the log moved into the file."""
     cpu_s: float
     before_bytes: int
-    """The most memory there was until then: when the graph was open."""
+    """The peak memory before the change, when the graph was open."""
     peak_bytes: int
 
 
@@ -104,7 +104,7 @@ def _person(at: int) -> mycel.ConceptRow:
 
 
 def _knows(ids: Sequence[str]) -> Iterator[mycel.PropositionRow]:
-    """Nobody knows themselves: there is an even number of people, and the steps are odd."""
+    """The ends of a link. They differ, because the number of people is even and the step is odd."""
     for at, person in enumerate(ids):
         for step in range(1, 2 * LINKS_PER_PERSON, 2):
             other = ids[(at * 7919 + step) % len(ids)]
@@ -119,7 +119,7 @@ def _in_child(change: str, path: Path) -> Migration:
 
 
 def migrate(change: str, path: Path) -> Migration:
-    """Apply one of the schemas here and now."""
+    """Apply one of the schemas in this process."""
     with mycel.open(path, create=False) as db:
         before, start, cpu = peak_bytes(), perf_counter(), process_time()
         result = db.schema.apply(CHANGES[change])

@@ -1,10 +1,10 @@
-"""Rows of people, cities and links between them, and three ways to declare what they are.
+"""Rows of people, cities and links between them, and three ways to declare their types.
 
-`CONSTRAINED` uses every kind of constraint there is, and all rows satisfy it. `BARE` declares the
-same properties of the same types and demands nothing of them: everything may be absent, and what
-was an enum is text. The third way is to declare nothing.
+`CONSTRAINED` uses every kind of constraint, and all rows satisfy it. `BARE` declares the same
+properties of the same types without constraints: every property may be absent, and enums are texts.
+The third way is to declare nothing.
 
-Where there is no key, rows bring an `id`, by which links name their ends.
+Types without a key have rows with an `id`, by which links name their ends.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ edge Knows: Person -> Person { since: Date?  strength: F64?  kind: String? }
 """
 NODES: Final = ("City", "Person")
 EDGES: Final = {"LivesIn": "City", "Knows": "Person"}
-"""Each with the type of its target; the source is a person."""
+"""The links with the type of their targets; the source is a person."""
 
 _PEOPLE_PER_CITY: Final = 200
 _COUNTRIES: Final = 40
@@ -76,7 +76,7 @@ _STRIDE: Final = 7919
 
 
 def person(at: int, rng: random.Random, words: list[str]) -> dict[str, Any]:
-    """Everything about one person; the number sees to it that nobody is like another."""
+    """The row of one person; the number makes it unique."""
     draw, pick = rng.random, rng.choice
     first, last = pick(words), pick(words)
     year = 1930 + int(90 * draw())
@@ -98,14 +98,14 @@ def person(at: int, rng: random.Random, words: list[str]) -> dict[str, Any]:
 
 
 def write_rows(path: Path, count: int, *, ids: bool) -> None:
-    """A file of this many lines, not counting cities: two fifths are people, the others links."""
+    """Write a file of this many lines, besides cities: two fifths are people, the others links."""
     with path.open("wb") as file:
         for row in rows(count * 2 // 5, ids=ids):
             file.write(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE))
 
 
 def rows(people: int, *, ids: bool) -> Iterator[dict[str, Any]]:
-    """Cities, people, and three links for every two of them; with `ids`, nodes say their names."""
+    """Cities, people, and three links for every two people; with `ids`, nodes have an `id`."""
     rng, words = random.Random(f"{SEED} people"), vocabulary()
     cities: list[str] = []
     for at in range(max(2, people // _PEOPLE_PER_CITY)):
@@ -130,7 +130,7 @@ def _node(type_name: str, data: dict[str, Any], name: str | None) -> dict[str, A
 
 
 def _links(emails: list[str], cities: list[str], rng: random.Random) -> Iterator[dict[str, Any]]:
-    """Everybody knows somebody, and of every second one it is known where they live."""
+    """A link `Knows` for everybody, and a link `LivesIn` for every second person."""
     for at, email in enumerate(emails):
         since = _date(2000 + int(24 * rng.random()), rng.random())
         other = emails[(at * _STRIDE + 1) % len(emails)]

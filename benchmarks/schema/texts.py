@@ -1,6 +1,6 @@
-"""The text of a schema with very many types, which use everything that the language has.
+"""The text of a schema with very many types, which use every feature of the language.
 
-Types come in four shapes, one after the other, so that a change to every type is one to each shape.
+Types alternate between four shapes, so that a change of every type changes each shape.
 A node declares eight properties and gets two more from its interface; an edge declares eight.
 """
 
@@ -87,7 +87,7 @@ def node_name(at: int) -> str:
 
 
 def schema(*, renamed: bool = False, one_more: bool = False, more_everywhere: bool = False) -> str:
-    """The whole schema, perhaps changed in one of three ways.
+    """The whole schema, unchanged or with one of three changes.
 
     `renamed`: the first node has another name, which interfaces, edges and the planner follow;
     `one_more`: the first node has one property more; `more_everywhere`: every node and edge has.

@@ -1,9 +1,9 @@
-"""What the index of properties costs a write, and what it gives a FIND.
+"""The cost of the index of properties for a write, and its gain for a FIND.
 
 Graphs of members, each of whom has a handle that is unique, a team that is indexed, and a nickname
-that is neither. A write with `@unique` is compared with one of a type that has the same properties
-and no more than its key; all sizes take turns, so growth is a ratio of one run too. A FIND by
-an attribute is compared with SQL by hand on the same tables, as other FINDs are.
+that is neither. A write with `@unique` is compared with a write of a type with the same properties
+and only a key. All sizes take turns in one run, so growth is measured reliably. A FIND by an
+attribute is compared with SQL by hand on the same tables, as other FINDs are.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ PER_TEAM: Final = 20
 WRITES: Final = 200
 ASKED: Final = 200
 SCANNED: Final = 2
-"""How many values are asked for where every member has to be looked at."""
+"""The number of values that are asked for where all members have to be read."""
 
 
 # Making the graphs.
@@ -82,7 +82,7 @@ def _member(at: int, count: int) -> mycel.ConceptRow:
 
 
 def _handle(at: int) -> str:
-    """Handles in an order that looks like none, as those of people do."""
+    """A handle; handles follow each other in an order that looks random, like those of people."""
     return f"{at * 2_654_435_761 % (1 << 32):08x}"
 
 
@@ -98,7 +98,7 @@ def _measure_writes(paths: dict[str, Path]) -> Iterator[Measure]:
         say(f"writing one at a time: {', '.join(paths)}")
         blocks = in_blocks(range(WRITES), WRITES)
         wall = take_turns([Contender(each.run, blocks) for each in writers], passes=1)
-    # The first half was the pass to warm up.
+    # The first half warms up.
     cpu = [Summary.of_ns(each.cpu_ns[WRITES:]) for each in writers]
     for what, took in (("", wall), (", processor time", cpu)):
         name, note = f"write with @unique{what}", "beside a type without"

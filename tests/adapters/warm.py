@@ -57,7 +57,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def warm_command(module: str) -> list[str]:
-    """The words that do what `python -m module` does; arguments follow."""
+    """The words of a command that does what `python -m module` does; arguments follow."""
     # Coverage follows processes from their start.
     if sys.platform == "win32" or "coverage" in sys.modules:
         return [sys.executable, "-m", module]
@@ -108,7 +108,7 @@ def wait_and_fork(listener: socket.socket) -> None:
 
 
 def _look_after(connection: socket.socket) -> None:
-    """Starts the child that was asked for, passes signals to it, and tells how it ended."""
+    """Starts the requested child, passes signals to it, and sends its exit status."""
     size, streams, _, _ = socket.recv_fds(connection, 4, 3)
     with connection.makefile("rb") as reading:
         asked = ast.literal_eval(reading.read(int.from_bytes(size, "big")).decode())
@@ -170,7 +170,7 @@ _STATUS: list[int] = []
 
 
 def _end_at_once() -> None:
-    """Leave out the last step of an interpreter: to free, one by one, what it has loaded."""
+    """End without the last step of the interpreter, which frees every loaded object."""
     if _STATUS:
         sys.stdout.flush()
         sys.stderr.flush()

@@ -1,7 +1,7 @@
 """Asks the process of `warm.py` for a child, and behaves as if it were that child.
 
-`_signal` and `_socket` are what `signal` and `socket` are made of: loading those would take twice
-as long as all the rest.
+It imports `_signal` and `_socket`, the C parts of `signal` and `socket`, because these would take
+twice as long to load as everything else.
 """
 
 import _signal

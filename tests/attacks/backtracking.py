@@ -1,8 +1,8 @@
 """Counts the steps of matching a regular expression, and makes texts that are hostile to one.
 
-`re` does not say how much work a match was, and a clock is no test. `Steps` does the same work as
-the matcher of `re`, in the same order of attempts, from the tree that `re` itself parses, and
-counts each node that it tries. The matcher of `re` may skip some of it, but a constant part only.
+`re` does not report the work of a match, and times vary. `Steps` does the same work as the matcher
+of `re`, in the same order of attempts, from the tree that `re` itself parses, and counts each node
+that it tries. The matcher of `re` may skip at most a constant part of these steps.
 """
 
 from __future__ import annotations
@@ -294,7 +294,7 @@ class HostileTexts:
         return list(named)[:CHARACTERS_MAX]
 
     def _collect(self, nodes: Sequence[Any], head: str) -> None:
-        """Gather what is repeated, each with a text that leads to it."""
+        """Collect the repeated parts, each with a text that leads to it."""
         for node in nodes:
             op, value = node
             if op in (sre.MAX_REPEAT, sre.MIN_REPEAT, sre.POSSESSIVE_REPEAT):
@@ -308,7 +308,7 @@ class HostileTexts:
             head += self._sample([node])
 
     def _sample(self, nodes: Sequence[Any]) -> str:
-        """A text that the nodes may match; not surely, because of conditions."""
+        """A text that the nodes probably match; conditions may exclude it."""
         return "".join(map(self._sample_one, nodes))
 
     def _sample_one(self, node: Any) -> str:

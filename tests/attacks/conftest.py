@@ -64,7 +64,7 @@ def limited(server: Server) -> Server:
 
 
 def free(server: Server, size: int) -> None:
-    """Let a server have this many bytes of data more than it has now."""
+    """Limit the data of a server to its present size plus this many bytes."""
     told = Path(f"/proc/{server.ready['pid']}/status").read_text(encoding="ascii")
     found = re.search(r"VmData:\s+(\d+)", told)
     assert found is not None
@@ -73,7 +73,7 @@ def free(server: Server, size: int) -> None:
 
 
 def resident_kib(server: Server) -> int:
-    """The most memory that a server has had so far."""
+    """The peak memory of a server, in KiB."""
     if sys.platform != "linux":
         return 0
     told = Path(f"/proc/{server.ready['pid']}/status").read_text(encoding="ascii")
@@ -101,7 +101,7 @@ def attacked(forest: Path) -> Iterator[Start]:
 
 @pytest.fixture(scope="session")
 def target(_forest: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """A server with a token that many attacks share: each leaves it well."""
+    """A server with a token, shared by many attacks; each has to leave it working."""
     path = shutil.copy(_forest, tmp_path_factory.mktemp("target") / "forest.db")
     options = ("--timeout", "2", "--concurrency", "32")
     server = Server(

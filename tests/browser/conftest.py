@@ -65,7 +65,7 @@ class Shop(NamedTuple):
 
 
 def write_shop(path: Path) -> None:
-    """A shop with a hub, gaps, a cycle, and texts that mean harm."""
+    """A shop with a hub, missing concepts, a cycle, and malicious texts."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with mycel.open(path, actor="ada") as db:
         shop = mycel.Knowledge(db, workspace="shop")
@@ -160,7 +160,7 @@ class Tab:
         return self
 
     def frame(self) -> None:
-        """Waits until what the page has noted is on the screen."""
+        """Waits until the present state of the page is drawn."""
         self.page.evaluate(
             "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
         )
@@ -173,7 +173,7 @@ class Tab:
             playwright.expect(canvas).to_have_attribute("data-drawn", str(nodes))
 
     def nodes(self) -> dict[str, tuple[float, float]]:
-        """The positions of what is shown, by id."""
+        """The positions of the shown nodes, by id."""
         self.frame()
         found: dict[str, tuple[float, float]] = self.page.eval_on_selector_all(
             "[role=option][data-id]",
@@ -245,14 +245,14 @@ class HeldRequests:
         self._holds = True
 
     def release(self) -> None:
-        """Lets all go on their way, and those that follow."""
+        """Lets all held requests and all later ones pass."""
         self._holds = False
         while self._held:
             self._held.pop(0).continue_()
 
 
 class HeldLayouts:
-    """Layouts whose answers are held, as those of a slow machine are."""
+    """Layouts whose answers are held back, as on a slow machine."""
 
     SCRIPT = """
       let held = HOLD ? [] : null
@@ -277,12 +277,12 @@ class HeldLayouts:
         self._page.evaluate("holdLayouts()")
 
     def wait(self) -> None:
-        """Waits until one is held."""
+        """Waits until a layout is held."""
         page = self._page.locator("html")
         playwright.expect(page).to_have_attribute("data-held-layouts", NOT_ZERO)
 
     def release(self) -> None:
-        """Lets the page have them."""
+        """Passes the held layouts to the page."""
         self._page.evaluate("releaseLayouts()")
 
 

@@ -29,7 +29,7 @@ def wait_for_the_start() -> None:
 
 
 def add_nodes(path: str, me: str, count: str) -> None:
-    """Add nodes of one's own, each linked to a concept that nobody writes."""
+    """Add nodes of this worker, each linked to a concept that no worker writes."""
     with mycel.open(path) as db:
         knowledge = mycel.Knowledge(db, workspace="shop")
         wait_for_the_start()
@@ -39,7 +39,7 @@ def add_nodes(path: str, me: str, count: str) -> None:
 
 
 def add_edges(path: str, me: str, count: str) -> None:
-    """Link concepts of one's own to the hub; everybody tries to add one and the same edge too."""
+    """Link concepts of this worker to the hub; all workers also try to add the same edge."""
     with mycel.open(path, actor=me) as db:
         hub, other = db.get_concept(FACT, "hub"), db.get_concept(FACT, "other")
         assert hub is not None
@@ -58,7 +58,7 @@ def add_edges(path: str, me: str, count: str) -> None:
 
 
 def create(path: str) -> None:
-    """Open a graph that is not there yet, and write to it."""
+    """Create a graph, and write to it."""
     wait_for_the_start()
     with mycel.open(path) as db:
         say("opened", db.history.log().__next__().message)
@@ -67,7 +67,7 @@ def create(path: str) -> None:
 
 
 def hold(path: str) -> None:
-    """Begin a transaction, write in it, and wait to be killed."""
+    """Begin a transaction, write in it, and wait until the process is killed."""
     with mycel.open(path) as db, db.transaction() as tx:
         for n in range(500):
             tx.put_concept(FACT, f"held {n}", {"text": "x" * 1_000})
@@ -83,7 +83,7 @@ def write_one(path: str, name: str) -> None:
 
 
 def write_on(path: str, me: str) -> None:
-    """Write until killed."""
+    """Write until the process is killed."""
     with mycel.open(path) as db:
         wait_for_the_start()
         n = 0
@@ -94,7 +94,7 @@ def write_on(path: str, me: str) -> None:
 
 
 def close_inside(path: str) -> None:
-    """Close the graph in the middle of a transaction of one's own."""
+    """Close the graph in the middle of a transaction."""
     db = mycel.open(path)
     try:
         with db.transaction() as tx:
@@ -106,7 +106,7 @@ def close_inside(path: str) -> None:
 
 
 def forget_to_close(path: str) -> None:
-    """End without closing anything, in the middle of reading."""
+    """End the process in the middle of a read, without closing the graph."""
     db = mycel.open(path)
     hub = db.get_concept(FACT, "hub")
     assert hub is not None
@@ -153,7 +153,7 @@ def fork_and_go_on(path: str) -> None:
 
 
 def fork_many(path: str) -> None:
-    """Children that all write through the graph their parent opened."""
+    """Fork children that all write through the graph that their parent opened."""
     import os
 
     with mycel.open(path) as db:
@@ -183,7 +183,7 @@ def fork_many(path: str) -> None:
 
 
 def pull_always(path: str, there: str, me: str, count: str) -> None:
-    """Bring a clone and its remote together, while others do the same with both."""
+    """Pull and push between a clone and its remote, while others do the same."""
     with mycel.open(path) as db, mycel.open(there) as remote:
         source = FileSource(remote, "shop")
         wait_for_the_start()

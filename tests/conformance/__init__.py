@@ -1,1 +1,1 @@
-"""What the specification demands of any engine: cases as data, and one runner."""
+"""The requirements of the specification for any engine: cases as data, and one runner."""

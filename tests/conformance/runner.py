@@ -1,7 +1,7 @@
 """Reads the cases, runs them on any engine, and compares. README.md describes the format.
 
-An engine is anything with `request(request, *, readonly)` that answers as KIP §6 says. The runner
-knows nothing else about it, and nothing of what it expects comes from it.
+An engine is any object with `request(request, *, readonly)` that answers as KIP §6 says. The runner
+uses nothing else of it, and no expected value comes from an engine.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Engine(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One request and what must come back."""
+    """One request, and the expected response."""
 
     request: Any
     command: str | None
@@ -72,7 +72,7 @@ class Case:
 
     @property
     def only_reads(self) -> bool:
-        """Whether the database is the same afterwards, so that others may use it as well."""
+        """True if the case does not change the database, so that other cases may use it too."""
         texts = [step.command or json.dumps(step.request) for step in self.steps]
         return not self.setup and not any(WRITING.search(text) for text in texts)
 
@@ -81,7 +81,7 @@ class Case:
 
 
 class MalformedCase(Exception):  # noqa: N818
-    """A case that says nothing, or something the runner does not know."""
+    """A case without content, or with keys that the runner does not know."""
 
 
 def _step(table: Mapping[str, Any], known: set[str], where: str) -> Step:
@@ -132,7 +132,7 @@ def load(folder: Path = HERE / "cases") -> Iterator[Case]:
     """All cases, file by file.
 
     Raises:
-        MalformedCase: A file cannot be read as cases.
+        MalformedCase: a file cannot be read as cases.
     """
     for path in sorted(folder.glob("*.toml")):
         try:
@@ -152,7 +152,7 @@ def graph_text(name: str) -> str:
 
 
 def matches(expected: Any, actual: Any, bound: Mapping[str, Any]) -> bool:
-    """Whether two JSON values are the same, wildcards included. `1` is `1.0`, and not `true`."""
+    """True if two JSON values are equal, wildcards included. `1` equals `1.0`, and not `true`."""
     if isinstance(expected, str) and expected.startswith("<") and expected.endswith(">"):
         return _fits(expected[1:-1], actual, bound)
     if isinstance(expected, dict) and isinstance(actual, dict):
@@ -185,7 +185,7 @@ def _fits(wildcard: str, actual: Any, bound: Mapping[str, Any]) -> bool:
 
 
 def includes(expected: Any, actual: Any, bound: Mapping[str, Any]) -> bool:
-    """Whether `expected` is a part of `actual`: some keys, some elements."""
+    """True if `expected` is a part of `actual`: some keys, some elements."""
     if isinstance(expected, dict) and isinstance(actual, dict):
         return all(
             key in actual and includes(value, actual[key], bound) for key, value in expected.items()
@@ -198,7 +198,7 @@ def includes(expected: Any, actual: Any, bound: Mapping[str, Any]) -> bool:
 def _pair_off(
     expected: list[Any], actual: list[Any], same: Callable[[Any, Any], bool]
 ) -> list[Any] | None:
-    """None when every expected element has an actual one of its own, otherwise those without.
+    """None if every expected element has its own actual element, otherwise those without one.
 
     Elements with wildcards choose last, so that they do not take what another one needs.
     """
@@ -214,14 +214,14 @@ def _pair_off(
 
 
 def same_rows(expected: list[Any], actual: list[Any], bound: Mapping[str, Any]) -> bool:
-    """Whether the rows are the same, whatever their order."""
+    """True if the rows are the same in any order."""
     return len(expected) == len(actual) and not _pair_off(
         expected, actual, lambda one, other: matches(one, other, bound)
     )
 
 
 def expression_count(command: str) -> int:
-    """How many expressions FIND has: that decides whether the result is one column or several."""
+    """The number of expressions of FIND, which decides if the result is one column or several."""
     depth = 0
     count = 1
     start = command.index("(", command.index("FIND"))
@@ -242,7 +242,7 @@ def as_rows(command: str, result: Any) -> Any:
 
 
 def check(step: Step, response: dict[str, Any], bound: Mapping[str, Any]) -> None:
-    """Fail when the response is not what the step expects."""
+    """Fail if the response differs from the expected one."""
     expected = step.expected
     if "error" in expected:
         _check_error(expected, response)

@@ -1,1 +1,1 @@
-"""The documents say what is true: snippets run, stated outputs are the real ones, links lead on."""
+"""Checks of the documents: snippets run, stated outputs are the real ones, links have targets."""

@@ -1,4 +1,4 @@
-"""Markdown as these tests read it: fenced blocks, headings, links; and the tool that writes it."""
+"""Reads Markdown: fenced blocks, headings and links; and loads the tool that writes pages."""
 
 import importlib.util
 import re
@@ -64,13 +64,13 @@ def links_of(document: str) -> list[str]:
 
 
 def anchors_of(document: str) -> set[str]:
-    """What a link may name after `#`: the headings, as GitHub writes them."""
+    """The anchors that a link may name after `#`: the headings, in the form of GitHub."""
     headings = _HEADING.findall(_FENCE.sub("", document))
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
 def rows_of(document: str, heading: str) -> list[list[str]]:
-    """The cells of the first table under a heading, its head left out."""
+    """The cells of the first table under a heading, without its head."""
     lines = document.split(f"# {heading}\n", 1)[1].splitlines()
     start = next(at for at, line in enumerate(lines) if line.startswith("|"))
     rows = []

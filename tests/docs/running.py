@@ -1,4 +1,4 @@
-"""Runs the blocks of one document in order, in one folder, and holds it to the outputs it states.
+"""Runs the blocks of one document in order, in one folder, and compares the stated outputs.
 
 Python blocks share a namespace, bash blocks an environment. An output is stated
 
@@ -41,7 +41,7 @@ _CODA = '\nexport -p > "$DOCS_EXPORTS"\n'
 
 
 class Session:
-    """One reader who types everything in."""
+    """A session in which all blocks of a document run."""
 
     def __init__(self, path: Path, folder: Path) -> None:
         self._path = path
@@ -130,7 +130,7 @@ class Session:
 
 
 def _mycel() -> str:
-    """The command of the documents: what `python -m mycel` is, without its time to load."""
+    """The command of the documents, in this process, without the time to load `python -m mycel`."""
     return f'mycel() {{ {shlex.join(warm_command("mycel"))} "$@"; }}\n'
 
 
@@ -141,7 +141,7 @@ def is_print(node: ast.AST) -> bool:
 
 
 def comments_of(source: str) -> dict[int, tuple[bool, str]]:
-    """The comment in each line that has one, and whether it has the line for itself."""
+    """The comment in each line that has one, and True if nothing else is on the line."""
     tokens = tokenize.generate_tokens(io.StringIO(source).readline)
     return {
         token.start[0]: (token.line.lstrip().startswith("#"), token.string[1:].strip())
@@ -151,7 +151,7 @@ def comments_of(source: str) -> dict[int, tuple[bool, str]]:
 
 
 def stated_outputs(comments: dict[int, tuple[bool, str]], line: int) -> list[str]:
-    """What the comments say that a `print` which ends in this line prints."""
+    """The outputs that comments state for a `print` that ends in this line."""
     if line in comments:
         return [comments[line][1]]
     stated = []

@@ -33,7 +33,7 @@ def write(path: Path) -> None:
 
 
 def make(path: Path, name: str, n: int) -> None:
-    """Make a branch; killed at the Nth use of a file, if it comes to that."""
+    """Make a branch; the process is killed at the Nth use of a file, if there are that many."""
     with open_graph(path) as db:
         uses = 0
 
@@ -50,7 +50,7 @@ def make(path: Path, name: str, n: int) -> None:
 
 
 def kill_each(path: Path, first: int) -> None:
-    """Fork a child for each N until one is not killed; print the last N."""
+    """Fork a child for each N until a child is not killed; print the last N."""
     n = first
     while True:
         pid = os.fork()

@@ -2,9 +2,9 @@
 
     python -m tests.faults.killing <prepared graph> <folder> <workload> <n> <n> …
 
-For each N it forks a child that opens a copy of the graph, does the work, and is killed on the way.
-It is a program of its own because forking wants a process with one thread. Prints a JSON object for
-each N: whether the child was killed, and whether the work had been acknowledged before.
+For each N it forks a child that opens a copy of the graph, does the work, and is killed meanwhile.
+It is a program of its own because only a process with one thread can be forked safely. It prints a
+JSON object for each N: if the child was killed, and if the work had been acknowledged before.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ ACKNOWLEDGED = b"a"
 
 
 def plan_for(n: int) -> FaultPlan:
-    """Killed before, after, or (if that operation is a write) in the middle of it."""
+    """The plan to kill before, after, or (for a write) in the middle of an operation."""
     match n % 3:
         case 0:
             return FaultPlan(n, "kill", when="after")

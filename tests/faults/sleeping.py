@@ -1,4 +1,4 @@
-"""Sleep cycles that are killed at the Nth operation on a file, and what the next one makes of it.
+"""Cycles of upkeep that are killed at the Nth operation on a file, and the result of the next one.
 
 python -m tests.faults.sleeping <folder> <n> <n> …
 
@@ -23,7 +23,7 @@ LATER_US = 1_900_000_000_000_000
 
 
 class Clock:
-    """A clock that stands still but for the order of things."""
+    """A clock that moves only by the least step with each call."""
 
     def __init__(self, now_us: int) -> None:
         self.now_us = now_us
@@ -53,7 +53,7 @@ def prepare(path: Path) -> None:
 
 
 def state(db: mycel.Graph) -> list[str]:
-    """All that a cycle may change, but for times and its own log."""
+    """Everything that a cycle may change, except times and its own log."""
     command = "FIND(?c.type, ?c.name, ?c.metadata.memory_tier) {} WHERE {{ ?c {{type: :type}} }}"
     found = []
     for clause in ("", "INCLUDE ARCHIVED"):
@@ -65,7 +65,7 @@ def state(db: mycel.Graph) -> list[str]:
 
 
 def count_operations(source: Path, path: Path) -> tuple[int, list[str]]:
-    """The operations of a cycle that nobody disturbs, and what it and the next one leave."""
+    """The number of operations of an undisturbed cycle, and the states after it and another one."""
     copy_graph(source, path)
     with FaultVFS() as vfs, vfs.watch():
         with open_graph(path, vfs=vfs.name) as db:

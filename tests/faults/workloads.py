@@ -1,8 +1,8 @@
-"""What is going on when the disk fails: eight pieces of work, and how to tell what came of them.
+"""The work during which a disk fails, in eight kinds, each with a check of its result.
 
-Each begins with a sound, closed graph (or none), does one thing that is acknowledged or not, and
-can say of any graph whether that thing is there as a whole, not at all, or (which fails a test) in
-part.
+Each begins with a sound, closed graph (or none) and does one thing that is acknowledged or not. Its
+check finds in a graph if that thing was done as a whole, not at all, or in part, which fails the
+test.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _SOUND: set[bytes] = set()
 
 @dataclass(frozen=True)
 class Workload:
-    """One thing to do, what it starts from, and what it should leave."""
+    """One kind of work, the graph that it starts from, and its expected result."""
 
     name: str
     prepare: Callable[[mycel.Graph], None] | None
@@ -47,17 +47,16 @@ class Workload:
             self.prepare(db)
 
     def is_done(self, db: mycel.Graph) -> bool:
-        """Whether the work is there. Fails if it is there in part."""
+        """True if the work was done. Fails if it was done in part."""
         done = self.count_done(db)
         assert done in (0, self.parts), f"{done} of {self.parts} parts of {self.name!r} are there"
         return done == self.parts
 
     def is_done_in(self, path: Path) -> bool:
-        """Whether the work is in a file that a fault has left, which opening it recovers.
+        """True if the work was done in the file that a fault has left, and that opening recovers.
 
-        Fails unless everything in it agrees and what was there before is still there. Nearly all
-        faults leave the same bytes, those of before the work or of after it: they are verified
-        once.
+        Fails unless the file is consistent and still has the former content. Nearly all faults
+        leave the bytes of before or after the work, so these are verified only once.
         """
         with open_graph(path, durability="off") as db:
             done = self.is_done(db)
@@ -80,7 +79,7 @@ def open_graph(path: Path, **options: object) -> mycel.Graph:
 
 
 def copy_graph(source: Path, target: Path) -> None:
-    """A closed graph under another name, with nothing left of what was there."""
+    """Copy a closed graph to a path, and remove the former files of the path."""
     for suffix in ("", "-wal", "-shm", "-journal"):
         Path(f"{target}{suffix}").unlink(missing_ok=True)
     if source.exists():
@@ -88,7 +87,7 @@ def copy_graph(source: Path, target: Path) -> None:
 
 
 def spread(total: int, attempts_max: int) -> Iterator[int]:
-    """Numbers from 1 to one beyond `total`: all, or the first, the last, and some between."""
+    """Numbers from 1 to `total` + 1: all, or the first, the last, and some between."""
     if total <= attempts_max:
         yield from range(1, total + 2)
         return
@@ -99,7 +98,7 @@ def spread(total: int, attempts_max: int) -> Iterator[int]:
 
 
 def integrity(path: Path) -> list[str]:
-    """What SQLite itself finds wrong with a file."""
+    """The errors that SQLite itself finds in a file."""
     with raw(path) as connection:
         return [said for (said,) in connection.execute("PRAGMA integrity_check") if said != "ok"]
 
@@ -120,14 +119,14 @@ def _ids(db: mycel.Graph) -> list[str]:
 
 
 def folding(db: mycel.Graph) -> tuple[int, int]:
-    """When the trees were written last, and how many changes have gathered since."""
+    """The time of the last writing of the trees, and the number of changes since."""
     with db.reading() as reader:
         head = reader.head()
     return head.folded_seq, head.pending
 
 
 def _fill(db: mycel.Graph) -> None:
-    """So many small changes that a few more make the trees be written."""
+    """Make small changes until a few more would write the trees."""
     _, pending = folding(db)
     for n in range((FOLD_CHANGES_MAX - pending) // 2):
         with db.transaction() as tx:
@@ -224,7 +223,7 @@ def _move(db: mycel.Graph) -> None:
 
 
 def _count_moved(db: mycel.Graph) -> int:
-    """Gone from where it was, there where it should be, with the links it had."""
+    """Check that the node is gone from its old place, and at its new place with its links."""
     was, is_there = db.get_concept(FACT, "hub"), db.get_concept(MOVED, "hub")
     hub = was or is_there
     assert hub is not None

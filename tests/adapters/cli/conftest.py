@@ -1,4 +1,4 @@
-"""Two ways to run a command: in this process for breadth, in one of its own for the real thing."""
+"""Two ways to run a command: in this process, which is fast, and in a process of its own."""
 
 import codecs
 import json
@@ -24,7 +24,7 @@ needs_posix = pytest.mark.skipif(sys.platform == "win32", reason="needs a POSIX 
 
 
 class Done(NamedTuple):
-    """What a command left behind."""
+    """The status and output of a command."""
 
     status: int
     stdout: str
@@ -56,7 +56,7 @@ Run = Callable[..., Done]
 
 
 class _Door:
-    """What CliRunner needs of a command, with our own error handling around it."""
+    """The command as CliRunner calls it, with our own handling of errors."""
 
     name = "mycel"
 
@@ -95,7 +95,7 @@ def run() -> Run:
 
 @pytest.fixture
 def spawn() -> Run:
-    """Run a command in a process of its own; `cold` tests the start of the interpreter too."""
+    """Run a command in a process of its own; with `cold` in a new interpreter."""
 
     def call(*words: str | Path, cold: bool = False, **how: Any) -> Done:
         command = COMMAND if cold else warm_command("mycel")
@@ -134,14 +134,14 @@ class Terminal:
         os.close(slave)
 
     def read_until(self, text: str) -> str:
-        """What it says up to this text, and the text; what follows is for the next reader."""
+        """The output up to and including this text; the rest is left for the next call."""
         while text not in self.unread:
             assert self._read(), f"it ended before it said {text!r}: {self.unread!r}"
         before, found, self.unread = self.unread.partition(text)
         return before + found
 
     def says_more(self, *, within_s: float) -> bool:
-        """Whether it says anything, or ends, before so much time has passed."""
+        """True if there is output, or the command ends, within this time."""
         return bool(wait([self.master], within_s))
 
     def read_to_end(self) -> str:
@@ -189,7 +189,7 @@ def _template(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def graph(_template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A small graph of one's own without the core capsules, named by MYCEL_DB."""
+    """A new small graph without the core capsules, named by MYCEL_DB."""
     path = tmp_path / "graph.db"
     shutil.copy(_template, path)
     monkeypatch.setenv("MYCEL_DB", str(path))
@@ -222,7 +222,7 @@ def _garden(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def garden(_garden: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A graph as `mycel init` makes it and a little more, named by MYCEL_DB."""
+    """A new graph as made by `mycel init`, with some content, named by MYCEL_DB."""
     path = tmp_path / "garden.db"
     shutil.copy(_garden, path)
     monkeypatch.setenv("MYCEL_DB", str(path))

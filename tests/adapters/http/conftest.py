@@ -67,7 +67,7 @@ class Server:
         assert self.ready["event"] == "ready"
 
     def event(self) -> dict[str, Any]:
-        """The next line that it prints."""
+        """The next line that the server prints."""
         assert self.process.stdout is not None
         is_readable = wait([self.process.stdout], SILENCE_S)
         line = self.process.stdout.readline() if is_readable else ""
@@ -103,7 +103,7 @@ class Server:
 
     @contextmanager
     def connection(self) -> Iterator[socket.socket]:
-        """Bytes of one's own."""
+        """A connection for raw bytes."""
         with socket.create_connection(self.address, timeout=SILENCE_S) as made:
             yield made
 
@@ -118,7 +118,7 @@ class Server:
         return self.get("/healthz").json() == {"status": "ok"}
 
     def stop(self, with_signal: int = signal.SIGTERM) -> tuple[int, str, str]:
-        """Its exit status, and what it said since."""
+        """Stop the server. Returns its exit status, and its output since the last event."""
         self.process.send_signal(with_signal)
         said, complained = self.process.communicate(timeout=SILENCE_S)
         return self.process.returncode, said, complained
@@ -146,13 +146,13 @@ def read_until(made: socket.socket, text: bytes) -> bytes:
 
 
 def request(body: bytes, *headers: str, first: str = "POST /kip HTTP/1.1") -> bytes:
-    """A request as bytes, with a body that says how long it is."""
+    """A request as bytes, with the length of its body."""
     usual = ["Host: localhost", "Content-Type: application/json", f"Content-Length: {len(body)}"]
     return "\r\n".join([first, *usual, *headers, "", ""]).encode() + body
 
 
 def eventually(holds: Callable[[], bool]) -> None:
-    """Ask again until it holds."""
+    """Repeat a check until it holds."""
     deadline = time.monotonic() + SILENCE_S
     while not holds():
         assert time.monotonic() < deadline
@@ -163,7 +163,7 @@ Start = Callable[..., Server]
 
 @pytest.fixture
 def graph(tmp_path: Path) -> Path:
-    """A small graph of one's own."""
+    """A new small graph."""
     path = tmp_path / "garden.db"
     PLANTED.put(path)
     return path

@@ -27,7 +27,7 @@ HANDSHAKE = {
 
 
 class Told(NamedTuple):
-    """What a tool gave back."""
+    """The result of a tool."""
 
     text: str
     data: Any
@@ -143,7 +143,7 @@ class Pipe:
         return answer
 
     def finish(self) -> tuple[list[dict[str, Any]], str, int]:
-        """Close the input. Returns what was still written, errors, and the exit status."""
+        """Close the input. Returns the rest of the output, errors, and the exit status."""
         out, err = self.process.communicate(timeout=60)
         answers = [json.loads(line) for line in out.splitlines()]
         return answers, err.decode(), self.process.returncode

@@ -33,7 +33,7 @@ OLDER = pytest.param("legacy", marks=pytest.mark.soak)
 def session(
     request: pytest.FixtureRequest, project: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Session]:
-    """A server of its own for each era of the protocol."""
+    """A new server for each era of the protocol."""
     db = tmp_path_factory.mktemp("graph") / "graph.db"
     NEW.put(db)
     with connected(db, "--root", str(project), mode=request.param) as session:
@@ -42,6 +42,6 @@ def session(
 
 @pytest.fixture
 def db(tmp_path: Path) -> Path:
-    """A new graph of one's own."""
+    """A new graph."""
     NEW.put(tmp_path / "graph.db")
     return tmp_path / "graph.db"

@@ -1,1 +1,1 @@
-"""What the schema language demands of any engine: cases as data, and one runner."""
+"""The requirements of the schema language for any engine: cases as data, and one runner."""

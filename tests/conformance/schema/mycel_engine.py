@@ -144,7 +144,7 @@ class MycelEngine:
         return MycelGraph(self._db)
 
     def verifies(self) -> bool:
-        """Whether the last graph is what its journal says."""
+        """True if the last graph agrees with its journal."""
         assert self._db is not None
         return self._db.verify(replay=True).ok
 

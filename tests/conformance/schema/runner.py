@@ -1,11 +1,11 @@
 """Reads the cases of the schema language, runs them on any engine, and compares.
 
-The README beside the other conformance cases describes the format. A case is of one of three
-kinds, told apart by what it gives: a schema that is read (`Reading`), schemas between which a
-migration is planned (`Planning`), or a graph that is written to and migrated (`Story`).
+The README beside the other conformance cases describes the format. There are three kinds of cases,
+with different keys: a schema that is read (`Reading`), schemas between which a migration is planned
+(`Planning`), or a graph that is written to and migrated (`Story`).
 
-An engine is anything with the functions of `Engine`. They speak JSON, and what they say is only
-compared with: nothing that is expected comes from an engine.
+An engine is any object with the functions of `Engine`, which take and return JSON. No expected
+value comes from an engine.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ JSON_KEYS = {"ir", "has", "steps", "has_steps", "ir_has", "result", "rows", "con
 
 
 class Refused(Exception):  # noqa: N818
-    """An engine's no, as JSON: code, message, hint, and data with file, line and column."""
+    """An error of an engine, as JSON: code, message, hint, and data with file, line and column."""
 
     def __init__(self, error: Mapping[str, Any]) -> None:
         super().__init__(str(error.get("message")))
@@ -77,7 +77,7 @@ class Schema(Protocol):
 
 
 class Planned(Protocol):
-    """A plan: `{supported, steps}`, and the IR that there is after it."""
+    """A plan: `{supported, steps}`, and the IR after it."""
 
     def plan(self) -> dict[str, Any]: ...
     def ir(self) -> dict[str, Any]: ...
@@ -107,7 +107,7 @@ class Engine(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A schema and what reading it must give."""
+    """A schema, and the expected result of reading it."""
 
     name: str
     schema: str
@@ -116,7 +116,7 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Planning:
-    """Schemas, each accepted after the one before; the plan to the last is what is compared."""
+    """Schemas, each applied after the one before; the plan for the last one is compared."""
 
     name: str
     schemas: tuple[str, ...]
@@ -125,7 +125,7 @@ class Planning:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One thing done to a database and what must come of it."""
+    """One operation on a database, and its expected result."""
 
     action: str
     given: Any
@@ -135,7 +135,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Story:
-    """A database: its first schema, what prepares it, then steps in order."""
+    """A database: its first schema, preparations, then steps in order."""
 
     name: str
     schema: str | None
@@ -180,7 +180,7 @@ def _case(table: Mapping[str, Any], where: str) -> Case:
 
 
 def cites(section: str) -> bool:
-    """Whether there is such a section."""
+    """True if the section exists."""
     source, _, heading = section.partition(": ")
     return (source == "design" and heading != "") or heading in SECTIONS.get(source, ())
 
@@ -256,7 +256,7 @@ def _one_of(table: Mapping[str, Any], keys: Sequence[str], where: str) -> str:
 
 
 def run(engine: Engine, case: Case) -> None:
-    """Fail when the engine does not do as the case says."""
+    """Fail if the engine does not behave as the case says."""
     match case:
         case Reading():
             _run_reading(engine, case)
@@ -311,14 +311,14 @@ def _run_refused(engine: Engine, case: Reading) -> None:
 
 
 def unmarked(schema: str) -> tuple[str, int, int]:
-    """A schema without its marks, and the offsets between which they stood."""
+    """A schema without its marks, and the offsets of the marks."""
     before, _, rest = schema.partition("«")
     within, _, after = rest.partition("»")
     return before + within + after, len(before), len(before) + len(within)
 
 
 def offset(text: str, line: int, column: int) -> int:
-    """Where a line and a column, both counted from one, are in a text."""
+    """The offset of a line and a column, both counted from 1, in a text."""
     lines = text.split("\n")
     return sum(len(each) + 1 for each in lines[: line - 1]) + column - 1
 
@@ -391,7 +391,7 @@ def _run_step(graph: Graph, step: Step, bound: Mapping[str, Any]) -> None:
 
 
 def answer(work: Callable[[], Any]) -> dict[str, Any]:
-    """What a door that raises would have answered in a response of KIP §6."""
+    """The response of KIP §6 for a call that returns or raises."""
     try:
         return {"result": work()}
     except Refused as refusal:
@@ -419,12 +419,12 @@ def _apply(graph: Graph, step: Step) -> None:
 
 
 def compact(ir: Mapping[str, Any]) -> str:
-    """JSON without white space, keys in the order they have."""
+    """JSON without white space, with the keys in their order."""
     return json.dumps(ir, ensure_ascii=False, separators=(",", ":"))
 
 
 def ir_hash(ir: Mapping[str, Any]) -> str:
-    """The hash that the notes promise of an IR."""
+    """The hash of an IR, as the notes define it."""
     return "sha256:" + hashlib.sha256(compact(ir).encode()).hexdigest()
 
 

@@ -120,7 +120,7 @@ def test_new_files_may_define_types_have_capitals_and_be_about_relations(shop: S
         f"---\nrelations:\n  - {{relation: doubts, target: {link}}}\n---\n"
     )
     shop.file("concepts/shop/My idea.md").write_text("An idea")
-    with pytest.raises(ConstraintViolation, match=r"Doubt\.md: a relation 'doubts' is about one"):
+    with pytest.raises(ConstraintViolation, match=r"Doubt\.md: a relation 'doubts' is about a rel"):
         shop.mirror.import_edits()
     new = "relations:\n  - {relation: needs, target: concept://shop/My%20idea}\n"
     edit(shop, LOGIN, "relations:\n", new)

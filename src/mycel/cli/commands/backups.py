@@ -53,7 +53,7 @@ def backup(
             left_out = db.branches.unreadable() if Path(target).is_dir() else []
         if left_out:
             session.out.note(
-                f"Not in the backup, because you may not read them:  {', '.join(left_out)}."
+                f"Not in the backup, because you may not read them: {', '.join(left_out)}."
             )
     else:
         backups = _back_up_folder(session, shared, Path(target), force=force, full=full)

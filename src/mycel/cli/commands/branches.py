@@ -68,7 +68,7 @@ def list_(session: Invocation) -> None:
         lambda row: row.to_dict() | {"in_use": row.name == used},
     )
     if unreadable:
-        session.out.note(f"You may not read:  {', '.join(unreadable)}.")
+        session.out.note(f"You may not read: {', '.join(unreadable)}.")
 
 
 @branch.command("delete", cls=Command)

@@ -218,9 +218,7 @@ def _other_branches(db: Graph) -> list[str]:
 
 def _name_branches(session: Invocation, others: list[str]) -> None:
     if others:
-        session.out.note(
-            f"Other branches still have what was forgotten here:  {', '.join(others)}."
-        )
+        session.out.note(f"Other branches still have what was forgotten here: {', '.join(others)}.")
 
 
 def _traces(session: Invocation, is_clean: bool) -> int:
