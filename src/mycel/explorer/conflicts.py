@@ -35,9 +35,9 @@ ACTIONS: Final[dict[str, Parameters]] = {
 """The writes about merges, by name."""
 
 
-def list_open_merges(scene: Scene, db: Graph) -> JsonObject:
+def list_open_merges(scene: Scene) -> JsonObject:
     """All open merges with their conflicts and automatic choices."""
-    return scene.answer(merges=[_merge(scene, merge) for merge in db.merges])
+    return scene.answer(merges=[_merge(scene, merge) for merge in scene.knowledge.db.merges])
 
 
 def _merge(scene: Scene, merge: Merge) -> JsonObject:

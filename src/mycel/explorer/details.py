@@ -172,13 +172,13 @@ def relations(
     scene: Scene,
     id_: str,
     direction: Direction,
-    names: Sequence[str] | None,
+    relation: Sequence[str] | None,
     limit: int,
     cursor: str | None,
 ) -> JsonObject:
     """Relations of an element: those of notes first, then those of code, uncertain ones last."""
     reader, number = scene.reader, scene.number(id_)
-    predicates = None if names is None else [reader.predicate_number(name) for name in names]
+    predicates = None if relation is None else [reader.predicate_number(name) for name in relation]
     ways = ways_of(direction)
     page = links_page(reader, number, direction, predicates, limit, cursor)
     links = reader.elements(place.link for place in page)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
@@ -71,6 +71,8 @@ class View:
 
     description: str
     parameters: Parameters
+    run: Callable[..., JsonObject] | None = None
+    """A function from a scene and the parameters to the answer; None if `Explorer` has a method."""
     has_body: bool = False
     """True if the parameters may be a JSON body, because lists of ids can be long."""
 
@@ -105,6 +107,7 @@ VIEWS: Final[dict[str, View]] = {
             "shown": Argument("texts", "Ids on the page", (), most=limits.KNOWN_MAX),
             "is_new": Argument("flag", "The text is the path of a new node", default=False),
         },
+        naming.identify,
         has_body=True,
     ),
     "search": View(
@@ -141,6 +144,7 @@ VIEWS: Final[dict[str, View]] = {
             "for_time": _FOR_TIME,
             "at": AT,
         },
+        neighbours.near,
         has_body=True,
     ),
     "links": View(
@@ -149,6 +153,7 @@ VIEWS: Final[dict[str, View]] = {
             "ids": Argument("texts", "Their ids", required=True, most=limits.KNOWN_MAX),
             "at": AT,
         },
+        neighbours.among,
         has_body=True,
     ),
     "reach": View(
@@ -162,6 +167,7 @@ VIEWS: Final[dict[str, View]] = {
             "for_time": _FOR_TIME,
             "at": AT,
         },
+        routes.reach,
     ),
     "path": View(
         "The cheapest path between two nodes: a link costs its weight",
@@ -173,10 +179,13 @@ VIEWS: Final[dict[str, View]] = {
             "for_time": _FOR_TIME,
             "at": AT,
         },
+        routes.path,
     ),
-    "node": View("One node with all its values", {"id": ID, "at": AT}),
+    "node": View("One node with all its values", {"id": ID, "at": AT}, details.node),
     "source": View(
-        "The source of a symbol, or the head of a file, as it is on the disk now", {"id": ID}
+        "The source of a symbol, or the head of a file, as it is on the disk now",
+        {"id": ID},
+        source_text,
     ),
     "relations": View(
         "Relations of a node",
@@ -188,6 +197,7 @@ VIEWS: Final[dict[str, View]] = {
             "cursor": CURSOR,
             "at": AT,
         },
+        details.relations,
     ),
     "history": View(
         "Versions of a node, newest first",
@@ -197,8 +207,9 @@ VIEWS: Final[dict[str, View]] = {
             "cursor": CURSOR,
             "at": AT,
         },
+        details.versions,
     ),
-    "proof": View("The proof that a node is part of the state", {"id": ID}),
+    "proof": View("The proof that a node is part of the state", {"id": ID}, details.proof),
     "missing": View(
         "Concepts that relations name and that do not exist yet",
         {
@@ -206,10 +217,12 @@ VIEWS: Final[dict[str, View]] = {
             "cursor": CURSOR,
             "at": AT,
         },
+        details.missing_concepts,
     ),
     "upkeep": View(
         "The health of the graph: what is stale, contested, duplicate, orphaned or growing",
         {"limit": integer_parameter("Findings of each kind", limits.FINDINGS, limits.FINDINGS_MAX)},
+        health_view,
     ),
     "commits": View(
         "Commits, newest first",
@@ -229,10 +242,12 @@ VIEWS: Final[dict[str, View]] = {
     "commit": View(
         "The commit that an entry of the journal is part of",
         {"entry": Argument("whole", "Its position", most=1 << 62, required=True)},
+        past.commit_with,
     ),
     "moments": View(
         "Moments to choose from: tags, the newest commits, days on which something was written",
         {"zone": Argument("text", "The offset of days from UTC, such as +01:00", "Z")},
+        past.moments_to_choose,
     ),
     "authors": View(
         "The actors who wrote in a span, with the numbers of their commits and changes",
@@ -242,6 +257,7 @@ VIEWS: Final[dict[str, View]] = {
             "limit": integer_parameter("Actors", limits.AUTHORS, limits.AUTHORS_MAX),
             "at": AT,
         },
+        authors.authors,
     ),
     "touched": View(
         "Nodes and links that were written in a span, by some actors or anybody",
@@ -257,6 +273,7 @@ VIEWS: Final[dict[str, View]] = {
             ),
             "at": AT,
         },
+        authors.touched,
         has_body=True,
     ),
     "not_holding": View(
@@ -266,6 +283,7 @@ VIEWS: Final[dict[str, View]] = {
             "time": Argument("text", "The time", required=True),
             "at": AT,
         },
+        neighbours.not_holding,
         has_body=True,
     ),
     "timeline": View(
@@ -275,12 +293,13 @@ VIEWS: Final[dict[str, View]] = {
             "from": Argument("text", "The moment at which they begin"),
             "to": Argument("text", "The moment at which they end"),
         },
+        past.timeline,
     ),
     "saved": View(
         "The saved views; with an id, one of them with all of it",
         {"id": Argument("text", "The id of a saved view")},
     ),
-    "conflicts": View("Open merges with their conflicts", {}),
+    "conflicts": View("Open merges with their conflicts", {}, conflicts.list_open_merges),
     "diff": View(
         "The elements that differ between two moments or branches",
         {
@@ -333,9 +352,12 @@ class Explorer:
             raise NotFound(
                 f"There is no view {shorten(repr(name))}.", hint=f"There are {', '.join(VIEWS)}."
             )
-        values = checked(name, known.parameters, given)
-        answer: JsonObject = getattr(self, f"_{name}")(**_as_arguments(values))
-        return answer
+        values = _as_arguments(checked(name, known.parameters, given))
+        if known.run is None:
+            answer: JsonObject = getattr(self, f"_{name}")(**values)
+            return answer
+        with self._scene(values.pop("at", None)) as seen:
+            return known.run(seen, **values)
 
     def write(self, given: Mapping[str, Any]) -> JsonObject:
         """Run a write of `edits.OPERATIONS`, which `op` names, or propose it.
@@ -368,7 +390,7 @@ class Explorer:
         with working_for(current_client() or CLIENT):
             commit = conflicts.act(self.db, action, values)
         with self._scene(None) as seen:
-            merges = conflicts.list_open_merges(seen, self.db)
+            merges = conflicts.list_open_merges(seen)
             return merges | {"commit": conflicts.committed(seen, commit)}
 
     def change_saved(self, action: str, given: Mapping[str, Any]) -> JsonObject:
@@ -481,17 +503,13 @@ class Explorer:
         names = [] if self.db.path == ":memory:" else self.db.branches.names()
         return [{"name": name, "open": name == self.db.branch} for name in names]
 
-    def _saved(self, *, id: str | None) -> JsonObject:  # noqa: A002
-        if id is None:
+    def _saved(self, *, id_: str | None) -> JsonObject:
+        if id_ is None:
             with self._scene(None) as seen:
                 return seen.answer(**saved.list_views(self.db.saved_views))
-        view, body = self.db.saved_views.get(id)
+        view, body = self.db.saved_views.get(id_)
         with self._scene(saved.moment_of_view(body)) as seen:
             return saved.show_view(seen, view, body)
-
-    def _conflicts(self) -> JsonObject:
-        with self._scene(None) as seen:
-            return conflicts.list_open_merges(seen, self.db)
 
     def _suggest(self, *, q: str, limit: int, at: str | None) -> JsonObject:
         with self._scene(at) as seen:
@@ -499,18 +517,12 @@ class Explorer:
             hits = suggest(seen, ready, q, limit)
             return seen.answer(hits=hits, complete=seen.is_past or ready is not None)
 
-    def _identify(
-        self, *, text: str, near: str | None, shown: list[str], is_new: bool
-    ) -> JsonObject:
-        with self._scene(None) as seen:
-            return naming.identify(seen, text, near=near, screen_ids=shown, is_new=is_new)
-
     def _search(
         self,
         *,
         q: str,
         limit: int,
-        type: str | None,  # noqa: A002 - the word for it
+        type_: str | None,
         kind: AnswerKind,
         for_time: str | None,
         at: str | None,
@@ -519,7 +531,7 @@ class Explorer:
         filters: Filters = {"kind": kind, "for_time": for_time}
         if at is not None:
             filters["as_of"] = moment_of(at)
-        answers = self._knowledge.search(q, limit=limit, type=type, warnings=warnings, **filters)
+        answers = self._knowledge.search(q, limit=limit, type=type_, warnings=warnings, **filters)
         with self._scene(at) as seen:
             hits = []
             for hit in answers:
@@ -547,87 +559,10 @@ class Explorer:
                     self._overviews.popitem(last=False)
             return answer
 
-    def _near(self, **given: Any) -> JsonObject:
-        with self._scene(given.pop("at")) as seen:
-            return neighbours.near(seen, **given)
-
-    def _links(self, *, ids: list[str], at: str | None) -> JsonObject:
-        with self._scene(at) as seen:
-            return neighbours.among(seen, ids)
-
-    def _reach(self, **given: Any) -> JsonObject:
-        with self._scene(given.pop("at")) as seen:
-            return routes.reach(seen, self.db, **given)
-
-    def _path(self, **given: Any) -> JsonObject:
-        with self._scene(given.pop("at")) as seen:
-            return routes.path(seen, self.db, **given)
-
-    def _node(self, *, id: str, at: str | None) -> JsonObject:  # noqa: A002
-        with self._scene(at) as seen:
-            return details.node(seen, id)
-
-    def _source(self, *, id: str) -> JsonObject:  # noqa: A002
-        with self._scene(None) as seen:
-            return source_text(seen, id)
-
-    def _relations(
-        self,
-        *,
-        id: str,  # noqa: A002
-        direction: Any,
-        relation: Any,
-        limit: int,
-        cursor: Any,
-        at: str | None,
-    ) -> JsonObject:
-        with self._scene(at) as seen:
-            return details.relations(seen, id, direction, relation, limit, cursor)
-
-    def _history(self, *, id: str, limit: int, cursor: str | None, at: str | None) -> JsonObject:  # noqa: A002
-        with self._scene(at) as seen:
-            return details.versions(seen, id, limit, cursor)
-
-    def _proof(self, *, id: str) -> JsonObject:  # noqa: A002
-        with self._scene(None) as seen:
-            return details.proof(seen, id)
-
-    def _missing(self, *, limit: int, cursor: str | None, at: str | None) -> JsonObject:
-        with self._scene(at) as seen:
-            return details.missing_concepts(seen, limit, cursor)
-
-    def _upkeep(self, *, limit: int) -> JsonObject:
-        with self._scene(None) as seen:
-            return health_view(seen, dict(self.db.use_counts.uses()), limit)
-
     def _commits(self, *, limit: int, before: int | None, **where: Any) -> JsonObject:
         payload = past.commits(self.db, limit, before, where)
         with self._scene(None) as seen:
             return seen.answer(**payload)
-
-    def _commit(self, *, entry: int) -> JsonObject:
-        with self._scene(None) as seen:
-            return past.commit_with(seen, entry)
-
-    def _moments(self, *, zone: str) -> JsonObject:
-        with self._scene(None) as seen:
-            return past.moments_to_choose(self.db, seen, zone)
-
-    def _authors(self, *, at: str | None, **given: Any) -> JsonObject:
-        with self._scene(at) as seen:
-            return authors.authors(seen, **given)
-
-    def _touched(self, *, at: str | None, **given: Any) -> JsonObject:
-        with self._scene(at) as seen:
-            return authors.touched(seen, **given)
-
-    def _not_holding(self, *, at: str | None, **given: Any) -> JsonObject:
-        with self._scene(at) as seen:
-            return neighbours.not_holding(seen, **given)
-
-    def _timeline(self, *, buckets: int, from_: str | None, to: str | None) -> JsonObject:
-        with self._scene(None) as seen:
-            return past.timeline(seen, buckets, from_, to)
 
     def _diff(self, *, from_: str, **given: Any) -> JsonObject:
         allowance = current()
@@ -641,5 +576,7 @@ class Explorer:
 
 
 def _as_arguments(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Values as keyword arguments; `from` is renamed, because Python reserves it."""
-    return {f"{key}_" if key == "from" else key: value for key, value in values.items()}
+    """Values as keyword arguments; a name that Python has for something else gets a `_`."""
+    return {
+        f"{key}_" if key in ("from", "id", "type") else key: value for key, value in values.items()
+    }

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from mycel.explorer.moments import Scene
 from mycel.model.values import JsonObject
-from mycel.store.file.use_counts import Use
 from mycel.upkeep.health import read_health
 
 
-def health_view(scene: Scene, uses: dict[int, Use], limit: int) -> JsonObject:
+def health_view(scene: Scene, limit: int) -> JsonObject:
     """The answer: all findings by kind, the growing types, and the log of cycles."""
+    uses = dict(scene.knowledge.db.use_counts.uses())
     health = read_health(scene.reader, uses, limit)
     numbers = {
         number

@@ -72,7 +72,7 @@ def uri_beside(knowledge: Knowledge, text: str, beside: Uri, *, kind: UriKind = 
 
 
 def identify(
-    scene: Scene, text: str, *, near: str | None, screen_ids: Sequence[str], is_new: bool
+    scene: Scene, text: str, *, near: str | None, shown: Sequence[str], is_new: bool
 ) -> JsonObject:
     """The node that a reader means by a text: `id`, and `node` if it exists.
 
@@ -84,7 +84,7 @@ def identify(
     uri = _uri(scene, text, near)
     hint = None
     if uri.is_bare and not is_new:
-        bearers = _shown_as(scene, uri, screen_ids)
+        bearers = _shown_as(scene, uri, shown)
         if len(bearers) > 1:
             return scene.answer(id=None, node=None, candidates=scene.cards.all(bearers), hint=None)
         if bearers:

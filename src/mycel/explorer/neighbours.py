@@ -18,7 +18,7 @@ from mycel.store.query.neighbours import WeightedLink
 def near(
     scene: Scene,
     *,
-    id: str,  # noqa: A002 - the name of the parameter
+    id_: str,
     limit: int,
     known: Sequence[str],
     types: Sequence[str] | None,
@@ -32,7 +32,7 @@ def near(
     the one with the cheapest link comes first. The links in the answer are those among the node,
     the new neighbours and the nodes that the caller knows.
     """
-    center = scene.number(id)
+    center = scene.number(id_)
     known_numbers = set(scene.find_all(known).values())
     reader = scene.reader
     surroundings = neighbours.neighbours(

@@ -68,13 +68,15 @@ def commit_with(scene: Scene, entry: int) -> JsonObject:
     return scene.answer(commit=commit_of(transaction_of(scene.reader, entry)))
 
 
-def moments_to_choose(db: Graph, scene: Scene, zone: str) -> JsonObject:
+def moments_to_choose(scene: Scene, zone: str) -> JsonObject:
     """Moments that a reader may choose from: tags, the newest commits, and days.
 
     Days are those on which something was written, with this offset from UTC; `seq` is the position
     at the end of the day.
     """
-    newest = [commit_of(entry) for entry in db.history.log(limit=limits.MOMENTS_COMMITS)]
+    newest = [
+        commit_of(entry) for entry in scene.knowledge.db.history.log(limit=limits.MOMENTS_COMMITS)
+    ]
     days = _days(scene, _offset_us(zone), limits.MOMENTS_DAYS)
     return scene.answer(tags=_tags(scene), commits=newest, days=days)
 
@@ -110,14 +112,14 @@ def _offset_us(zone: str) -> int:
 # The timeline.
 
 
-def timeline(scene: Scene, buckets: int, begin: str | None, end: str | None) -> JsonObject:
+def timeline(scene: Scene, *, buckets: int, from_: str | None, to: str | None) -> JsonObject:
     """Equal spans of time with the number of changes in each.
 
     `to_seq` of a span is the journal position at its end.
     """
     reader = scene.reader
-    first = history.end_at(reader, None if begin is None else moment_of(begin), last=False)
-    last = history.end_at(reader, None if end is None else moment_of(end), last=True)
+    first = history.end_at(reader, None if from_ is None else moment_of(from_), last=False)
+    last = history.end_at(reader, None if to is None else moment_of(to), last=True)
     if first.time_us > last.time_us:
         raise ConstraintViolation("`from` is after `to`.", hint="Exchange them.")
     step = max(1, -(-(last.time_us - first.time_us) // buckets))

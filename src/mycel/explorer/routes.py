@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from mycel.api.graph import Graph
 from mycel.explorer import limits, neighbours
 from mycel.explorer.moments import Scene
 from mycel.graph.traversal import Bounds, Reached
@@ -25,9 +24,8 @@ COST_DIGITS: Final = 9
 
 def reach(
     scene: Scene,
-    db: Graph,
     *,
-    id: str,  # noqa: A002 - the name of the parameter
+    id_: str,
     max_cost: float,
     max_nodes: int,
     direction: Direction,
@@ -38,10 +36,10 @@ def reach(
 
     `via` of a node is the last link on the way to it.
     """
-    start = scene.number(id)
+    start = scene.number(id_)
     visibility = visibility_of({"for_time": for_time})
     bounds = Bounds(max_cost, max_nodes, None, direction, relations, visibility)
-    traversal = db.traverse_in(scene.reader, scene.reader.outer_id(start), bounds)
+    traversal = scene.knowledge.db.traverse_in(scene.reader, scene.reader.outer_id(start), bounds)
     answer = _drawn(scene, traversal.nodes)
     answer["cut_off"] = None
     for cut in traversal.cut_off:
@@ -53,7 +51,6 @@ def reach(
 
 def path(
     scene: Scene,
-    db: Graph,
     *,
     from_: str,
     to: str,
@@ -70,7 +67,7 @@ def path(
     visibility = visibility_of({"for_time": for_time})
     bounds = Bounds(TRAVERSE_COST_MAX, TRAVERSE_NODES_MAX, None, direction, relations, visibility)
     outer = scene.reader.outer_id
-    cheapest_path = db.path_in(scene.reader, outer(start), outer(goal), bounds)
+    cheapest_path = scene.knowledge.db.path_in(scene.reader, outer(start), outer(goal), bounds)
     if cheapest_path.nodes:
         answer = _drawn(scene, cheapest_path.nodes)
         answer["cost"] = _cost(cheapest_path.nodes[-1].cost)
