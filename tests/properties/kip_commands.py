@@ -197,7 +197,7 @@ MOMENTS = ("1850-01-01", "1960-01-01T00:00:00Z", "2100-01-01", "2300-01-01T00:00
 @cache
 def lifetimes() -> st.SearchStrategy[dict[str, Any]]:
     """Metadata about the time for which an element holds; mostly none."""
-    times = st.sampled_from(("1900-01-01", "2200-06-01T12:00:00Z", "soon", None))
+    times = st.sampled_from(("1900-01-01", "1950-02-03", "2200-06-01T12:00:00Z", "soon", None))
     some = st.fixed_dictionaries(
         {},
         optional={
@@ -205,6 +205,10 @@ def lifetimes() -> st.SearchStrategy[dict[str, Any]]:
             "valid_from": times,
             "valid_until": times,
             "expires_at": times,
+            "former_periods": st.lists(
+                st.fixed_dictionaries({}, optional={"valid_from": times, "valid_until": times}),
+                max_size=2,
+            ),
         },
     )
     return st.one_of(st.just({}), st.just({}), some)

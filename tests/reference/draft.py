@@ -5,6 +5,7 @@ The few primitives here are the only way to change anything, so each rule is in 
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable
 from dataclasses import replace
 
@@ -22,6 +23,7 @@ from tests.reference.graph import (
     Origin,
 )
 from tests.reference.json_values import identical
+from tests.reference.periods import merged
 from tests.reference.scopes import check_predicate, check_type
 
 META_TYPES = (CONCEPT_TYPE, PROPOSITION_TYPE)
@@ -105,10 +107,11 @@ class Draft:
         """Set these keys; all others stay. Says whether anything changed."""
         check_metadata_keys(metadata)
         element = self.graph.elements[number]
+        keep = merged if isinstance(element, Link) else operator.or_
         return self.replace(
             number,
             attributes=element.attributes | attributes,
-            metadata=element.metadata | metadata,
+            metadata=keep(element.metadata, metadata),
             weight=weight,
         )
 

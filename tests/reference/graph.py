@@ -12,6 +12,7 @@ from typing import Any, Self
 
 from mycel.model import ids, times
 from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE, SYSTEM_ACTOR
+from tests.reference import periods
 from tests.reference.evidence import status
 
 JsonObject = dict[str, Any]
@@ -114,7 +115,10 @@ class Graph:
                 key: value for key, value in element.metadata.items() if value is not None
             }
             begins, ends = (_moment(said.get(key)) for key in ("valid_from", "valid_until"))
-            if (begins is not None and begins > moment) or (ends is not None and ends <= moment):
+            is_over = (begins is not None and begins > moment) or (
+                ends is not None and ends <= moment
+            )
+            if is_over and not periods.holds(element.metadata, moment):
                 found.add(number)
         return found
 

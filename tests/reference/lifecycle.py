@@ -8,6 +8,7 @@ from mycel.model import times
 from mycel.model.evidence import check_details
 from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE
 from mycel.model.retention import parse_retention
+from tests.reference import periods
 from tests.reference.draft import META_TYPES, Draft
 from tests.reference.evidence import is_source, status
 from tests.reference.graph import Concept, Element, JsonObject
@@ -101,11 +102,21 @@ def supersede(draft: Draft, node: ast.Supersede, parameters: Parameters) -> Json
     link = draft.put_link(new.number, "supersedes", old.number, {}, metadata)
     begins = new.metadata.get("valid_from")
     until = given or (begins if times.is_time(begins) else times.to_text(draft.time_us))
-    changes = {"status": "superseded"}
+    changes: JsonObject = {"status": "superseded"}
     ends = old.metadata.get("valid_until")
-    if given or not times.is_time(ends) or times.from_text(ends) > times.from_text(until):
+    last = times.from_text(until)
+    if given or not times.is_time(ends) or times.from_text(ends) > last:
         changes["valid_until"] = str(until)
-    draft.merge_keys(old.number, {}, changes)
+    kept = dict(old.metadata)
+    earlier = periods.former(old.metadata)
+    cut = [
+        one if one.end <= last else periods.Span(one.begin, last, (one.texts[0], until))
+        for one in earlier
+    ]
+    if cut != earlier:
+        kept.pop("former_periods")
+        changes |= periods.said(periods.span({}), periods.together(cut))
+    draft.replace(old.number, attributes=old.attributes, metadata=kept | changes)
     graph = draft.graph
     return {
         "superseded": graph.id_of(old.number),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from mycel.errors import ConstraintViolation, DuplicateExists, ImmutableTarget, NotFound
@@ -10,6 +9,7 @@ from mycel.kip import ast
 from mycel.model import times
 from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE
 from mycel.search.validity import OUTDATED
+from tests.reference import periods
 from tests.reference.draft import Draft
 from tests.reference.graph import Concept, Element, JsonObject, Link
 from tests.reference.json_values import distinct
@@ -17,7 +17,7 @@ from tests.reference.parameters import Parameters
 from tests.reference.protection import ACTORS, DOMAINS, FOUNDATION
 from tests.reference.targets import targets
 
-OF_TIME = ("valid_from", "valid_until", "status", "expires_at", "archived_at")
+OF_STATE = ("status", "expires_at", "archived_at")
 
 
 def merge(draft: Draft, merge_: ast.MergeConcept, parameters: Parameters) -> JsonObject:
@@ -129,7 +129,7 @@ def _repoint(draft: Draft, old: int, new: int, moved: set[int]) -> int:
 
 def _fill_link(draft: Draft, loser: Link, winner: Element) -> None:
     metadata = loser.metadata | winner.metadata
-    for key in OF_TIME:
+    for key in (*OF_STATE, *periods.KEYS):
         metadata.pop(key, None)
     draft.replace(
         winner.number,
@@ -139,41 +139,47 @@ def _fill_link(draft: Draft, loser: Link, winner: Element) -> None:
 
 
 def _time_of(draft: Draft, own: JsonObject, other: JsonObject) -> JsonObject:
-    """For how long the one link holds that two became: now, if one of them did."""
-    spans = {
-        id(one): [
-            times.from_text(one[key]) if times.is_time(one.get(key)) else None
-            for key in ("valid_from", "valid_until")
-        ]
-        for one in (own, other)
-    }
-
-    def is_dated(one: JsonObject) -> bool:
-        return spans[id(one)] != [None, None]
-
-    def begin(one: JsonObject) -> float:
-        return -math.inf if spans[id(one)][0] is None else spans[id(one)][0] or 0
-
-    def end(one: JsonObject) -> float:
-        return math.inf if spans[id(one)][1] is None else spans[id(one)][1] or 0
+    """When the one link holds that two became: whenever one of them did."""
 
     def holds(one: JsonObject) -> bool:
         is_over = str(one.get("status")).lower() in OUTDATED or one.get("archived_at") is not None
         expires = one.get("expires_at")
         if is_over or (times.is_time(expires) and times.from_text(expires) <= draft.time_us):
             return False
-        return begin(one) <= draft.time_us < end(one)
+        return any(
+            each.begin <= draft.time_us < each.end
+            for each in (periods.span(one), *periods.former(one))
+        )
 
     state = other if holds(other) and not holds(own) else own
-    first = last = own if is_dated(own) else other
-    if is_dated(own) and is_dated(other):
-        first, last = (own, other) if begin(own) <= begin(other) else (other, own)
-        if begin(last) > end(first):
-            first = last = max(own, other, key=lambda one: (holds(one), end(one)))
-        elif end(first) >= end(last):
-            last = first
-    elif any(holds(one) and not is_dated(one) for one in (own, other)) and not holds(first):
-        first = last = {}
-    kept = {key: state.get(key) for key in OF_TIME[2:]}
-    kept |= {"valid_from": first.get("valid_from"), "valid_until": last.get("valid_until")}
-    return {key: value for key, value in kept.items() if value is not None}
+    kept = {key: value for key in OF_STATE if (value := state.get(key)) is not None}
+    now, former = _periods_of(own, other, is_own=holds(own), is_other=holds(other))
+    found = periods.said(now, former)
+    if former == periods.former(own) and "former_periods" in own:
+        found["former_periods"] = own["former_periods"]
+    untimely = {
+        key: own[key] for key in periods.KEYS[:2] if key in own and not times.is_time(own[key])
+    }
+    return kept | untimely | found
+
+
+def _periods_of(
+    own: JsonObject, other: JsonObject, *, is_own: bool, is_other: bool
+) -> tuple[periods.Span, list[periods.Span]]:
+    spans = [periods.span(one) for one in (own, other)]
+    former = [*periods.former(own), *periods.former(other)]
+    has_dates = [one.texts != (None, None) for one in spans]
+    if all(has_dates):
+        rows = periods.together([*former, *spans])
+        return (rows[-1], rows[:-1]) if rows else (spans[0], [])
+    now, holds_now, other_holds = (
+        (spans[0], is_own, is_other) if has_dates[0] else (spans[1], is_other, is_own)
+    )
+    if other_holds and not holds_now:
+        return periods.span({}), periods.together([*former, *([now] if any(has_dates) else [])])
+    rest = [
+        one
+        for one in periods.together(former)
+        if not (now.begin <= one.begin and one.end <= now.end)
+    ]
+    return now, rest

@@ -20,7 +20,7 @@ Modules, in the order in which a command passes through them:
 - `update`               UPDATE
 - `merge`                MERGE
 - `folded_links`         two links that become one in a merge
-- `periods`              when an element holds, in microseconds and in words
+- `periods`              writing when an element holds
 - `united_values`        a merge that keeps what both concepts say
 - `archive`              ARCHIVE and RESTORE
 - `supersede`            SUPERSEDE, and the guard that refuses circles

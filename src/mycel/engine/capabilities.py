@@ -29,6 +29,7 @@ _EXTENSIONS: Final[dict[str, str]] = {
     "EXPLAIN": "The plan of a FIND, and with ANALYZE its cost.",
     "weights": "?l.weight and SET WEIGHT: the cost of going along a link.",
     "functional": "A predicate with functional: true has one value for a subject at a time.",
+    "former_periods": "Metadata: the periods in which a link held before; FOR TIME finds it then.",
 }
 """Statements and options beyond the protocol."""
 

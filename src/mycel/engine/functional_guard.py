@@ -1,36 +1,59 @@
 """The guard of functional predicates: one value for a subject at a time.
 
-A definition says `functional: true`. A new link with such a predicate does not replace an older one
-of the same subject. The older one ends where the new one begins: at its `valid_from`, or now. A
-query can ask for either of them (`FOR TIME`). A link that has ended before the new one begins is
-left as it is. If another link of the subject begins later than the new one, the new one ends there.
-So the values of two merged branches follow each other in the order of their times. A new link with
-an end of its own within the time of another one, such as that of a stand-in, does not end that one:
-both hold then, and a warning says so.
+A definition says `functional: true`. Then the periods of all links of a subject with the predicate,
+present and former ones (`model.periods`), are parts of one line of time: no two of them overlap. A
+query can ask for each value at its time (`FOR TIME`). A new period takes its time from the others
+by these rules:
+
+1. It begins at its `valid_from`. Without one, it begins now, unless it has ended already.
+2. It ends at its `valid_until`, or before that where another value begins later. So the values of
+   two merged branches follow each other in the order of their times.
+3. A period of another value in which it begins ends there. If the new one has an end of its own, as
+   that of a stand-in has, the other value holds again from that end on: the part before becomes a
+   former period of its link. A warning says so.
+4. A period that begins at the same time as the new one stays as it is, unless the new one ends
+   before it does. Then it begins where the new one ends. Otherwise the two values contradict each
+   other, and a cycle asks about them.
+
+A period is new if its link is new, if it has nothing in common with those that the link had, or if
+somebody adds it to `former_periods`. Other changes of dates are corrections. They move no other
+value; a cycle asks about values that overlap then.
 
 A graph has one link per predicate between two elements, so a former value comes back in its old
-link: a command gives that link a `valid_from` after its end. The link then holds again, without an
-end, and the others end there. Its former time is in its history (`AS OF`), and `FOR TIME` does not
-find it any more; a warning says so for every write that moves a link to another time. Without a
-later `valid_from` nothing changes, so a command may be repeated; a warning says that the link has
-ended (`warn_ended`).
+link: a command gives that link a `valid_from` after its end. Without a later `valid_from` nothing
+changes, so a command may be repeated; a warning says that the link has ended (`warn_ended`).
+
+The warnings about periods that a write kept, of links with any predicate, are given here too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from mycel.engine.periods import period_text, period_us
+from mycel.engine.periods import write_periods
 from mycel.model import times
 from mycel.model.elements import Proposition
+from mycel.model.names import count
+from mycel.model.periods import (
+    FORMER_PERIODS,
+    VALID_FROM,
+    VALID_UNTIL,
+    Period,
+    all_periods,
+    former_periods,
+    former_words,
+    present_period,
+)
 from mycel.model.values import JsonObject, parse_object
 from mycel.store.file.layout import PROPOSITION_TYPE_NUMBER
-from mycel.store.index.lifetimes import ARCHIVED_AT, VALID_FROM, VALID_UNTIL
+from mycel.store.index.lifetimes import ARCHIVED_AT
 from mycel.store.write.guards import Change
 from mycel.store.write.transaction import Transaction
 
 FUNCTIONAL: Final = "functional"
+NAMED_MAX: Final = 3
+"""The maximum number of links whose kept periods are named."""
 
 
 def is_functional(attributes: JsonObject) -> bool:
@@ -39,7 +62,7 @@ def is_functional(attributes: JsonObject) -> bool:
 
 
 class FunctionalGuard:
-    """Ends the validity of the older link when a functional predicate gets a new one."""
+    """Takes the time of a new value of a functional predicate from the other values."""
 
     in_bulk = False
 
@@ -51,31 +74,30 @@ class FunctionalGuard:
         return attributes is not None and is_functional(parse_object(attributes))
 
     def check(self, tx: Transaction, change: Change) -> None:
-        """Note the new link, whose number is not known yet."""
-        if isinstance(change.name_or_ends, str):
+        """Note the new periods of a link; the number of a new link is not known yet."""
+        if isinstance(change.name_or_ends, str) or change.kind == "retire":
             return
         subject, object_ = change.name_or_ends
         place = (subject, change.type_or_predicate, object_)
-        has_moved = _has_moved(change)
-        is_open = change.metadata.get(VALID_UNTIL) is None
-        if change.kind == "create" or _comes_back(change) or (has_moved and is_open):
-            tx.memo.setdefault(FunctionalGuard, {})[place] = change.metadata
-        if change.before is not None and (has_moved or _begins_later(change, tx.time_us)):
-            tx.memo.setdefault(_has_moved, {}).setdefault(place, change.before.metadata)
+        if periods := _new_periods(change):
+            tx.memo.setdefault(FunctionalGuard, {}).setdefault(place, []).extend(periods)
+        if change.before is not None and _is_shortened(change, tx.time_us):
+            tx.memo.setdefault(_is_shortened, {}).setdefault(place, change.before.metadata)
 
     def check_commit(self, tx: Transaction) -> None:
-        """End the validity of the older links, for one new link after the other."""
-        former = tx.memo.pop(_has_moved, {})
-        for place, metadata in tx.memo.pop(FunctionalGuard, {}).items():
+        """Take the time of new periods from other values, for one link after the other."""
+        shortened = tx.memo.pop(_is_shortened, {})
+        for place, periods in tx.memo.pop(FunctionalGuard, {}).items():
             link = tx.get_edge(*place)
             if link is None or link.metadata.get(ARCHIVED_AT) is not None:
                 continue
-            if _is_inverted(metadata):
-                tx.update_found(link, drop_metadata=(VALID_UNTIL,))
-                link = tx.get_edge(*place) or link
-            _end_others(tx, link, link.metadata)
-        for place, metadata in former.items():
-            _warn_moved(tx, place, metadata)
+            for claimed in all_periods(link.metadata):
+                if any(period.overlaps(claimed) for period in periods):
+                    _claim(tx, place, claimed)
+        tx.memo.pop(_is_shortened, None)  # Of what was written just now.
+        for place, metadata in shortened.items():
+            _warn_shortened(tx, place, metadata)
+        _warn_kept(tx, tx.memo.pop(FORMER_PERIODS, ()))
 
 
 def warn_ended(tx: Transaction, id_: str, metadata: Mapping[str, Any] | None) -> None:
@@ -99,59 +121,65 @@ def warn_ended(tx: Transaction, id_: str, metadata: Mapping[str, Any] | None) ->
         )
 
 
-def _comes_back(change: Change) -> bool:
-    """True if a link that has ended gets a `valid_from` after its end, so that it holds again."""
-    before = change.before
-    return (
-        change.kind == "update"
-        and isinstance(before, Proposition)
-        and before.metadata.get(VALID_UNTIL) == change.metadata.get(VALID_UNTIL)
-        and before.metadata.get(VALID_FROM) != change.metadata.get(VALID_FROM)
-        and _is_inverted(change.metadata)
-    )
+def _new_periods(change: Change) -> list[Period]:
+    """The periods that a change gives a link, and that are not corrections of what it had."""
+    before, after = change.before, change.metadata
+    if not isinstance(before, Proposition):
+        return all_periods(after)
+    old = all_periods(before.metadata)
+    present = present_period(after)
+    periods = [
+        period
+        for period in former_periods(after)
+        if not any(period.is_within(known) for known in old)
+    ]
+    if not present.is_empty and not any(map(present.overlaps, old)):
+        periods.append(present)
+    return periods
 
 
-def _has_moved(change: Change) -> bool:
-    """True if a link gets a time that has nothing in common with the time it had before."""
+def _is_shortened(change: Change, now_us: int) -> bool:
+    """True if a link that has begun gets a later beginning within its period, which is lost."""
     before = change.before
     if change.kind != "update" or not isinstance(before, Proposition):
         return False
-    (since, until), (begin, end) = period_us(before.metadata), period_us(change.metadata)
-    return since < until and (until <= begin or end <= since)
-
-
-def _begins_later(change: Change, now_us: int) -> bool:
-    """True if a link that has begun, or has ended, gets a later beginning."""
-    if change.kind != "update" or not isinstance(change.before, Proposition):
-        return False
-    before = change.before.metadata
-    since, _ = period_us(before)
-    begin, _ = period_us(change.metadata)
-    return times.is_past(before.get(VALID_FROM), now_us) and since < begin
-
-
-def _warn_moved(tx: Transaction, place: tuple[str, str, str], former: JsonObject) -> None:
-    link = tx.get_edge(*place)
-    if link is None:
-        return
-    tx.warnings.append(
-        f"{link.id} held {period_text(former)} before. A link has one time, so FOR TIME does not"
-        " find it then any more; only past states do"
-        f" (AS OF a time before {times.to_text(tx.time_us)})."
+    old, new = present_period(before.metadata), present_period(change.metadata)
+    return (
+        times.is_past(before.metadata.get(VALID_FROM), now_us)
+        and old.overlaps(new)
+        and old.since_us < new.since_us
+        and before.metadata.get(FORMER_PERIODS) == change.metadata.get(FORMER_PERIODS)
     )
 
 
-def _is_inverted(metadata: JsonObject) -> bool:
-    begins, ends = metadata.get(VALID_FROM), metadata.get(VALID_UNTIL)
-    return times.is_time(begins) and times.is_past(ends, times.from_text(begins))
+def _warn_shortened(tx: Transaction, place: tuple[str, str, str], before: JsonObject) -> None:
+    link = tx.get_edge(*place)
+    if link is not None:
+        tx.warnings.append(
+            f"{link.id} held {present_period(before).words} before. The new time overlaps that, so"
+            " it is taken for a correction, and FOR TIME does not find the link before it any"
+            " more. If it held then, and again later, add the first time to former_periods."
+        )
 
 
-def _end_others(tx: Transaction, new: Proposition, metadata: JsonObject) -> None:
-    begins = metadata.get(VALID_FROM)
-    until = begins if times.is_time(begins) else times.to_text(tx.time_us)
-    until_us = times.from_text(until)
-    changes: JsonObject = {}
-    ends = metadata.get(VALID_UNTIL)
+def _warn_kept(tx: Transaction, numbers: Iterable[int]) -> None:
+    """Name the former periods of links that a write has moved to another time."""
+    links = [link for number in numbers if (link := tx.reader.link(number)) is not None]
+    for link in links[:NAMED_MAX]:
+        if words := former_words(link.metadata):
+            tx.warnings.append(
+                f"{link.id} holds {present_period(link.metadata).words}; it {words}. FOR TIME"
+                " finds each. If a former time is wrong, write former_periods without it."
+            )
+    if len(links) > NAMED_MAX:
+        tx.warnings.append(f"So do {count(len(links) - NAMED_MAX, 'other link')}.")
+
+
+def _claim(tx: Transaction, place: tuple[str, str, str], claimed: Period) -> None:
+    """Take a period of a link from the other values of its subject."""
+    new = tx.get_edge(*place)
+    if new is None:
+        return
     others = [
         other
         for other in tx.reader.touching_links(new.ends[0])
@@ -160,27 +188,63 @@ def _end_others(tx: Transaction, new: Proposition, metadata: JsonObject) -> None
         and other.subject == new.subject
         and other.metadata.get(ARCHIVED_AT) is None
     ]
-    for other in others:
-        later = other.metadata.get(VALID_FROM)
-        if times.is_time(later) and times.from_text(later) > until_us:
-            if not times.is_time(ends) or times.from_text(ends) > times.from_text(later):
-                ends = changes[VALID_UNTIL] = later
-        elif _is_within(metadata, other, others):
-            tx.warnings.append(
-                f"{new.id} holds until {ends}, within the time of {other.id}, which stays as it is:"
-                f" both hold then. If {other.id} has ended, give it a valid_until."
-            )
-        elif not times.is_past(other.metadata.get(VALID_UNTIL), until_us) and later != until:
-            tx.update_found(other, metadata={VALID_UNTIL: until})
-            if begins != until:
-                changes[VALID_FROM] = until
-    if changes:
-        tx.update_found(new, metadata=changes)
+    begins_now = claimed.valid_from is None and tx.time_us < claimed.until_us
+    begin = times.to_text(tx.time_us) if begins_now else claimed.valid_from
+    effective = Period(begin, claimed.valid_until)
+    later = [
+        period.valid_from
+        for other in others
+        for period in all_periods(other.metadata)
+        if effective.since_us < period.since_us < effective.until_us
+    ]
+    if later:
+        effective = Period(begin, min(later, key=times.from_text))
+    has_ended = [_give_way(tx, new, other, effective, others) for other in others]
+    changed = Period(begin if any(has_ended) else claimed.valid_from, effective.valid_until)
+    if changed != claimed:
+        present, former = present_period(new.metadata), former_periods(new.metadata)
+        if claimed == present:
+            write_periods(tx, new, changed, former)
+        else:
+            remaining = [changed if period == claimed else period for period in former]
+            write_periods(tx, new, present, remaining)
 
 
-def _is_within(metadata: JsonObject, other: Proposition, others: list[Proposition]) -> bool:
-    """True if a link ends before another one, and no link begins where it ends."""
-    _, end = period_us(metadata)
-    return end < period_us(other.metadata)[1] and all(
-        period_us(third.metadata)[0] != end for third in others
+def _give_way(
+    tx: Transaction,
+    new: Proposition,
+    other: Proposition,
+    effective: Period,
+    others: list[Proposition],
+) -> bool:
+    """End the periods of another link in which `effective` begins. Returns True if there is one."""
+    ends_alone = effective.valid_until is not None and not any(
+        period.since_us == effective.until_us
+        for third in others
+        for period in all_periods(third.metadata)
     )
+    periods: list[Period] = []
+    has_ended = False
+    for period in all_periods(other.metadata):
+        is_split = ends_alone and effective.until_us < period.until_us
+        rest = [Period(effective.valid_until, period.valid_until)] if is_split else []
+        if period.since_us < effective.since_us < period.until_us:
+            has_ended = True
+            periods += [Period(period.valid_from, effective.valid_from), *rest]
+        elif period.since_us == effective.since_us and rest:
+            periods += rest
+        else:
+            periods.append(period)
+            continue
+        if rest:
+            tx.warnings.append(
+                f"{new.id} holds until {effective.valid_until}, within the time of {other.id}."
+                f" That holds again from then on; if it has ended, give it a valid_until."
+            )
+    if periods != all_periods(other.metadata):
+        present = present_period(other.metadata)
+        if present.is_empty:
+            write_periods(tx, other, present, periods)
+        else:
+            write_periods(tx, other, periods[-1], periods[:-1])
+    return has_ended

@@ -1,8 +1,8 @@
 """Warnings about values of metadata keys that have a meaning (KIP A1), where the value has none.
 
-A confidence is a number from 0 to 1, times are ISO 8601, and `retention` is a rule. Other values
-are stored as they are. Filters and upkeep ignore them, so the author gets a warning. Each map of a
-command is checked once.
+A confidence is a number from 0 to 1, times are ISO 8601, `former_periods` are periods, and
+`retention` is a rule. Other values are stored as they are. Filters and upkeep ignore them, so the
+author gets a warning. Each map of a command is checked once.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import orjson
 from mycel.errors import ConstraintViolation, InvalidSyntax
 from mycel.model import times
 from mycel.model.names import shorten
+from mycel.model.periods import FORMER_PERIODS, period_doubts
 from mycel.model.retention import RETENTION, parse_retention
 
 WARNINGS_MAX: Final = 3
@@ -28,6 +29,7 @@ _LOOK_ALIKES: Final = {
     ),
     **dict.fromkeys(("valid_to", "valid_till", "validuntil", "valid_through"), "valid_until"),
     **dict.fromkeys(("valid_since", "validfrom", "valid_after"), "valid_from"),
+    **dict.fromkeys(("former_period", "periods", "previous_periods"), FORMER_PERIODS),
     **dict.fromkeys(("pin", "is_pinned"), "pinned"),
     **dict.fromkeys(("holds", "on_hold", "legal_hold"), "hold"),
     **dict.fromkeys(("retain", "retention_rule", "retention_policy"), RETENTION),
@@ -67,6 +69,11 @@ def metadata_doubts(metadata: Mapping[str, Any]) -> Iterator[str]:
         yield (
             f"The valid_until {_format_value(end)} is not after the valid_from"
             f" {_format_value(begin)}, so it never holds."
+        )
+    for doubt in period_doubts(metadata.get(FORMER_PERIODS)):
+        yield (
+            f"The {FORMER_PERIODS} {_format_value(metadata[FORMER_PERIODS])} {doubt}; write"
+            ' [{"valid_from": "2019-01-01", "valid_until": "2021-03-01"}].'
         )
     for key in metadata:
         known_key = _LOOK_ALIKES.get(key.lower().replace("-", "_"))

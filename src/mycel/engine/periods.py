@@ -1,27 +1,39 @@
-"""The period in which an element holds, by its metadata `valid_from` and `valid_until`."""
+"""Writes the periods of elements: those that a guard or a merge has worked out."""
 
 from __future__ import annotations
 
-from mycel.model import times
-from mycel.model.limits import INTEGER_MAX
+from collections.abc import Iterable, Sequence
+
+from mycel.model.elements import Element
+from mycel.model.periods import FORMER_PERIODS, Period, former_periods, present_period
 from mycel.model.values import JsonObject
-from mycel.store.index.lifetimes import VALID_FROM, VALID_UNTIL
+from mycel.store.write.transaction import Transaction
 
 
-def period_us(metadata: JsonObject) -> tuple[int, int]:
-    """The period in microseconds; an end that is missing or no time is open."""
-    since, until = (metadata.get(key) for key in (VALID_FROM, VALID_UNTIL))
-    return (
-        times.from_text(since) if times.is_time(since) else -INTEGER_MAX,
-        times.from_text(until) if times.is_time(until) else INTEGER_MAX,
-    )
+def write_periods(
+    tx: Transaction,
+    element: Element,
+    present: Period,
+    former: Sequence[Period],
+    *,
+    attributes: JsonObject | None = None,
+    metadata: JsonObject | None = None,
+    drop: Iterable[str] = (),
+) -> None:
+    """Give an element these periods, in place of those that it has.
 
-
-def period_text(metadata: JsonObject) -> str:
-    """The period in words."""
-    words = [
-        f"{word} {metadata[key]}"
-        for word, key in (("from", VALID_FROM), ("until", VALID_UNTIL))
-        if metadata.get(key) is not None
-    ]
-    return " ".join(words) or "without dates"
+    `attributes`, `metadata` and `drop` are other changes in the same write.
+    """
+    own = element.metadata
+    old, new = present_period(own).to_json(), present.to_json()
+    changes = {**(metadata or {})}
+    changes |= {key: end for key, end in new.items() if old.get(key) != end}
+    dropped = [*drop, *(old.keys() - new.keys())]
+    # The key is always written, so that the write is taken as it is (`model.periods`).
+    if FORMER_PERIODS in own and list(former) == former_periods(own):
+        changes[FORMER_PERIODS] = own[FORMER_PERIODS]
+    elif former:
+        changes[FORMER_PERIODS] = [period.to_json() for period in former]
+    else:
+        dropped.append(FORMER_PERIODS)
+    tx.update_found(element, attributes=attributes, metadata=changes, drop_metadata=dropped)

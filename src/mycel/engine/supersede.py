@@ -16,6 +16,7 @@ from itertools import pairwise
 from typing import Final, NamedTuple
 
 from mycel.engine.outcome import Outcome, all_or_nothing
+from mycel.engine.periods import write_periods
 from mycel.engine.values import Values
 from mycel.engine.where_targets import only_target
 from mycel.errors import ConstraintViolation, InvalidSyntax, SelfEdgeError
@@ -25,8 +26,14 @@ from mycel.model.directions import Way
 from mycel.model.elements import Element, Proposition
 from mycel.model.limits import REASON_BYTES_MAX
 from mycel.model.names import check_text, shorten
+from mycel.model.periods import (
+    VALID_FROM,
+    VALID_UNTIL,
+    former_periods,
+    present_period,
+    unite,
+)
 from mycel.model.values import JsonObject
-from mycel.store.index.lifetimes import VALID_FROM, VALID_UNTIL
 from mycel.store.query.reader import Reader
 from mycel.store.write.guards import Change, identity_of
 from mycel.store.write.transaction import Transaction
@@ -94,9 +101,14 @@ def supersede_element(
     link = tx.put_proposition(new.id, SUPERSEDES, old.id, metadata=metadata)
     begins, ends = new.metadata.get(VALID_FROM), old.metadata.get(VALID_UNTIL)
     until = valid_until or str(begins if times.is_time(begins) else times.to_text(tx.time_us))
+    former = [
+        period if period.until_us <= times.from_text(until) else period._replace(valid_until=until)
+        for period in former_periods(old.metadata)
+    ]
     if not valid_until and times.is_past(ends, times.from_text(until)):
         until = str(ends)
-    tx.update_found(tx.get(old.id), metadata={"status": SUPERSEDED, VALID_UNTIL: until})
+    present = present_period(old.metadata)._replace(valid_until=until)
+    write_periods(tx, tx.get(old.id), present, unite(former), metadata={"status": SUPERSEDED})
     return Supersession(link, until)
 
 

@@ -26,6 +26,8 @@ SHEET: Final = """\
 Metadata that upkeep and search know; pass it to remember_knowledge or update_node:
   expires_at: archived at this time. {"expires_at": "2027-01-31"}
   valid_from, valid_until: when it holds; search prefers that. {"valid_until": "2026-12-31"}
+  former_periods: when a relation held before, kept as its dates move; leave a wrong one out. \
+{"former_periods": [{"valid_from": "2019-01-01", "valid_until": "2021-03-01"}]}
   pinned: no cycle and no decision takes it away. {"pinned": true}
   hold: the same, with its reason. {"hold": "audit of May"}
   retention: its own rule, before that of its type. \

@@ -12,6 +12,7 @@ Modules, in the order in which data passes through them:
 - `json_text` JSON texts from outside, read so that nothing is lost or changed
 - `values`    JSON values: checked on the way in
 - `times`     microseconds since the epoch, inside and out
+- `periods`   the periods in which an element holds
 - `state`     the live state, or one of the past
 - `decisions` the words for decisions about tasks of upkeep
 - `retention`  rules by which elements are let go after a time

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from mycel.model import ids, times
 from mycel.model.elements import Concept
+from mycel.model.periods import VALID_UNTIL, former_periods
 from mycel.search.validity import (
     ARCHIVED_AT,
     AT_ARCHIVED,
@@ -15,7 +16,6 @@ from mycel.search.validity import (
     superseded_by,
     value_caveats,
 )
-from mycel.store.index.lifetimes import VALID_UNTIL
 from mycel.store.query.history import time_of_state
 from mycel.store.query.lookup import hidden_among
 from mycel.store.query.reader import Reader
@@ -85,4 +85,6 @@ def find_caveats(
 
 def _ends_after(element: ElementValues, time_us: int) -> bool:
     ends = element.metadata.get(VALID_UNTIL)
-    return times.is_time(ends) and not times.is_past(ends, time_us)
+    if times.is_time(ends) and not times.is_past(ends, time_us):
+        return True
+    return any(period.until_us > time_us for period in former_periods(element.metadata))

@@ -14,6 +14,7 @@ from mycel.errors import MycelError
 from mycel.model import times
 from mycel.model.evidence import EVIDENCE, belief, is_judged
 from mycel.model.names import shorten
+from mycel.model.periods import PERIOD_KEYS, VALID_FROM, VALID_UNTIL, former_periods, former_words
 from mycel.search.weights import (
     BELIEF_FACTORS,
     CONFIDENCE_LOW,
@@ -35,7 +36,7 @@ OUTDATED: Final = frozenset(
 
 STATUS: Final = "status"
 VALIDITY_KEYS: Final = frozenset(
-    (STATUS, "confidence", EVIDENCE, "expires_at", "valid_from", "valid_until", "archived_at")
+    (STATUS, "confidence", EVIDENCE, "expires_at", *PERIOD_KEYS, "archived_at")
 )
 """The metadata that says for how long and how surely an element is true."""
 
@@ -83,11 +84,15 @@ def value_caveats(
     status = known.get(STATUS)
     if isinstance(status, str) and status.lower() in OUTDATED:
         yield Caveat(f"status: {status}", SUPERSEDED_FACTOR)
-    for key, text in (("expires_at", "expired"), ("valid_until", "no longer valid since")):
-        if _is_before(known.get(key), now_us):
-            yield Caveat(f"{text} {known[key]}", PAST_FACTOR)
-    if known.get("valid_from") is not None and _is_after(known["valid_from"], now_us):
-        yield Caveat(f"not valid before {known['valid_from']}", FUTURE_FACTOR)
+    if _is_before(known.get("expires_at"), now_us):
+        yield Caveat(f"expired {known['expires_at']}", PAST_FACTOR)
+    if not any(period.holds_at(now_us) for period in former_periods(metadata)):
+        if _is_before(known.get(VALID_UNTIL), now_us):
+            yield Caveat(f"no longer valid since {known[VALID_UNTIL]}", PAST_FACTOR)
+        if known.get(VALID_FROM) is not None and _is_after(known[VALID_FROM], now_us):
+            yield Caveat(f"not valid before {known[VALID_FROM]}", FUTURE_FACTOR)
+    if words := former_words(metadata):
+        yield Caveat(words)
     confidence = None if is_judged(metadata) else known.get("confidence")
     if isinstance(confidence, bool) or not isinstance(confidence, int | float):
         confidence = 1.0

@@ -101,18 +101,28 @@ class StateTables:
 
     def shown_tests(self, number: str, *ends: str) -> list[str]:
         """The conditions under which patterns find an element, or a link with these ends."""
-        then = f"stored.to_seq = {INTEGER_MAX}"
-        if self.moment is not None:
-            then = f"stored.from_seq <= {self.moment} AND stored.to_seq > {self.moment}"
         tests = []
+        then = self._in_force("stored")
         if self.hides:
             row = f"stored.element = {number} AND {then}"
             tests.append(f"NOT EXISTS (SELECT 1 FROM hidden stored WHERE {row})")
         if self.valid_at is not None:
             time = f"(stored.valid_from > {self.valid_at} OR stored.valid_until <= {self.valid_at})"
+            # The former periods are looked at only if the present one says that it does not hold.
+            former = (
+                "NOT EXISTS (SELECT 1 FROM former_period former"
+                f" WHERE former.element = stored.element AND {self._in_force('former')}"
+                f" AND former.valid_from <= {self.valid_at}"
+                f" AND former.valid_until > {self.valid_at})"
+            )
             tests += [
                 "NOT EXISTS (SELECT 1 FROM lifetime stored"
-                f" WHERE stored.element = {element} AND {then} AND {time})"
+                f" WHERE stored.element = {element} AND {then} AND {time} AND {former})"
                 for element in (number, *ends)
             ]
         return tests
+
+    def _in_force(self, row: str) -> str:
+        if self.moment is None:
+            return f"{row}.to_seq = {INTEGER_MAX}"
+        return f"{row}.from_seq <= {self.moment} AND {row}.to_seq > {self.moment}"

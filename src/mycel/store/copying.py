@@ -68,6 +68,11 @@ _TABLES: Final = (
         "element, to_seq",
         "element, valid_from, valid_until, expires, from_seq, to_seq",
     ),
+    _Table(
+        "former_period",
+        "element, to_seq, valid_from",
+        "element, valid_from, valid_until, from_seq, to_seq",
+    ),
     _Table("merge_open", "id", "id, body", is_optional=True),
     _Table("merge_conflict", "rowid", "merge, id, body", is_optional=True),
     _Table("merge_contested", "element, merge, id", "element, merge, id", is_optional=True),

@@ -33,22 +33,26 @@ def contradictions(reader: Reader) -> Iterator[Contradiction]:
         spans = () if predicate is None else retention.spans_of_rivals(reader, predicate)
         for subject, group in groupby(spans, key=lambda span: span.subject):
             for numbers in islice(_overlaps(group), RIVALS_MAX):
-                one, other = (reader.link(number) for number in sorted(numbers))
+                one, other = (reader.link(number) for number in numbers)
                 if one is not None and other is not None:
                     yield Contradiction(subject, name, one, other)
 
 
 def _overlaps(spans: Iterable[LinkSpan]) -> Iterator[tuple[int, int]]:
-    """Pairs of a link and an earlier link that had not ended when it began.
+    """Pairs of a link and an earlier link that had not ended when it began, each pair once.
 
     Spans have to be sorted by their beginnings.
     """
     last = None
+    known = set()
     for span in spans:
         if span.until_us <= span.since_us:
             continue
-        if last is not None and span.since_us < last.until_us:
-            yield last.link, span.link
+        if last is not None and span.link != last.link and span.since_us < last.until_us:
+            pair = (min(last.link, span.link), max(last.link, span.link))
+            if pair not in known:
+                known.add(pair)
+                yield pair
         if last is None or span.until_us > last.until_us:
             last = span
 

@@ -95,8 +95,8 @@ def _link_doubt(reader: Reader, keep: Concept, merge: Concept) -> str:
             about = reader.touching_links(link.number)
             if any(other is not None and is_kept(other.metadata) for other in (own, link, *about)):
                 return f"a link {link.predicate} that would go is pinned or held"
-        if own is not None and is_lossy(own, link, reader.now_us()):
-            return f"their links {link.predicate} differ in their time or values"
+        if own is not None and is_lossy(own, link):
+            return f"their links {link.predicate} differ in their values"
     return ""
 
 

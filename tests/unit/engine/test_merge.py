@@ -13,6 +13,8 @@ from mycel.errors import (
     ImmutableTarget,
     NotFound,
 )
+from mycel.model import times
+from mycel.model.periods import holds_at
 from tests.unit.engine.commands import Graph
 
 MERGE = """MERGE CONCEPT ?s INTO ?t WHERE {
@@ -271,17 +273,17 @@ def test_values_that_the_target_keeps_against_the_source_are_named(graph: Graph)
 @pytest.mark.parametrize(
     ("kept", "moved", "period", "said"),
     [
-        # What holds now wins over what has ended, on either side; periods never mix.
-        ({"until": "2001"}, {"from": "2002"}, {"from": "2002"}, "one of them held until 2001"),
-        ({"from": "2002"}, {"until": "2001"}, {"from": "2002"}, "one of them held until 2001"),
+        # It holds in both periods, and the later one is the present one.
+        ({"until": "2001"}, {"from": "2002"}, {"from": "2002"}, "it also held until 2001"),
+        ({"from": "2002"}, {"until": "2001"}, {"from": "2002"}, "it also held until 2001"),
         ({"from": "2000", "until": "2001"}, {"from": "2003", "until": "2004"},
-         {"from": "2003", "until": "2004"}, "one of them held from 2000-01-01 until 2001"),
+         {"from": "2003", "until": "2004"}, "it also held from 2000-01-01 until 2001"),
         # Periods that overlap or follow each other become one.
         ({"from": "2000", "until": "2002"}, {"from": "2001"}, {"from": "2000"}, "they held"),
         ({"until": "2001"}, {"from": "2001"}, {}, "they held"),
         # A link without dates does not say when it began, but it holds.
-        ({"until": "2001"}, {}, {}, "that one of them held until 2001"),
-        ({}, {"until": "2001"}, {}, "that one of them held until 2001"),
+        ({"until": "2001"}, {}, {}, "it also held until 2001"),
+        ({}, {"until": "2001"}, {}, "it also held until 2001"),
         ({"from": "2001"}, {}, {"from": "2001"}, ""),
         ({}, {"from": "2001"}, {"from": "2001"}, "they held without dates, and from 2001"),
     ],
@@ -290,8 +292,8 @@ def test_of_two_links_that_become_one_a_link_that_holds_now_stays(
     graph: Graph, kept: dict[str, str], moved: dict[str, str], period: dict[str, str], said: str
 ) -> None:
     made = links(graph, "Bern near Thun", "Berne near Thun")
-    for id_, times in zip(made, (kept, moved), strict=True):
-        for key, year in times.items():
+    for id_, dates in zip(made, (kept, moved), strict=True):
+        for key, year in dates.items():
             graph.run(
                 f'UPDATE ?l SET METADATA {{ valid_{key}: "{year}-01-01" }}'
                 f' WHERE {{ ?l (id: "{id_}") }}'
@@ -302,6 +304,8 @@ def test_of_two_links_that_become_one_a_link_that_holds_now_stays(
     warnings = [text for text in every if "Two links became" in text and "held" in text]
     assert len(warnings) == bool(said)
     assert said in " ".join(warnings)
+    held_before = holds_at(metadata, times.from_text("2000-06-01"))
+    assert held_before == ("until" in {**kept, **moved})
 
 
 @pytest.mark.parametrize("is_kept", [True, False])

@@ -125,6 +125,9 @@ def test_random_changes_keep_the_tables_right(db: mycel.Graph, seed: int) -> Non
                     for key in ("archived_at", "valid_from", "valid_until", "expires_at")
                     if random.random() < 0.5
                 }
+                if random.random() < 0.5:
+                    ends = [{"valid_from": begin} for begin in random.sample(times, 2) if begin]
+                    metadata["former_periods"] = random.choice((ends, ends, None, "never"))
                 db.write(lambda tx, n=name, m=metadata: tx.put_concept("Note", n, None, m))
             case 1:
                 keys = '{"archived_at", "valid_until"}'
@@ -156,11 +159,21 @@ def test_damage_to_the_tables_is_reported(tmp_path: Path) -> None:
         begin(db)
         archive(db, "b")
         db.execute('UPDATE ?n SET METADATA {valid_until: "2030-01-01"} WHERE { ?n {name: "a"} }')
+        periods = [{"valid_from": "2031-01-01", "valid_until": "2032-01-01"}]
+        db.write(lambda tx: tx.update(("Note", "a"), metadata={"former_periods": periods}))
     for damage, message in (
         ("DELETE FROM hidden WHERE element & 1", "is missing"),
         ("UPDATE hidden SET element = element + 2 WHERE element & 1 = 0", "exists, although"),
         ("UPDATE lifetime SET valid_until = 1", "differs"),
         ("UPDATE hidden SET from_seq = to_seq", "before it begins"),
+        ("DELETE FROM former_period", "former periods"),
+        ("UPDATE former_period SET valid_until = valid_until + 1", "former periods"),
+        ("UPDATE former_period SET element = element + 2", "former periods"),
+        (
+            "INSERT INTO former_period SELECT element, 1, 2, from_seq, to_seq FROM former_period",
+            "former periods",
+        ),
+        ("UPDATE former_period SET from_seq = to_seq", "before it begins"),
     ):
         damaged = tmp_path / "damaged.db"
         damaged.write_bytes(path.read_bytes())
@@ -171,18 +184,26 @@ def test_damage_to_the_tables_is_reported(tmp_path: Path) -> None:
         assert any(message in text for text in found), (damage, found)
 
 
-def test_a_file_without_the_tables_gets_them_when_it_is_opened(tmp_path: Path) -> None:
+@pytest.mark.parametrize("tables", [("hidden", "lifetime", "former_period"), ("former_period",)])
+def test_a_file_without_the_tables_gets_them_when_it_is_opened(
+    tmp_path: Path, tables: tuple[str, ...]
+) -> None:
     path = tmp_path / "graph.db"
+    former = {"valid_until": "2021-01-01"}
     with mycel.open(path) as db:
         begin(db)
         archive(db, "b")
+        metadata = {"valid_from": "2024-01-01", "former_periods": [former]}
+        db.write(lambda tx: tx.update(("Note", "c"), metadata=metadata))
     with raw(path) as connection:
-        connection.execute("DROP TABLE hidden")
-        connection.execute("DROP TABLE lifetime")
+        for table in tables:
+            connection.execute(f"DROP TABLE {table}")
     with pytest.raises(mycel.errors.NotADatabase, match="development version"):
         mycel.open(path, readonly=True)
     with mycel.open(path) as db:
         assert names(db) == ["a", "c", "d"]
+        assert names(db, 'FOR TIME "2020-05-05"') == ["a", "c", "d"]
+        assert names(db, 'FOR TIME "2022-05-05"') == ["a", "d"]
         assert db.execute(LINKS).rows == [(1,)]
         assert not db.verify(replay=True).problems
 

@@ -682,6 +682,28 @@ def test_opening_for_writing_brings_functions_and_views_up_to_date(
         connection.execute("SELECT * FROM nodes, relations")
 
 
+def test_a_workspace_of_an_older_layout_gets_the_table_of_former_periods(
+    postgres_server: PostgresServer,
+) -> None:
+    url = postgres_server.url()
+    with mycel.open(url) as db:
+        define_drugs(db)
+        db.write(lambda tx: tx.put_concept("Drug", "Aspirin"))
+    with psycopg_connection(url) as connection:
+        connection.execute("DROP TABLE former_period")
+        connection.execute("UPDATE mycel_format SET layout = 2")
+    with pytest.raises(NotADatabase, match="development version"):
+        mycel.open(url, readonly=True)
+    periods = [{"valid_from": "2019-01-01", "valid_until": "2021-01-01"}]
+    dates = {"valid_from": "2024-01-01", "former_periods": periods}
+    with mycel.open(url) as db:
+        db.write(lambda tx: tx.update(("Drug", "Aspirin"), metadata=dates))
+        for year, found in ((2020, 1), (2022, 0), (2024, 1)):
+            query = f'FIND(COUNT(?d)) FOR TIME "{year}-05-05" WHERE {{ ?d {{type: "Drug"}} }}'
+            assert db.execute(query).rows == [(found,)]
+        assert db.verify(replay=True).ok
+
+
 def test_the_belief_in_a_link_is_that_of_the_rule(
     postgres_server: PostgresServer, seed: int
 ) -> None:

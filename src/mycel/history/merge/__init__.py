@@ -12,6 +12,7 @@ merge_plan     the result of the planner
 planner        the goals of a merge, and its conflicts
 schemas        the merge of schemas, and rows in the names of the merged one
 element_merge  the merge of one element
+periods        the merge of the periods in which an element holds
 rules          automatic choices between two values
 values         the merge of one value: objects, lists, texts
 sequences      three-way comparison of lines and items

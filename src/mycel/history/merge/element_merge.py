@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any, Final, NamedTuple
 
 from mycel.history.merge.outcome import Choice, Conflict, ConflictKind, Resolution, conflict_id
+from mycel.history.merge.periods import merged_periods
 from mycel.history.merge.rules import Evidence, Rules, Side, Verdict, by_policy, earliest, newest
 from mycel.history.merge.sequences import Region
 from mycel.history.merge.values import (
@@ -33,7 +34,7 @@ from mycel.history.merge.versions import (
 )
 from mycel.model.elements import Concept, Element
 from mycel.model.names import SYSTEM_ACTOR
-from mycel.store.index.lifetimes import VALID_FROM, VALID_UNTIL
+from mycel.model.periods import PERIOD_KEYS, VALID_FROM, VALID_UNTIL
 from mycel.store.query.diff import ABSENT, identity_of
 from mycel.store.query.origins import Origin
 from mycel.store.query.retention import CYCLE_STATE
@@ -189,8 +190,12 @@ class ElementMerge:
         if WEIGHT in ours:
             sides = base.get(WEIGHT, ABSENT), ours[WEIGHT], theirs[WEIGHT]
             merged[WEIGHT] = settle(*sides, partial(self._weight, Contest("value", (), *sides)))
-        for key in sorted(keys_of(base | ours | theirs, "metadata")):
+        periods = merged_periods(base, ours, theirs)
+        for key in sorted({*keys_of(base | ours | theirs, "metadata"), *(periods or ())}):
             place = ("metadata", key)
+            if periods is not None and key in PERIOD_KEYS:
+                merged[place] = periods.get(key, ABSENT)
+                continue
             sides = tuple(side.get(place, ABSENT) for side in (base, ours, theirs))
             contest = Contest("value", (key,), *sides)
             merged[place] = settle(*sides, partial(self._metadata, key, contest))

@@ -14,6 +14,7 @@
     text                          full-text index: keys of names, names, all other text
     hidden, lifetime              what is archived, and for how long elements hold, each with the
                                   range of the journal for which the row holds
+    former_period                 when elements held before, with such a range
     property_slot, property       which properties of which types are indexed, and the index of
                                   their values in the live state: one for all of them, because a
                                   thousand indexes of SQLite's own make an insert take 8 ms
@@ -137,6 +138,19 @@ CREATE TABLE lifetime (
     PRIMARY KEY (element, to_seq)
 ) STRICT, WITHOUT ROWID;
 """
+
+FORMER_PERIODS: Final = """
+CREATE TABLE former_period (
+    element INTEGER NOT NULL,
+    valid_from INTEGER NOT NULL,
+    valid_until INTEGER NOT NULL,
+    from_seq INTEGER NOT NULL,
+    to_seq INTEGER NOT NULL,
+    PRIMARY KEY (element, to_seq, valid_from)
+) STRICT, WITHOUT ROWID;
+"""
+"""The table of former periods. The least and the greatest integer stand for an open beginning and
+end."""
 
 SUBJECT_SIDE: Final = 0
 OBJECT_SIDE: Final = 1
@@ -323,5 +337,7 @@ _FTS_MERGES: Final = "INSERT INTO text (text, rank) VALUES ('automerge', 0);"
 """FTS5 would merge some hundreds of pages now and then, inside a write of a few rows. Each addition
 to the index merges a few pages instead (`text_index.add`)."""
 
-CREATE: Final = f"{_TABLES}{FTS};{_FTS_MERGES}{_TX}{_PROPERTIES}{_LINK_ENDS}{LIFETIMES}{_VIEWS}"
+CREATE: Final = (
+    f"{_TABLES}{FTS};{_FTS_MERGES}{_TX}{_PROPERTIES}{_LINK_ENDS}{LIFETIMES}{FORMER_PERIODS}{_VIEWS}"
+)
 """The statements that make an empty database."""

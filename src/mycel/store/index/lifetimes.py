@@ -1,11 +1,13 @@
-"""The tables `hidden` and `lifetime`: for how long elements hold, as their metadata says.
+"""The tables `hidden`, `lifetime` and `former_period`: when elements hold, as their metadata says.
 
-    hidden     elements that ordinary answers leave out: those with `archived_at` in their metadata,
-               the links at them, and the links about those links
-    lifetime   `valid_from`, `valid_until` and `expires_at` of elements, in microseconds; metadata
-               first, then attributes. A value that is no time counts as absent
+    hidden         elements that ordinary answers leave out: those with `archived_at` in their
+                   metadata, the links at them, and the links about those links
+    lifetime       `valid_from`, `valid_until` and `expires_at` of elements, in microseconds;
+                   metadata first, then attributes. A value that is no time counts as absent
+    former_period  the periods in the metadata `former_periods`, united (`model.periods`). Queries
+                   read them for elements that do not hold by `lifetime`
 
-Both tables are derived from the elements, and no root covers them. A row holds for the states from
+The tables are derived from the elements, and no root covers them. A row holds for the states from
 `from_seq` to before `to_seq`, so past states have rows too. A transaction updates the tables when a
 query reads its state and when it is closed. The work grows with the number of elements that have
 such times, and of links at them.
@@ -15,28 +17,34 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
-from itertools import islice
+from itertools import groupby, islice
 from typing import Final, NamedTuple
+
+import orjson
 
 from mycel.errors import MycelError
 from mycel.model import times
+from mycel.model.periods import FORMER_PERIODS, VALID_FROM, VALID_UNTIL, read_periods
 from mycel.store.backend.interface import Connection
-from mycel.store.file.layout import LIFETIMES, OPEN_END
+from mycel.store.file import layout
+from mycel.store.file.layout import OPEN_END
 from mycel.store.file.rows import fetch_all, fetch_one, json_array
 from mycel.store.index.write_cache import WriteCache
 from mycel.store.log.journal import Kind
 from mycel.store.log.topological import all_about
 
 ARCHIVED_AT: Final = "archived_at"
-VALID_FROM: Final = "valid_from"
-VALID_UNTIL: Final = "valid_until"
 EXPIRES_AT: Final = "expires_at"
+
+_TABLES: Final = ("hidden", "lifetime", "former_period")
 
 SETTLED_TOGETHER: Final = 2000
 """The number of elements whose rows are written together."""
 
 _MARKS: Final = (ARCHIVED_AT.encode(), EXPIRES_AT.encode(), b"valid_")
-"""Keys of metadata as bytes. A record without any of them says nothing about times."""
+"""Keys of metadata as bytes. A record without any of them says nothing about times: a former period
+has a key of a present one."""
+_FORMER_MARK: Final = FORMER_PERIODS.encode()
 _LINKS: Final = (Kind.ADD_EDGE, Kind.RELINK_EDGE)
 _REMOVALS: Final = (Kind.RETIRE_CONCEPT, Kind.REMOVE_EDGE)
 _TIMES: Final = (VALID_FROM, VALID_UNTIL, EXPIRES_AT)
@@ -49,7 +57,10 @@ _HAS_MARK: Final = " OR ".join(
 
 def _values(row: str) -> str:
     """The SQL columns of an element that state its times."""
-    columns = [f"json_type({row}.metadata, '$.{ARCHIVED_AT}')"]
+    columns = [
+        f"json_type({row}.metadata, '$.{ARCHIVED_AT}')",
+        f"{row}.metadata -> '$.{FORMER_PERIODS}'",
+    ]
     columns += [
         f"coalesce({row}.metadata ->> '$.{key}', {row}.attributes ->> '$.{key}')" for key in _TIMES
     ]
@@ -82,6 +93,9 @@ class Lifetime(NamedTuple):
 
 NO_TIMES: Final = Lifetime()
 
+Former = tuple[tuple[int, int], ...]
+"""The former periods of an element, in microseconds."""
+
 
 class Lifetimes:
     """The tables `hidden` and `lifetime`, as one transaction updates them."""
@@ -91,6 +105,8 @@ class Lifetimes:
         self._memory: Final = memory
         self._first_seq: Final = first_seq
         self._noted: set[int] = set()
+        self._may_have_former = False
+        """True if a noted element has, or had, former periods."""
 
     def note(self, kind: Kind, number: int, before: bytes | None, after: bytes) -> None:
         """Note the element of an entry if the entry may change its times."""
@@ -100,6 +116,8 @@ class Lifetimes:
             or (kind in _REMOVALS and self._are_used())
         ):
             self._noted.add(number)
+            if _FORMER_MARK in after or (before is not None and _FORMER_MARK in before):
+                self._may_have_former = True
         elif kind in _LINKS:
             self.note_links((number,))
 
@@ -108,6 +126,7 @@ class Lifetimes:
         for number, record in zip(numbers, records, strict=True):
             if any(mark in record for mark in _MARKS):
                 self._noted.add(number)
+                self._may_have_former |= _FORMER_MARK in record
         if kind in _LINKS:
             self.note_links(numbers)
 
@@ -121,6 +140,7 @@ class Lifetimes:
     def note_elements(self, numbers: Iterable[int]) -> None:
         """Note elements whose times may have changed."""
         self._noted.update(numbers)
+        self._may_have_former = True
 
     def _are_used(self) -> bool:
         """True if the tables have any rows."""
@@ -146,11 +166,14 @@ class Lifetimes:
         packed = json_array(numbers)
         hidden: set[int] = set()
         lifetimes: dict[int, Lifetime] = {}
-        for number, archived, *given, is_at_hidden in fetch_all(
+        formers: dict[int, Former] = {}
+        for number, archived, former, *given, is_at_hidden in fetch_all(
             self._connection, _ELEMENTS, (packed,)
         ):
             if is_at_hidden or archived not in (None, "null"):
                 hidden.add(number)
+            if periods := _former(former):
+                formers[number] = periods
             if (lifetime := Lifetime(*map(_moment, given))) != NO_TIMES:
                 lifetimes[number] = lifetime
         was_hidden = {number for (number,) in self._open_rows("hidden", "", packed)}
@@ -170,6 +193,14 @@ class Lifetimes:
                     self._end("lifetime", number)
                 if number in lifetimes:
                     self._begin("lifetime", number, *lifetimes[number])
+        if self._may_have_former:
+            columns = ", valid_from, valid_until"
+            had = _by_element(self._open_rows("former_period", columns, packed))
+            for number in had.keys() | formers.keys():
+                if had.get(number) != formers.get(number):
+                    self._end("former_period", number)
+                    for period in formers.get(number, ()):
+                        self._begin("former_period", number, *period)
         return sorted(hidden ^ was_hidden)
 
     def _open_rows(self, table: str, columns: str, packed: str) -> list[tuple[int, ...]]:
@@ -204,6 +235,20 @@ def _moment(text: object) -> int | None:
     return None
 
 
+def _former(text: str | None) -> Former:
+    """The former periods in the JSON text of the value of their key."""
+    if text is None:
+        return ()
+    return tuple((period.since_us, period.until_us) for period in read_periods(orjson.loads(text)))
+
+
+def _by_element(rows: Iterable[tuple[int, ...]]) -> dict[int, Former]:
+    return {
+        number: tuple((since, until) for _, since, until in group)
+        for number, group in groupby(sorted(rows), key=lambda row: row[0])
+    }
+
+
 def has_rows(connection: Connection) -> bool:
     """True if an element was ever hidden, or ever had a limited time of validity."""
     query = "SELECT EXISTS (SELECT 1 FROM hidden) OR EXISTS (SELECT 1 FROM lifetime)"
@@ -213,12 +258,15 @@ def has_rows(connection: Connection) -> bool:
 
 def are_missing(connection: Connection) -> bool:
     """True for a file of a development version that lacks these tables."""
-    return not connection.has_objects("hidden", "lifetime")
+    return not connection.has_objects("hidden", "lifetime", "former_period")
 
 
 def make(connection: Connection) -> None:
-    """Make the tables for a file that lacks them, from its live elements."""
-    connection.execute(LIFETIMES)
+    """Make the tables that a file lacks, from its live elements."""
+    if not connection.has_objects("hidden", "lifetime"):
+        connection.execute(layout.LIFETIMES)
+    if not connection.has_objects("former_period"):
+        connection.execute(layout.FORMER_PERIODS)
     lifetimes = Lifetimes(connection, WriteCache(), 1)
     for table in ("concept", "proposition"):
         rows = connection.execute(f"SELECT e.id FROM {table} e WHERE {_HAS_MARK.format(row='e')}")
@@ -228,7 +276,7 @@ def make(connection: Connection) -> None:
 
 def remove(connection: Connection, number: int) -> None:
     """Remove the rows of a purged element for all states."""
-    for table in ("hidden", "lifetime"):
+    for table in _TABLES:
         connection.execute(f"DELETE FROM {table} WHERE element = ?", (number,))
 
 
@@ -236,13 +284,16 @@ def problems(connection: Connection) -> Iterator[tuple[str, str]]:
     """Report differences between the rows in force and the live elements."""
     archived: set[int] = set()
     lifetimes: dict[int, Lifetime] = {}
+    formers: dict[int, Former] = {}
     for table in ("concept", "proposition"):
         rows = connection.execute(
             f"SELECT e.id, {_values('e')} FROM {table} e WHERE {_HAS_MARK.format(row='e')}"
         )
-        for number, is_archived, *given in rows:
+        for number, is_archived, former, *given in rows:
             if is_archived not in (None, "null"):
                 archived.add(number)
+            if periods := _former(former):
+                formers[number] = periods
             if (lifetime := Lifetime(*map(_moment, given))) != NO_TIMES:
                 lifetimes[number] = lifetime
 
@@ -267,7 +318,15 @@ def problems(connection: Connection) -> Iterator[tuple[str, str]]:
     for number in sorted(stored.keys() | lifetimes.keys()):
         if stored.get(number) != lifetimes.get(number):
             yield f"lifetime {number}", "differs from the times of the element"
-    for table in ("hidden", "lifetime"):
+    had = _by_element(
+        fetch_all(
+            connection, f"SELECT element, valid_from, valid_until FROM former_period {in_force}"
+        )
+    )
+    for number in sorted(had.keys() | formers.keys()):
+        if had.get(number) != formers.get(number):
+            yield f"former_period {number}", "differs from the former periods of the element"
+    for table in _TABLES:
         for (number,) in fetch_all(
             connection, f"SELECT element FROM {table} WHERE from_seq >= to_seq"
         ):

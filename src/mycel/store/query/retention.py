@@ -182,17 +182,22 @@ class LinkSpan(NamedTuple):
 def spans_of_rivals(reader: Reader, predicate: int) -> list[LinkSpan]:
     """The spans of links for subjects with several links of a predicate, by subject and beginning.
 
-    A link without `valid_from` holds from its creation. Superseded links are left out.
+    A link has a span for its present period and for each former one. A present period without
+    `valid_from` begins with the creation of the link. Superseded links are left out.
     """
     live = f"p.predicate = ?1 AND NOT {_IS_HIDDEN.format(row='p')}"
+    rivals = (
+        f"{live} AND p.subject IN (SELECT p.subject FROM proposition p WHERE {live}"
+        " GROUP BY p.subject HAVING count(*) > 1)"
+        " AND coalesce(p.metadata ->> '$.status', '') <> 'superseded'"
+    )
     rows = reader.fetch_all(
         "SELECT p.subject, p.id, coalesce(l.valid_from, p.created_at) AS since,"
         f" coalesce(l.valid_until, {INTEGER_MAX}) FROM proposition p LEFT JOIN lifetime l"
-        f" ON l.element = p.id AND l.to_seq = {OPEN_END} WHERE {live}"
-        f" AND p.subject IN (SELECT p.subject FROM proposition p WHERE {live}"
-        " GROUP BY p.subject HAVING count(*) > 1)"
-        " AND coalesce(p.metadata ->> '$.status', '') <> 'superseded'"
-        " ORDER BY p.subject, since, p.id",
+        f" ON l.element = p.id AND l.to_seq = {OPEN_END} WHERE {rivals}"
+        " UNION ALL SELECT p.subject, p.id, f.valid_from, f.valid_until FROM proposition p"
+        f" JOIN former_period f ON f.element = p.id AND f.to_seq = {OPEN_END} WHERE {rivals}"
+        " ORDER BY 1, 3, 2",
         (predicate,),
     )
     return [LinkSpan(*row) for row in rows]
@@ -203,15 +208,20 @@ def paired_links(reader: Reader, predicate: int, opposite: int, limit: int) -> l
 
     Both links hold at some common time. A link without a beginning or end holds without that limit.
     """
+    spans = (
+        f"(SELECT coalesce(l.valid_from, -{INTEGER_MAX}) AS since,"
+        f" coalesce(l.valid_until, {INTEGER_MAX}) AS ends FROM (SELECT 1) one"
+        f" LEFT JOIN lifetime l ON l.element = {{row}}.id AND l.to_seq = {OPEN_END}"
+        " UNION ALL SELECT f.valid_from, f.valid_until FROM former_period f"
+        f" WHERE f.element = {{row}}.id AND f.to_seq = {OPEN_END})"
+    )
     return reader.column(
         "SELECT p.id FROM proposition p JOIN proposition o ON o.subject = p.subject"
         " AND o.object = p.object AND o.predicate = ?2"
-        f" LEFT JOIN lifetime l ON l.element = p.id AND l.to_seq = {OPEN_END}"
-        f" LEFT JOIN lifetime k ON k.element = o.id AND k.to_seq = {OPEN_END}"
         f" WHERE p.predicate = ?1 AND NOT {_IS_HIDDEN.format(row='p')}"
         f" AND NOT {_IS_HIDDEN.format(row='o')}"
-        f" AND coalesce(l.valid_from, -{INTEGER_MAX}) < coalesce(k.valid_until, {INTEGER_MAX})"
-        f" AND coalesce(k.valid_from, -{INTEGER_MAX}) < coalesce(l.valid_until, {INTEGER_MAX})"
+        f" AND EXISTS (SELECT 1 FROM {spans.format(row='p')} a, {spans.format(row='o')} b"
+        " WHERE a.since < b.ends AND b.since < a.ends AND a.since < a.ends AND b.since < b.ends)"
         " AND coalesce(p.metadata ->> '$.status', '') <> 'superseded'"
         " AND coalesce(o.metadata ->> '$.status', '') <> 'superseded'"
         " ORDER BY p.id LIMIT ?3",

@@ -28,8 +28,9 @@ from mycel.errors import ConstraintViolation, InvalidId, MycelError, SelfEdgeErr
 from mycel.model import ids
 from mycel.model.elements import Concept, Element, Proposition
 from mycel.model.names import CONCEPT_TYPE, META_TYPES, PROPOSITION_TYPE, check_name, shorten
+from mycel.model.periods import FORMER_PERIODS, PERIOD_KEYS, keep_former
 from mycel.model.records import canonical_weight, concept_key
-from mycel.model.values import JsonObject, check_metadata_keys, object_text
+from mycel.model.values import JsonObject, check_metadata_keys, object_text, parse_object
 from mycel.store.backend.failures import REFUSALS, translate
 from mycel.store.file.branch_files import MAIN
 from mycel.store.file.layout import CONCEPT_TYPE_NUMBER
@@ -405,11 +406,12 @@ class Transaction:
             expect(expect_version, row.version if row else 0, f"the link {predicate!r}")
         if row is None or row.is_tombstone:
             return create_link(self, triple, predicate, attributes, metadata, weight, tombstone=row)
+        metadata_text = merged(row.metadata, metadata, (), "metadata")
         change_content(
             self,
             self.ledger.reader.link(row.number),
             merged(row.attributes, attributes, (), "attributes"),
-            merged(row.metadata, metadata, (), "metadata"),
+            self._with_former(row.number, row.metadata, metadata_text, metadata or ()),
             None if weight is None else canonical_weight(weight),
         )
         return ids.link_id(row.number, predicate)
@@ -617,6 +619,11 @@ class Transaction:
         check_metadata_keys(drop_metadata)
         attributes_text = merged(element.attributes_json, attributes, drop_attributes, "attributes")
         metadata_text = merged(element.metadata_json, metadata, drop_metadata, "metadata")
+        if isinstance(element, Proposition):
+            given = (*(metadata or ()), *drop_metadata)
+            metadata_text = self._with_former(
+                element.number, element.metadata_json, metadata_text, given
+            )
         if reserved:
             metadata_text = with_reserved(metadata_text, reserved)
         if weight is not None:
@@ -624,6 +631,19 @@ class Transaction:
                 raise ConstraintViolation(f"{element.id} is a concept; only links have a weight.")
             weight = canonical_weight(weight)
         return change_content(self, element, attributes_text, metadata_text, weight)
+
+    def _with_former(self, number: int, before: str, after: str, given: Collection[str]) -> str:
+        """The metadata of a link after a write of some keys, with the periods it had before.
+
+        The link is noted for guards in `memo`, under the key `former_periods`, if one is kept.
+        """
+        if before == after or not any(key in given for key in PERIOD_KEYS):
+            return after
+        old = parse_object(before)
+        metadata = keep_former(old, parse_object(after), given)
+        if FORMER_PERIODS not in given and metadata.get(FORMER_PERIODS) != old.get(FORMER_PERIODS):
+            self.memo.setdefault(FORMER_PERIODS, {})[number] = None
+        return object_text(metadata, "metadata")
 
     @all_or_nothing
     def replace_content(self, element: Element, then: Element) -> bool:

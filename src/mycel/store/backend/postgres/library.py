@@ -11,7 +11,7 @@ import re
 from typing import Final
 
 SCHEMA: Final = "mycel"
-VERSION: Final = 7
+VERSION: Final = 8
 
 _LINKS: Final = """
         SELECT id, subject, object, seq, 9223372036854775807 AS to_seq, NULL::bigint AS dead
@@ -308,7 +308,11 @@ CREATE OR REPLACE FUNCTION mycel_shows(link bigint, source bigint, target bigint
            SELECT FROM lifetime x WHERE x.element IN (link, source, target)
            AND CASE WHEN moment < 0 THEN x.to_seq = 9223372036854775807
                ELSE x.from_seq <= moment AND x.to_seq > moment END
-           AND (x.valid_from > valid_at OR x.valid_until <= valid_at))) $$;
+           AND (x.valid_from > valid_at OR x.valid_until <= valid_at)
+           AND NOT EXISTS (SELECT FROM former_period y WHERE y.element = x.element
+               AND CASE WHEN moment < 0 THEN y.to_seq = 9223372036854775807
+                   ELSE y.from_seq <= moment AND y.to_seq > moment END
+               AND y.valid_from <= valid_at AND y.valid_until > valid_at))) $$;
 CREATE OR REPLACE FUNCTION mycel_step(level bigint[], along bigint, is_forward boolean,
         is_backward boolean, moment bigint, hides bigint, valid_at bigint)
     RETURNS bigint[] LANGUAGE sql STABLE AS

@@ -140,9 +140,10 @@ class PostgresLocation:
             raise
 
     def _upgrade(self, connection: PostgresConnection) -> None:
-        """Replace functions and views of an older version of Mycel, and make lost ones again."""
+        """Replace what an older version of Mycel made, or make lost functions and views again."""
         has_views = connection.has_objects("nodes", "relations")
-        if _library_version(connection) >= library.VERSION and has_views:
+        is_older = connection.execute("SELECT layout = 2 FROM mycel_format").get
+        if _library_version(connection) >= library.VERSION and has_views and not is_older:
             return
         try:
             connection.begin_creating()
@@ -150,6 +151,8 @@ class PostgresLocation:
                 _install_library(connection)
                 if not connection.has_objects("nodes", "relations"):
                     connection.execute(views.VIEWS)
+                if is_older and not connection.has_objects("former_period"):
+                    connection.execute(layout.ADDED_SINCE_2)
                 connection.execute("COMMIT")
             except BaseException:
                 if connection.in_transaction:
