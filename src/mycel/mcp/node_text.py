@@ -14,6 +14,7 @@ from mycel.knowledge.node_values import DistantNode, Node, Relation
 from mycel.knowledge.uris import parse
 from mycel.model.commits import short
 from mycel.model.names import count, shorten
+from mycel.model.periods import former_words
 from mycel.model.retention import RETENTION, marks_to_stay, retention_in_words
 from mycel.model.values import JsonObject
 
@@ -52,7 +53,8 @@ def terms(node: Node | Relation) -> list[str]:
 
     Values that a caveat states are left out.
     """
-    caveats = "\n".join(node.caveats)
+    former = former_words(node.metadata)
+    caveats = "\n".join(caveat for caveat in node.caveats if caveat != former)
     parts = [
         f"{words} {moment}"
         for key, words in _TERMS.items()
