@@ -32,8 +32,6 @@ from mycel.store.log import submissions
 from mycel.store.log.submissions import STATUSES, ProposalStatus, StoredProposal
 from mycel.store.query.commits import commit_at
 from mycel.store.query.diff import Diff
-from mycel.store.query.submissions import proposal_row, proposal_rows
-from mycel.store.write.submissions import end_proposal
 from mycel.store.write.transaction import Transaction
 
 if TYPE_CHECKING:
@@ -131,7 +129,7 @@ class Proposals:
                 hint=f"The status is {', '.join(STATUSES)} or all.",
             )
         with self._place.reading() as reader:
-            rows = proposal_rows(reader, None if status == "all" else status, limit)
+            rows = reader.run(submissions.proposals, None if status == "all" else status, limit)
         return [self._proposal(row) for row in rows if self._sees(row)]
 
     def get(self, id_: str) -> Proposal:
@@ -171,7 +169,8 @@ class Proposals:
 
         def keep(tx: Transaction, result: Submitted) -> None:
             ended = _ending(accepter, self._store.now_us(), message) | {"seq": result.seq}
-            if not end_proposal(tx, row, row.body | {"ended": ended}):
+            body = row.body | {"ended": ended}
+            if not tx.maintain(submissions.change_proposal, row, "accepted", body):
                 raise _changed(row)
             seqs.append(result.seq)
 
@@ -273,9 +272,9 @@ class Proposals:
 
     def _row(self, id_: str) -> StoredProposal:
         with self._place.reading() as reader:
-            row = proposal_row(reader, id_)
+            row = reader.run(submissions.proposal, id_)
             if row is None and len(id_) >= 4:
-                rows = proposal_rows(reader, None, LISTED_MAX)
+                rows = reader.run(submissions.proposals, None, LISTED_MAX)
                 rows = [item for item in rows if item.id.startswith(id_) and self._sees(item)]
                 row = rows[0] if len(rows) == 1 else None
         if row is None or not self._sees(row):

@@ -20,7 +20,6 @@ from mycel.model.names import shorten
 from mycel.store.database import Store
 from mycel.store.log import saved_views
 from mycel.store.log.saved_views import SavedView
-from mycel.store.query.saved_views import view_with_body, views_by_name
 
 VIEWS_MAX: Final = 200
 NAME_CHARACTERS_MAX: Final = 100
@@ -37,7 +36,7 @@ class SavedViews:
     def __iter__(self) -> Iterator[SavedView]:
         """All views, by name."""
         with self._store.reading() as reader:
-            return iter(views_by_name(reader))
+            return iter(reader.run(saved_views.heads))
 
     def get(self, id_: str) -> tuple[SavedView, dict[str, Any]]:
         """A view and its content.
@@ -46,7 +45,7 @@ class SavedViews:
             NotFound: there is none with this id.
         """
         with self._store.reading() as reader:
-            views = view_with_body(reader, id_)
+            views = reader.run(saved_views.find, id_)
         if views is None:
             raise _no_view(id_)
         return views

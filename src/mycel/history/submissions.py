@@ -30,12 +30,9 @@ from mycel.history.merge.requests import Request
 from mycel.model.names import shorten
 from mycel.model.permission import Action, current
 from mycel.store.database import Store
-from mycel.store.log import submissions
+from mycel.store.log import copied, submissions
 from mycel.store.log.submissions import KeptOutcome, StoredProposal
 from mycel.store.query.commits import commit_at
-from mycel.store.query.copies import copy_head
-from mycel.store.query.submissions import outcome_of
-from mycel.store.write.submissions import keep_outcome, known_outcome
 from mycel.store.write.transaction import Transaction
 
 if TYPE_CHECKING:
@@ -225,10 +222,10 @@ class Submissions:
 
     def _known(self, owner: tuple[str, str]) -> KeptOutcome | None:
         with self._store.reading() as reader:
-            known = outcome_of(reader, *owner)
+            known = reader.run(submissions.outcome, *owner)
         if known is None and self._full_store is not None:
             with self._full_store.reading() as reader:
-                known = outcome_of(reader, *owner)
+                known = reader.run(submissions.outcome, *owner)
         return known
 
     def _again(self, known: KeptOutcome, digest: str) -> Submission:
@@ -244,9 +241,9 @@ class Submissions:
     ) -> None:
         if owner is None:
             return
-        if (known := known_outcome(tx, owner)) is not None:
+        if (known := tx.maintain(submissions.outcome, *owner)) is not None:
             raise _KnownError(known)
-        keep_outcome(tx, owner, KeptOutcome(digest, _body(result)))
+        tx.maintain(submissions.keep_outcome, owner, tx.time_us, KeptOutcome(digest, _body(result)))
 
     def _show(self, body: Mapping[str, Any]) -> Submission:
         """A stored outcome, with the ids of its commits."""
@@ -305,10 +302,10 @@ class Submissions:
             VersionConflict: an earlier state of the copy was edited.
         """
         with self._store.reading() as reader:
-            head, copied = commit_at(reader, reader.position), copy_head(reader)
-        if request.theirs != head or copied is None:
+            head, reached = commit_at(reader, reader.position), reader.run(copied.head)
+        if request.theirs != head or reached is None:
             raise _stale(head)
-        return copied.commit
+        return reached.commit
 
 
 def _stale(head: str) -> VersionConflict:

@@ -8,7 +8,6 @@ of the copy. Purges and scrubs cannot be replayed: the copy is made again.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -20,15 +19,14 @@ from mycel.model.state import LIVE, State
 from mycel.sharing.copy_steps import GoalMaker, create_all, define_used
 from mycel.sharing.element_filter import ElementFilter
 from mycel.store.database import Store
+from mycel.store.log import copied
 from mycel.store.log.copied import CopyHead
 from mycel.store.query import commits
 from mycel.store.query.alignment import touched
 from mycel.store.query.commits import LogEntry
-from mycel.store.query.copies import copy_head, numbers_of
 from mycel.store.query.history import is_scrubbed
 from mycel.store.query.purges import last_purge
 from mycel.store.query.reader import Reader
-from mycel.store.write.copies import keep_copy_head, keep_pairs
 from mycel.store.write.transaction import Transaction
 
 HISTORY_MAX: Final = 1_000
@@ -60,7 +58,7 @@ class CopyFollower:
             path, create=False, durability="normal", clock_us=lambda: self._time_us
         )
         with self._store.lending() as copy:
-            head = copy_head(copy)
+            head = copy.run(copied.head)
         self._seq = 0 if head is None else head.seq
         if head is not None:
             with source.reading() as reader:
@@ -129,10 +127,12 @@ class CopyFollower:
         head = CopyHead(entry.seq, entry.commit)
 
         def work(tx: Transaction) -> None:
-            known = copy_head(tx.reader)
+            known = tx.reader.run(copied.head)
             if known is not None and known.seq >= entry.seq:
                 return  # Another process was faster.
-            maker = GoalMaker(state, tx.reader, partial(numbers_of, tx.reader))
+            maker = GoalMaker(
+                state, tx.reader, lambda numbers: tx.reader.run(copied.numbers_of, numbers)
+            )
             if known is None:
                 create_all(tx, targets)
             goals = maker.goals(targets)
@@ -140,8 +140,8 @@ class CopyFollower:
             reached = attempt(tx, goals, {}, reason="", has_moved=True)
             if reached.obstacles:
                 raise CopyOutdatedError(f"it is in the way of itself: {reached.obstacles[0]}")
-            keep_pairs(tx, maker.collect_pairs(targets, reached.numbers))
-            keep_copy_head(tx, head)
+            tx.maintain(copied.keep_numbers, maker.collect_pairs(targets, reached.numbers))
+            tx.maintain(copied.keep_head, head)
 
         if any(element is not None for element in targets.values()) or self._has_any(targets):
             self._time_us = entry.time_us
@@ -151,7 +151,7 @@ class CopyFollower:
     def _has_any(self, targets: Mapping[int, object]) -> bool:
         """True if the copy has any of these elements of the graph."""
         with self._store.lending() as copy:
-            return bool(numbers_of(copy, targets))
+            return bool(copy.run(copied.numbers_of, targets))
 
 
 def _numbers(reader: Reader) -> Iterator[range]:

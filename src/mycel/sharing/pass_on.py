@@ -9,7 +9,6 @@ Then the error has no details, because these may be about hidden elements.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 from typing import Final
 
 from mycel.api.graph import Graph
@@ -27,11 +26,10 @@ from mycel.model.names import META_TYPES, shorten
 from mycel.model.state import State
 from mycel.sharing.copy_steps import GoalMaker, define_used, same_content
 from mycel.sharing.element_filter import ElementFilter
+from mycel.store.log import copied
 from mycel.store.log.journal import Kind
 from mycel.store.log.marks import IMPORT
 from mycel.store.query.commits import changes_since, marks_since
-from mycel.store.query.copies import sources_of
-from mycel.store.write.copies import keep_pairs
 from mycel.store.write.guards import Change
 from mycel.store.write.transaction import Transaction
 
@@ -91,9 +89,11 @@ class PassOn:
         self, tx: Transaction, before: dict[int, Element], targets: dict[int, Element | None]
     ) -> None:
         def work(there: Transaction) -> dict[int, int]:
-            maker = GoalMaker(tx.reader, there.reader, partial(sources_of, tx.reader))
+            maker = GoalMaker(
+                tx.reader, there.reader, lambda numbers: tx.reader.run(copied.sources_of, numbers)
+            )
             going = [number for number, element in targets.items() if element is None]
-            removed = there.reader.elements(sources_of(tx.reader, going).values())
+            removed = there.reader.elements(tx.reader.run(copied.sources_of, going).values())
             _keep_links(there, removed)
             goals = maker.goals(targets)
             live = {goal.label: goal.now for goal in goals}
@@ -125,8 +125,9 @@ class PassOn:
                 ) from error
             raise
         pairs = {source: number for number, source in sources.items() if source}
-        removed_pairs = sources_of(tx.reader, [n for n, source in sources.items() if not source])
-        keep_pairs(tx, pairs | dict.fromkeys(removed_pairs.values(), 0))
+        removed = [number for number, source in sources.items() if not source]
+        removed_pairs = tx.reader.run(copied.sources_of, removed)
+        tx.maintain(copied.keep_numbers, pairs | dict.fromkeys(removed_pairs.values(), 0))
 
 
 def _keep_links(tx: Transaction, going: Mapping[int, Element]) -> None:

@@ -40,7 +40,6 @@ from mycel.store.query.alignment import NEW
 from mycel.store.query.purges import purged_after, purges_since
 from mycel.store.write.marks import add_mark
 from mycel.store.write.merges import (
-    forget_open_merges,
     keep_choices,
     keep_creations,
     keep_matches,
@@ -232,7 +231,7 @@ def keep_draft(tx: Transaction, seq: int, draft: MergeDraft, reached: ReachedSta
     }
     creations = {number: own for number, own in creations.items() if 0 < number < NEW}
     if draft.has_purges:  # A conflict of another open merge may show purged content.
-        forget_open_merges(tx)
+        tx.maintain(merges.forget, ())
     if draft.purged_creations:
         creations[NO_ELEMENT] = draft.purged_creations
     keep_creations(tx, seq, creations)

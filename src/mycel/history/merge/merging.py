@@ -55,7 +55,7 @@ from mycel.store.query.commits import commit_at
 from mycel.store.query.diff import Diff, change_of, diff, place_of
 from mycel.store.query.history import entry_at
 from mycel.store.query.lineage import merged_copies
-from mycel.store.query.merges import opened, stored_conflicts
+from mycel.store.query.merges import stored_conflicts
 from mycel.store.query.origins import Origin
 from mycel.store.query.reader import Reader
 from mycel.store.write.merges import (
@@ -323,7 +323,7 @@ class Merging:
 
     def _requests(self) -> list[Request]:
         with self._store.reading() as reader:
-            stored = opened(reader)
+            stored = reader.run(merges.opened)
         return [Request.from_dict(payload) for payload in stored if payload["into"] == self._into]
 
     def _keep(self, draft: MergeDraft) -> None:

@@ -51,6 +51,12 @@ def heads(connection: Connection) -> list[SavedView]:
     return list(map(SavedView._make, rows))
 
 
+def find(connection: Connection, id_: str) -> tuple[SavedView, dict[str, Any]] | None:
+    """A view with its content; None if no view has this id."""
+    view = next((head for head in heads(connection) if head.id == id_), None)
+    return None if view is None else (view, body_of(connection, id_))
+
+
 def body_of(connection: Connection, id_: str) -> dict[str, Any]:
     """The content of an existing view."""
     row = fetch_first(connection, "SELECT body FROM view_saved WHERE id = ?", (id_,))

@@ -13,9 +13,6 @@
 - `outline`     all concepts and links in short, and changes since a moment
 - `neighbours`    neighbours of elements, the links among them, and placeholders of missing concepts
 - `authorship`    elements by the time and the author of their versions, and authors
-- `submissions` outcomes of submissions, and proposals
-- `saved_views`  views that people have saved under names
-- `copies`        the pairs of a filtered copy and its source
 - `retention`   elements that may be due for upkeep, duplicates, contradictions
 - `statements`  runs a statement that `sql` has compiled
 - `contents`    rows of large parts of a state
@@ -29,7 +26,7 @@
 - `natural_keys`  hashes of natural keys, from elements as they were read
 - `alignment`   elements of two copies, matched with each other
 - `creations`   identities of elements in every copy of a graph
-- `merges`      open merges, and choices of committed merges
+- `merges`      conflicts of open merges, and choices of committed merges
 - `journal_page` rows of the journal, for exact copies
 - `history`     versions of an element, and moments of the past
 - `purges`      elements that were purged here, or in merged copies

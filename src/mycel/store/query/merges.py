@@ -1,4 +1,4 @@
-"""Reads the open merges of a graph, their conflicts, and the choices of committed merges."""
+"""Reads the conflicts of open merges, and the choices of committed merges."""
 
 from __future__ import annotations
 
@@ -12,11 +12,6 @@ from mycel.store.log import merges
 from mycel.store.query.reader import Reader
 
 _UNDECIDED: Final = "json_extract(body, '$.resolution') IS NULL"
-
-
-def opened(reader: Reader) -> list[dict[str, Any]]:
-    """The open merges as they are stored, oldest first."""
-    return merges.opened(reader.connection)
 
 
 def may_have_conflicts(reader: Reader) -> bool:

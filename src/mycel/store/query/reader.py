@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from math import inf
 from time import monotonic, time_ns
-from typing import Any, Final
+from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 
 from mycel.errors import InvalidId
 from mycel.model import ids
@@ -37,6 +37,9 @@ from mycel.store.file.rows import (
 from mycel.store.log.journal import Head, newest
 from mycel.store.log.registry import Registry
 from mycel.store.query.refs import Ref, is_natural, kip_identity, missing, resolve
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 _CONCEPT, _PROPOSITION = (
     f"{columns.format(seq='seq')}, NULL AS tombstoned_at, NULL, NULL"
@@ -132,6 +135,12 @@ class Reader:
         """The position of the journal when `definitions` was read."""
         self.core_concepts: tuple[int, frozenset[int]] | None = None
         """The position of the journal and the result of `lookup.core_concepts` there."""
+
+    def run(
+        self, work: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """Read tables that hold no knowledge, with a function of `store.log`."""
+        return work(self.connection, *args, **kwargs)
 
     def fetch_all(self, query: str, bindings: Bindings = ()) -> list[Row]:
         return fetch_all(self.connection, query, bindings)

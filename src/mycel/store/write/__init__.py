@@ -17,8 +17,6 @@
 - `ledger`             journal, past versions and keys: shared by the primitives
 - `marks`              tags of commits, and parents of merges
 - `merges`             the end of an open merge, and its choices
-- `copies`             the pairs of a filtered copy and its source
-- `submissions`        outcomes of submissions, and the end of a proposal
 - `journal_copy`       an exact copy of a graph, from the rows of its journal
 - `purge`              removing the content of an element for good
 - `scrub`              removing the past before a moment for good

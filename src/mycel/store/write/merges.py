@@ -20,11 +20,6 @@ def end_merge(tx: Transaction, id_: str, body: Mapping[str, Any]) -> bool:
     return True
 
 
-def forget_open_merges(tx: Transaction) -> None:
-    """Remove all open merges, with their conflicts."""
-    merges.forget(tx.ledger.connection, ())
-
-
 def keep_choices(tx: Transaction, seq: int, choices: Sequence[merges.MergeRow]) -> None:
     """Keep the automatic choices of the merge that this transaction commits; `seq` is its end."""
     if choices:

@@ -32,6 +32,7 @@ from mycel.model.periods import FORMER_PERIODS, PERIOD_KEYS, keep_former
 from mycel.model.records import canonical_weight, concept_key
 from mycel.model.values import JsonObject, check_metadata_keys, object_text, parse_object
 from mycel.store.backend.failures import REFUSALS, translate
+from mycel.store.backend.interface import Connection
 from mycel.store.file.branch_files import MAIN
 from mycel.store.file.layout import CONCEPT_TYPE_NUMBER
 from mycel.store.index.properties import UniqueConflict
@@ -292,6 +293,12 @@ class Transaction:
             return None  # If `name` is no text, the write itself raises the error.
         row = ledger.row(_DEFINITION, (name, meta_type))
         return None if row is None else row[0]
+
+    def maintain(
+        self, work: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """Change tables that hold no knowledge, with a function of `store.log`."""
+        return work(self.ledger.connection, *args, **kwargs)
 
     def conflicts(self, limit: int) -> Sequence[UniqueConflict]:
         """Values of unique indexes that this transaction wrote and that several elements have."""
