@@ -20,8 +20,8 @@ Modules, in the order in which a command passes through them:
 - `update`               UPDATE
 - `merge`                MERGE
 - `folded_links`         two links that become one in a merge
-- `periods`              writing when an element holds
-- `united_values`        a merge that keeps what both concepts say
+- `periods`              writes the periods in which an element holds
+- `united_values`        a merge that keeps the values of both concepts
 - `archive`              ARCHIVE and RESTORE
 - `supersede`            SUPERSEDE, and the guard that refuses circles
 - `stance`               SUPPORT and CHALLENGE
@@ -29,13 +29,13 @@ Modules, in the order in which a command passes through them:
 - `due`                  elements whose retention ends, and the action for each
 - `metadata_warnings`    warnings about metadata that a command writes
 - `guards`               the guards of every graph, in order
-- `definition_cache`     definitions as guards use them
+- `definition_cache`     definitions in the form that guards use
 - `definition_guard`     the guard of flexible definitions
-- `schema_guard`         the guard of what a schema declares
+- `schema_guard`         the guard of the declarations of a schema
 - `declaration_guard`    rules on the definitions that a schema wrote
 - `violation_list`       several violations as one error
 - `protection_guard`     the guard of the foundation of a graph
-- `kept_guard`           the guard of what is pinned or held
+- `kept_guard`           the guard of pinned and held elements
 - `archived_guard`       the guard that warns about writes to archived elements
 - `functional_guard`     the guard of predicates with one value at a time
 - `missing_concepts`     placeholders, and the guard that replaces them

@@ -1,6 +1,6 @@
 """ARCHIVE and RESTORE: hide elements from ordinary answers, and show them again.
 
-An archived element stays in the graph, in the journal and in proofs. A command that names its id,
+An archived element stays in the graph, in the journal and in proofs. A command that gives its id,
 or its type and name, still finds it. The links at it are hidden and shown with it
 (`store.index.lifetimes`).
 """
@@ -58,7 +58,7 @@ def archive_element(tx: Transaction, element: Element, reason: str = "") -> bool
         if element.type in META_TYPES:
             raise ImmutableTarget(
                 f"{element.name!r} is a definition, and cannot be archived.",
-                hint="Archive the elements that use it, or delete it once nothing does.",
+                hint="Archive the elements that use it, or delete it once no element uses it.",
             )
     if element.metadata.get(ARCHIVED_AT) is not None:
         return False

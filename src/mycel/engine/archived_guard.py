@@ -14,7 +14,7 @@ NAMED_MAX: Final = 3
 
 
 class ArchivedGuard:
-    """Warns about changes of archived elements that leave them archived."""
+    """Warns about changes of archived elements that stay archived."""
 
     # The check needs only the version before the change, so new rows may come in bulk.
     in_bulk = True
@@ -44,6 +44,5 @@ class ArchivedGuard:
             labels = ", ".join(shorten(repr(name)) for name in names[:NAMED_MAX])
             tx.warnings.append(
                 f"{labels}{' and others' if len(names) > NAMED_MAX else ''}: archived, so search,"
-                " traversal and FIND do not show what was written; RESTORE ?x WHERE { … } brings"
-                " it back."
+                " traversal and FIND do not show the change; RESTORE ?x WHERE { … } restores it."
             )

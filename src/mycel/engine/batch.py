@@ -1,11 +1,11 @@
 """Puts of an UPSERT, queued so that they are written in bulk.
 
-A queue is written as all its concepts, then all its links, each kind in its order. The result is
-the same as that of writing one by one: no put of a queue depends on another one, except that a link
-needs its ends.
+All concepts of a queue are written first, then all links, each kind in the order of its puts. The
+result is the same as if each put were written alone: a put depends on no other put of its queue,
+except that a link needs its ends.
 
-When a bulk write fails, the transaction is lost. The queue is then put again, one by one in the
-order of the command, only to find the put that fails first: its error is reported.
+When a bulk write fails, the transaction is lost. The puts are then repeated one by one, in the
+order of the command, only to find the first put that fails: its error is reported.
 """
 
 from __future__ import annotations
@@ -24,7 +24,10 @@ from mycel.store.write.transaction import Transaction
 from mycel.syntax.diagnostics import located
 
 _TOGETHER_MIN: Final = 8
-"""Shorter queues are written one by one: looking up existing elements first would cost more."""
+"""The least length of a queue that is written in bulk.
+
+For shorter queues, looking up existing elements first would cost more.
+"""
 
 _Keys: TypeAlias = Mapping[str, Any] | None
 
@@ -83,7 +86,7 @@ class BlockPlace(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class ConceptPut:
-    """A concept to create or to merge keys into. It has an id once it exists."""
+    """A concept to create or to change. It has an id once it exists."""
 
     type: str
     name: str
@@ -98,7 +101,7 @@ class ConceptPut:
 
 @dataclass(slots=True, eq=False)
 class LinkPut:
-    """A link to create or to merge keys into. It has an id once it is written."""
+    """A link to create or to change. It has an id once it is written."""
 
     subject: str | ConceptPut
     predicate: str
@@ -168,7 +171,7 @@ class Batch:
         self._queue.append(put)
 
     def write(self) -> None:
-        """Write everything that waits; raises the error of the first put that fails."""
+        """Write all waiting puts; raises the error of the first put that fails."""
         concepts, links, queue = self._concepts, self._links, self._queue
         if not queue:
             return

@@ -50,7 +50,7 @@ def _whole_elements(rows: Sequence[Any]) -> Iterator[int]:
         for cell in row if isinstance(row, list) else (row,):
             if not isinstance(cell, dict):
                 continue
-            # TRAVERSE nests elements.
+            # TRAVERSE nests elements in its results.
             element = cell.get("node", cell) if "_type" not in cell else cell
             if isinstance(element, dict) and element.get("_type") in WIRE_TYPES:
                 with suppress(InvalidId):  # This value of an attribute only looks like an element.

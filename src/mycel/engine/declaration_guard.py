@@ -1,6 +1,7 @@
 """Rules on definitions that a schema wrote: KIP neither changes nor removes them.
 
-A definition that KIP writes under the name of a hidden type keeps that type, for restoring.
+A definition that KIP writes under the name of a hidden type keeps the memory of that type, so that
+it can be restored.
 """
 
 from __future__ import annotations
@@ -67,7 +68,8 @@ def check_definition(tx: Transaction, change: Change, name: str) -> JsonObject |
         if is_there and not is_unchanged(key, change.attributes, before):
             what = "declaration" if key == PG else repr(key)
             raise _immutable(
-                f"{declared.name} is declared by the schema, and its {what} changes only with it",
+                f"{declared.name} is declared by the schema, and its {what} changes only with"
+                " the schema",
                 meta_type,
                 name,
             )

@@ -3,15 +3,15 @@
     a value of another JSON type than `instance_schema` says     KIP_2003, at the change
     an end outside `subject_types` or `object_types`             KIP_2002, at the change
     a required attribute that is missing, or a value outside     a warning, at the commit;
-    an `enum`                                                    KIP_2002 where the rules are strict
+    an `enum`                                                    KIP_2002 if the rules are strict
     a definition with parts that have no effect                  a warning, at the commit
 
 Missing attributes are checked at the commit, so that an element may be built in several steps.
-Rules are strict for the whole graph, or for a type that says so. A list of types admits concepts by
-the name of their type, and links by the name of their predicate; `*` admits all.
+Rules are strict for the whole graph, or for a type whose definition says so. A list of types admits
+concepts by the name of their type, and links by the name of their predicate; `*` admits all.
 
 An element is checked against a definition when it changes; values that do not change stay valid.
-Types that a schema declares are left to `schema_guard`, which demands more.
+Types that a schema declares are left to `schema_guard`, whose rules are stricter.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class _Scope:
 
 
 class DefinitionGuard:
-    """Holds every change against the definitions in the graph."""
+    """Checks every change against the definitions in the graph."""
 
     in_bulk = True  # A check needs the type of a concept, and ends that exist.
 
@@ -79,7 +79,7 @@ class DefinitionGuard:
     # Methods that the store calls.
 
     def concerns(self, tx: Transaction, type_or_predicate: str, *, link: bool) -> bool:
-        """True if the definition of this type or predicate demands anything.
+        """True if the definition of this type or predicate has any rule.
 
         The store asks again after each change of a definition, so it is read again here.
         """
@@ -122,7 +122,7 @@ class DefinitionGuard:
                 tx.warnings.append(violation.message)
         if count > WARNINGS_MAX:
             tx.warnings.append(
-                f"{count - WARNINGS_MAX} more do not have all that their types expect."
+                f"{count - WARNINGS_MAX} more lack attributes that their types require."
             )
 
     # Checks of concepts.
@@ -163,7 +163,7 @@ def _flexible(
 
 
 def _slips(tx: Transaction, scope: _Scope) -> Iterator[str]:
-    """Warnings about the definitions that a transaction has written."""
+    """Warnings about mistakes in the definitions that a transaction has written."""
     defined: set[str] = set()
     for (meta_type, name), before in scope.definitions.items():
         definition = tx.get_concept(meta_type, name)
@@ -264,7 +264,7 @@ def wrong_ends(
         if not _admits(tx, allowed, end)
     ]
     fits_reversed = _admits(tx, subject_types, object_) and _admits(tx, object_types, subject)
-    turn = "Swap subject and object if you meant it the other way round; " if fits_reversed else ""
+    turn = "Swap subject and object if the link has the wrong direction; " if fits_reversed else ""
     return ConstraintViolation(
         f"{quoted(definition.name)} cannot lead from {shown_end(tx, subject)} to"
         f" {shown_end(tx, object_)}: {'; '.join(wrong)}.",

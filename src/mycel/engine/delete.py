@@ -1,7 +1,7 @@
 """DELETE: keys of elements, links, and concepts with their links (KIP §4.2).
 
-If WHERE names a target by id, or by type and name, the target has to exist. A pattern that matches
-nothing deletes nothing, without an error.
+If WHERE names a target by id, or by type and name, the target has to exist. A pattern without a
+match deletes nothing, and is no error.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def _delete_propositions(tx: Transaction, node: ast.DeletePropositions, values: 
     deleted = 0
     for number in paced(_targets_of_kind(tx, node, values, concepts=False)):
         link = tx.reader.link(number)
-        if link is not None:  # Otherwise the link was deleted together with another one.
+        if link is not None:  # The link may have been deleted together with another link.
             deleted += tx.retire_found(link).propositions
     return Outcome({"deleted_propositions": deleted})
 
@@ -94,7 +94,8 @@ def _retired(tx: Transaction, concept: Concept) -> Retired:
             if concept.type == CONCEPT_TYPE:
                 statement, pattern = "DELETE CONCEPT ?x DETACH", f'?x {{type: "{concept.name}"}}'
             error.hint = (
-                f"FIND(?x) WHERE {{ {pattern} }} shows them all. If they may go, delete them first:"
+                f"FIND(?x) WHERE {{ {pattern} }} shows them all. To delete the definition,"
+                " delete them first:"
                 f" {statement} WHERE {{ {pattern} }}."
             )
         raise

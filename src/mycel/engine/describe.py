@@ -107,7 +107,7 @@ def _changes(reader: Reader, node: ast.DescribeChanges, values: Values) -> Outco
     if len(difference.elements) > CHANGES_MAX:
         raise ResourceExhausted(
             f"{len(difference.elements)} elements differ; at most {CHANGES_MAX} are described.",
-            hint='Narrow it with UNDER "path", or to a shorter time.',
+            hint='Narrow it with UNDER "path", or take a shorter time.',
         )
     return Outcome(difference.to_dict())
 
@@ -267,13 +267,13 @@ def _advice(name: str, *, symmetric: bool, transitive: bool) -> list[str]:
     lines = []
     if symmetric:
         lines.append(
-            "Symmetric: a pattern finds a link whichever end is written first. It is stored once,"
-            " so write it in one direction only."
+            "Symmetric: a pattern finds a link in both directions. A link is stored once, so"
+            " write it in one direction only."
         )
     if transitive:
         lines.append(
-            f"Transitive: (?s, {quoted(name)}, ?o) finds stored links only. Ask for what follows"
-            f" from them with hops: (?s, {quoted(name)}{{1,}}, ?o)."
+            f"Transitive: (?s, {quoted(name)}, ?o) finds stored links only. Find indirect links"
+            f" with hops: (?s, {quoted(name)}{{1,}}, ?o)."
         )
     return lines
 

@@ -1,7 +1,7 @@
-"""A dry run: each command sees the writes of those before it.
+"""A dry run of commands: each command sees the writes of the commands before it.
 
-They run in one transaction that is rolled back at the end. Reads are checked and not run. Plans are
-not kept: they could refer to definitions that are rolled back.
+The commands run in one transaction that is rolled back at the end. Reads are only checked. Plans
+are not kept, because they could refer to definitions that are rolled back.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class DryRun:
         message: str = "",
     ) -> Result:
         """Check one command; it implements the `Executor` of a request."""
-        del readonly, dry_run, message  # A dry run may write: all is rolled back.
+        del readonly, dry_run, message  # Writes are allowed, because all of them are rolled back.
         prepared = Prepared(text, parse(text))
         try:
             result = Result.of(*self._check(prepared, Values(parameters)))

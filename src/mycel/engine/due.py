@@ -2,11 +2,11 @@
 
 An element is due at its own `expires_at`, if it has one. Otherwise its own rule, or the rule of its
 type, sets the time, counted from its creation, its last change by anybody except `$system`, its
-last use, or its last return from the archive. A pinned or held element is never due, nor is one
-whose own rule is "never".
+last use, or its last restoration from the archive. A pinned or held element is never due, nor is
+one whose own rule is "never".
 
-What an element says of itself grants no authority: a purge cannot be undone, so only the rule of a
-type or predicate purges. An element whose own rule says so is asked about.
+A purge cannot be undone, so only the rule of a type or predicate purges. If the element's own rule
+says `purge`, upkeep asks first.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class RetentionRules:
         return self._rules.get((not isinstance(element, Concept), name))
 
     def candidates(self, reader: Reader, now_us: int) -> list[int]:
-        """The elements that may be due, including all that are."""
+        """The elements that may be due; no due element is missing."""
         numbers = {*retention.expired(reader, now_us), *retention.with_own_rule(reader)}
         for (is_link, name), rule in self._rules.items():
             kind = reader.find_predicate(name) if is_link else reader.find_type(name)
@@ -119,7 +119,7 @@ class RetentionRules:
         end: RetentionEnd = "archive" if rule is None else rule.end
         if end == "purge" and own is not None:
             end = "ask"
-            why += " (only rules of types and predicates purge without a question: mycel purge)"
+            why += " (only rules of types and predicates purge without asking: mycel purge)"
         return Due(element.number, end, why)
 
     def _start_us(self, reader: Reader, element: Element, rule: Retention) -> int:

@@ -2,7 +2,7 @@
 
 An empty answer often means a misspelled name. When there are no rows, the command is compared with
 the graph: names that do not exist, attributes that a type does not declare, comparisons that its
-schema rules out, links in the wrong direction. Each hint states a true fact, but may not be the
+schema rules out, links in the wrong direction. Each hint states a fact, which may not be the
 reason.
 
 Patterns in NOT and OPTIONAL are ignored: a misspelled name there does not empty the answer. The
@@ -39,7 +39,7 @@ ADVICE_MAX: Final = 3
 LOOKS_MAX: Final = 30
 """The maximum number of names and definitions that one command looks up."""
 INSTANCES_COMPARED: Final = 20
-"""The number of instances of a type whose values of an attribute are read."""
+"""The number of instances of a type that are read for the values of an attribute."""
 LISTED_MAX: Final = 1_000
 """The maximum number of values of a list in IN whose types are compared with those of an
 attribute."""
@@ -89,7 +89,7 @@ class _Adviser:
                     pass
 
     def columns(self, find: ast.Find, empty: Sequence[int]) -> Iterator[str]:
-        """Hints on columns that are null in every row, where the type lacks the attribute."""
+        """Hints on columns that are null in every row because the type lacks the attribute."""
         clauses = [clause for clause in find.where if isinstance(clause, ast.ConceptClause)]
         types = dict(self._stated_types(tuple(clauses)))
         for at in empty:
@@ -114,8 +114,8 @@ class _Adviser:
             return
         lacks = (
             f"{path_text(path.variable.name, path.fields)} is null in every row: {type_name} does"
-            f" not declare {shorten(path.fields[1])!r}, and none of the {len(sample)} looked at"
-            " has it"
+            f" not declare {shorten(path.fields[1])!r}, and none of {len(sample)} sampled"
+            " instances has it"
         )
         yield _with_others(lacks, path.fields[1], list(known), "there are")
 
@@ -242,7 +242,7 @@ class _Adviser:
             yield from _against(definition, *(self._kind(end, types) for end in ends))
 
     def _kind(self, end: ast.Endpoint, types: _Types) -> str | None:
-        """The type that an end is said to have."""
+        """The type that the command states for an end."""
         if isinstance(end, ast.Variable):
             return types.get(end.name)
         if isinstance(end, ast.ConceptMatcher) and end.type is not None:
@@ -256,7 +256,7 @@ class _Adviser:
         return None if attributes is None else concept_definition(name, attributes)
 
     def _predicate(self, predicate: ast.Predicate) -> PredicateDefinition | None:
-        """The definition of a single predicate that at least one link has to have."""
+        """The definition of a pattern's predicate, if it has one and needs a link."""
         if isinstance(predicate, ast.PredicateHops) and predicate.minimum > 0:
             predicate = predicate.name
         if not isinstance(predicate, ast.Literal | ast.Placeholder):
@@ -279,7 +279,7 @@ class _Adviser:
 def _placeholder_hint(name: str) -> str:
     """A sentence to add to a hint if the name looks like a placeholder in quotes."""
     if name.startswith(":") and is_identifier(name[1:]):
-        return f" A placeholder stands without quotes: {shorten(name)}."
+        return f" Write a placeholder without quotes: {shorten(name)}."
     return ""
 
 
@@ -291,8 +291,8 @@ def _kept_elsewhere(path: ast.Path) -> Iterator[str]:
     if fields is not None and fields != path.fields and path.fields[1][0] != "_":
         name = path.variable.name
         yield (
-            f"{path_text(name, path.fields)} is there only where somebody wrote it; what the engine"
-            f" knows is {path_text(name, fields)}."
+            f"{path_text(name, path.fields)} exists only if somebody wrote it; the value of the"
+            f" engine is {path_text(name, fields)}."
         )
 
 
@@ -337,11 +337,11 @@ def _against(
         return
     leads = f"{definition.name} leads from {_ends(subjects)} to {_ends(objects)}"
     if turned:
-        yield f"{leads}; here it is asked the other way round."
+        yield f"{leads}; the pattern has the opposite direction."
     elif not _admits(subjects, subject):
-        yield f"{leads}; here it is asked from {subject}."
+        yield f"{leads}; the pattern leads from {subject}."
     else:
-        yield f"{leads}; here it is asked to {object_}."
+        yield f"{leads}; the pattern leads to {object_}."
 
 
 def _admits(allowed: tuple[str, ...], kind: str | None) -> bool:

@@ -76,10 +76,11 @@ class Engine:
     ) -> Result:
         """Run one command; with `dry_run` only check it, with `readonly` refuse it if it writes.
 
-        A command that writes records the message in the journal, or else a count of its changes.
+        A command that writes records the message in the journal, or a count of its changes without
+        a message.
 
         Raises:
-            MycelError: it cannot be parsed, means nothing here, or failed; nothing was written.
+            MycelError: the command cannot be parsed or bound, or it failed; nothing was written.
         """
         if not isinstance(text, str):
             raise InvalidSyntax(
@@ -99,9 +100,9 @@ class Engine:
         dry_run: bool = False,
         message: str = "",
     ) -> Result:
-        """Run a capsule as `execute` does; it may be longer than a command may be."""
+        """Run a capsule like `execute`; its size limit is larger."""
         with collector_paused(len(text) > COMMAND_BYTES_MAX):
-            # No local refers to the tree, so it is freed before the garbage collector is enabled
+            # No local variable refers to the tree, so it is freed before the garbage collector runs
             # again.
             capsule = _read_capsule(text)
             return self._run(capsule, parameters, readonly, dry_run, message, write_s=inf)
@@ -135,7 +136,7 @@ class Engine:
         return result
 
     def prepare(self, text: str) -> Prepared:
-        """Parse a command, and keep it for the next time."""
+        """Parse a command, and cache it."""
         prepared = Prepared(text, parse(text))
         self._commands.keep(prepared)
         return prepared
@@ -247,7 +248,7 @@ class Engine:
         """Write for a request of a server: try a short transaction first, then a long one.
 
         A transaction that takes too long is rolled back. Before the second try, WHERE is evaluated
-        once outside the turn of the writer, so a search that takes too long blocks no other writer.
+        once outside the turn of the writer, so a search that is too slow blocks no other writer.
         """
         given.is_brief = True
         try:
@@ -262,7 +263,8 @@ class Engine:
 
             try:
                 with self._reading() as reader:
-                    # Uses the deadline of a write: earlier commands of the batch may hold the file.
+                    # The deadline of a write applies, because earlier commands of the batch may
+                    # hold the file.
                     reader.deadline = monotonic() + given.turn_s()
                     targets(reader, command.where, command.target.name, values)
             except ExecutionTimeout:
@@ -283,10 +285,10 @@ def _read_capsule(text: str) -> Prepared:
 
 
 def read_only(
-    message: str = "This command writes, and only reading is allowed here.",
+    message: str = "This command writes, but only reading is allowed here.",
 ) -> ImmutableTarget:
     """The error for a write in a context that only reads."""
     return ImmutableTarget(
         message,
-        hint="If it may write, run it without readonly (--readonly, .readonly), or as execute_kip.",
+        hint="To write, run it without readonly (--readonly, .readonly), or as execute_kip.",
     )

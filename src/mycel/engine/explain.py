@@ -1,6 +1,6 @@
 """EXPLAIN: the canonical text, the plan and the SQL of a command (our extension).
 
-With ANALYZE the command runs, writes included; the answer adds its time and its result.
+With ANALYZE the command runs, and writes if it is a write; the answer adds its time and its result.
 """
 
 from __future__ import annotations

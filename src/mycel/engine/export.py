@@ -2,15 +2,16 @@
 
 The capsule holds every matched concept and link with its attributes and metadata, and every link
 whose two ends are in it, links about links included. Any other end is named by type and name, or by
-the pattern of the link, and has to exist where the capsule is applied. `outside` lists such ends,
-except those that every new graph has. WITH DEFINITIONS puts the definitions that the capsule uses
-in front. It leaves out definitions that every new graph has, unless they were changed here.
+the pattern of the link, and has to exist in the graph to which the capsule is applied. `outside`
+lists such ends, except those that every new graph has. WITH DEFINITIONS puts the definitions that
+the capsule uses in front. Definitions that every new graph has are left out, unless they were
+changed here.
 
 Ids, versions and metadata keys that start with an underscore are left out. For a type that a schema
 declares, the definition is exported without the declaration: each graph applies its own schema. The
 weight of a link is written (`SET WEIGHT`) unless it is 1, which every new link has.
 
-Pages go through the matched concepts and then the matched links that join something else, each in
+Pages contain the matched concepts, then the matched links that also join other elements, each in
 the order of their numbers. A link between matched elements is on the page of its later end, so
 pages have to be applied in order. A definition is on the first page that needs it.
 """
@@ -54,7 +55,7 @@ EXPORT_ELEMENTS_MAX: Final = 10_000
 
 _META: Final = {CONCEPT_TYPE: CONCEPT_TYPE_NUMBER, PROPOSITION_TYPE: PROPOSITION_TYPE_NUMBER}
 _NESTING_KEPT: Final = 8
-"""The levels of nesting to reserve for the text of a capsule around and inside its patterns."""
+"""The levels of nesting that a capsule needs around and inside its patterns."""
 
 
 def export(reader: Reader, node: ast.Export, values: Values) -> Outcome:
@@ -146,7 +147,7 @@ def _is_shipped(reader: Reader, element: Element) -> bool:
 
 
 def _describe_element(reader: Reader, element: Element) -> str:
-    """An element for people: its type and name, or what a link joins."""
+    """An element for people: the type and name of a concept, or the ends of a link."""
     if isinstance(element, Concept):
         return f"{element.type} {quoted(element.name)}"
     ends = (_element(reader, end) for end in element.ends)
@@ -162,7 +163,7 @@ def _place(number: int) -> tuple[bool, int]:
 
 
 def _purpose(node: ast.Export, values: Values) -> str:
-    """The command without its page, with its parameters: a cursor belongs to one of these."""
+    """The command without its page, with its parameters, to which a cursor belongs."""
     bare = replace(node, limit=None, cursor=None)
     given = {placeholder.name: values.value(placeholder) for placeholder in placeholders(bare)}
     return format_command(bare) + orjson.dumps(given, option=orjson.OPT_SORT_KEYS).decode()
@@ -207,7 +208,7 @@ class LinkClosure:
 
     def holds(self, number: int) -> bool:
         known, waiting = self._known, [number]
-        if number in known or ids.is_concept(number):  # The usual cases need no search.
+        if number in known or ids.is_concept(number):  # The common cases need no search.
             return known.get(number, False)
         while waiting:
             at = waiting[-1]
@@ -221,7 +222,7 @@ class LinkClosure:
 
 
 class CapsuleContent:
-    """The elements of a capsule, each after all that it refers to."""
+    """The elements of a capsule, each after all elements that it refers to."""
 
     def __init__(
         self, reader: Reader, page: list[int], before: list[int], matched: list[int]
@@ -341,7 +342,8 @@ class CapsuleWriter:
     def _pattern(self, link: Proposition, depth: int) -> ast.LinkPattern:
         if depth > NESTING_DEPTH_MAX - _NESTING_KEPT:
             raise ResourceExhausted(
-                f"The link {link.id} refers to links that refer to links, too deep to be written.",
+                f"The link {link.id} refers to links that refer to links, nested too deep for a"
+                " capsule.",
                 hint="Match the links in between as well.",
             )
         subject, object_ = (self._end(end, depth) for end in link.ends)

@@ -1,12 +1,12 @@
-"""Runs FIND: plan look-up, bind, step, and pages that all show the same moment.
+"""Runs FIND: finds the plan, binds parameters, runs the statement, and cuts pages.
 
 The plan is found by the command's text and bound to the parameters. After the statement has run, a
-count of changes tells if definitions have changed since the plan was made. If they have, the
-command is planned again. For an empty answer, warnings name possible reasons in the command.
+count of changes shows whether definitions have changed since the plan was made. If so, the command
+is planned again. For an empty answer, warnings name possible reasons in the command.
 
-A cursor names the journal position of the first page and how far the pages have come. Later pages
-show the graph at that position. They read the live tables if nothing was written since, and
-otherwise the history.
+A cursor has the journal position of the first page and the number of rows so far. Later pages show
+the graph at that position, so all pages show the same moment. They read the live tables if nothing
+was written since, and otherwise the history.
 """
 
 from __future__ import annotations
@@ -83,7 +83,8 @@ class Finder:
                     if reader.refresh() == plan.definitions:
                         break
             if limit is not None and len(cells) > limit and reader.version != seen:
-                # Another process has written meanwhile, so the position of these rows is not known.
+                # Another process has written meanwhile, so the journal position of these rows is
+                # unknown.
                 return self._past(reader, prepared, find, values)
             ask = None
             if not cells or (plan.is_scalar and _counts_nothing(find, cells[0])):
@@ -105,13 +106,13 @@ class Finder:
         values: Values,
         state: State = LIVE,
     ) -> FindPlan:
-        """The plan for these parameters and a state, made if there is none."""
+        """The plan for these parameters and a state; made if there is none yet."""
         if prepared.roles is not None:
             plan = prepared.plans.get(prepared.shape(values, state))
             if plan is not None:
                 if not state.is_live or plan.fits(reader):
                     return plan
-                reader.reread()  # Perhaps the reader is out of date, and not the plan.
+                reader.reread()  # The reader may be out of date instead of the plan.
                 if plan.fits(reader):
                     return plan
         bound, plan = self._planner.find(reader, find, values, exact=prepared.is_exact, state=state)
@@ -163,7 +164,7 @@ class Finder:
             result.warn_later(ask)
         return result
 
-    # The past, and later pages.
+    # Past states, and later pages.
 
     def _past(self, reader: Reader, prepared: Prepared, find: ast.Find, values: Values) -> Result:
         with reader.snapshot():
@@ -215,7 +216,7 @@ class Finder:
                 return page._replace(position=position, offset=offset, ties=tuple(ties))
             case _:
                 raise InvalidSyntax(
-                    "The cursor has no place in this database.",
+                    "The cursor does not belong to this database.",
                     hint="Pass next_cursor of the previous page unchanged, or leave CURSOR out.",
                 )
 
@@ -245,9 +246,9 @@ class _Page(NamedTuple):
 
 
 def _is_mended_by_planning(prepared: Prepared, plan: FindPlan, error: MycelError) -> bool:
-    """True if planning again may mend the error. Forgets a plan that was too slow."""
+    """True if planning again may avoid the error. Also drops a plan that was too slow."""
     if isinstance(error, ExecutionTimeout):
-        prepared.forget(plan)  # Perhaps the plan was made for a smaller graph.
+        prepared.forget(plan)  # The plan may have been made for a smaller graph.
     elif isinstance(error, statements.SumOverflowError) and not plan.is_exact:
         prepared.make_exact()
         return True
@@ -276,7 +277,7 @@ def _empty_columns(cells: Sequence[Any], plan: FindPlan) -> tuple[int, ...]:
 
 
 def _counts_nothing(find: ast.Find, totals: Any) -> bool:
-    """True if the first total of a FIND is a COUNT of 0."""
+    """True if the first aggregate of a FIND is a COUNT of 0."""
     expression = find.expressions[0]
     first = totals[0] if len(find.expressions) > 1 else totals
     return isinstance(expression, ast.Aggregate) and expression.function == "COUNT" and first == 0

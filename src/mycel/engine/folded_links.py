@@ -1,9 +1,10 @@
 """Two links of one predicate between the same elements become one, as their ends are merged.
 
-The link of the target keeps its values, and takes over the keys that it lacks. When a link holds is
-not such a key: the link that stays holds in all periods of both (`model.periods`). Those that
-overlap or follow each other become one. The latest is its present period, the others are its former
-ones. Sources of both are united. What the link that stays does not say is named.
+The link of the target stays: it keeps its values, and takes over the keys that it lacks. The keys
+of periods follow another rule: the link that stays holds in all periods of both (`model.periods`).
+Periods that overlap or follow each other become one. The latest is the present period of the link,
+the others are its former periods. Sources of both links are united. Sentences name the values that
+are not taken over.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ _SHOWN: Final = 6
 
 
 class _Side(NamedTuple):
-    """When one of the two links holds."""
+    """The periods in which one of the two links holds."""
 
     metadata: JsonObject
     present: Period
@@ -46,7 +47,7 @@ class _Side(NamedTuple):
 
 
 def fold(tx: Transaction, heir: Proposition, loser: Proposition) -> list[str]:
-    """Give a link what it lacks of another one. Returns sentences about what it does not take."""
+    """Give a link the keys of another link that it lacks. Returns sentences about lost values."""
     own, other = _side(heir, tx.time_us), _side(loser, tx.time_us)
     state = other if other.holds_now and not own.holds_now else own
     present, former = _common_periods(own, other)
@@ -135,7 +136,7 @@ def _sentences(
     ]
     if differing:
         sentences.append(
-            f"Two links became {heir.id}; that of the merged one with"
-            f" {', '.join(first_few(differing, _SHOWN))} gave way."
+            f"Two links became {heir.id}; the values {', '.join(first_few(differing, _SHOWN))}"
+            " of the merged link are dropped."
         )
     return sentences

@@ -1,9 +1,9 @@
 """The guard of functional predicates: one value for a subject at a time.
 
-A definition says `functional: true`. Then the periods of all links of a subject with the predicate,
-present and former ones (`model.periods`), are parts of one line of time: no two of them overlap. A
-query can ask for each value at its time (`FOR TIME`). A new period takes its time from the others
-by these rules:
+If a definition says `functional: true`, the periods of all links of a subject with the predicate,
+present and former periods alike (`model.periods`), are parts of one line of time: no two of them
+overlap. A query can find each value at its time (`FOR TIME`). A new period takes its time from the
+others by these rules:
 
 1. It begins at its `valid_from`. Without one, it begins now, unless it has ended already.
 2. It ends at its `valid_until`, or before that where another value begins later. So the values of
@@ -15,15 +15,15 @@ by these rules:
    before it does. Then it begins where the new one ends. Otherwise the two values contradict each
    other, and a cycle asks about them.
 
-A period is new if its link is new, if it has nothing in common with those that the link had, or if
-somebody adds it to `former_periods`. Other changes of dates are corrections. They move no other
-value; a cycle asks about values that overlap then.
+A period is new if its link is new, if it overlaps no period that the link had, or if somebody adds
+it to `former_periods`. Other changes of dates are corrections. They move no other value; if values
+then overlap, a cycle asks about them.
 
-A graph has one link per predicate between two elements, so a former value comes back in its old
-link: a command gives that link a `valid_from` after its end. Without a later `valid_from` nothing
-changes, so a command may be repeated; a warning says that the link has ended (`warn_ended`).
+A graph has one link per predicate between two elements, so a former value returns as its old link:
+a command gives that link a `valid_from` after its end. Without a later `valid_from` the link stays
+ended, so a command may be repeated; a warning says that the link has ended (`warn_ended`).
 
-The warnings about periods that a write kept, of links with any predicate, are given here too.
+This guard also gives the warnings about periods that a write kept, for links with any predicate.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ class FunctionalGuard:
 def warn_ended(tx: Transaction, id_: str, metadata: Mapping[str, Any] | None) -> None:
     """Warn if a link that has ended was written again without a time.
 
-    `metadata` is the written metadata. Only links of functional predicates are looked at.
+    `metadata` is the written metadata. Only links of functional predicates are checked.
     """
     if metadata and not metadata.keys().isdisjoint((VALID_FROM, VALID_UNTIL)):
         return
@@ -116,8 +116,8 @@ def warn_ended(tx: Transaction, id_: str, metadata: Mapping[str, Any] | None) ->
     link = tx.get(id_) if known[predicate] else None
     if isinstance(link, Proposition) and times.is_past(link.metadata.get(VALID_UNTIL), tx.time_us):
         tx.warnings.append(
-            f"{id_} has ended at {link.metadata[VALID_UNTIL]}, and does not hold again by being"
-            " written again: give it a later valid_from if it does."
+            f"{id_} has ended at {link.metadata[VALID_UNTIL]}, and writing it again does not"
+            " make it hold: if it holds again, give it a later valid_from."
         )
 
 

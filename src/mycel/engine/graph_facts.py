@@ -19,10 +19,10 @@ from mycel.store.query import summary
 from mycel.store.query.reader import Reader
 
 DOMAINS_READ_MAX: Final = 24
-"""The maximum number of domains that the primer looks into."""
+"""The maximum number of domains whose contents the primer reads."""
 
 MEMBERS_READ_MAX: Final = 200
-"""The maximum number of members of a domain that are read to learn their types."""
+"""The maximum number of members of a domain whose types are read."""
 
 KEY_MEMBERS_READ_MAX: Final = 50
 KEY_MEMBERS: Final = 5
@@ -103,7 +103,7 @@ class Facts:
     def domains(self, limit: int) -> list[summary.Domain]:
         if self._domain_type is None:
             return []
-        # Without this predicate no element belongs to a domain; 0 is the number of no predicate.
+        # Without this predicate no element belongs to a domain. No predicate has the number 0.
         return summary.domains(self.reader, self._domain_type, self.membership or 0, limit)
 
     @cached_property
@@ -130,7 +130,7 @@ class Facts:
 
     @cached_property
     def contents(self) -> list[DomainContents]:
-        """The domains that the primer looks into, with their contents."""
+        """The domains whose contents the primer reads, with these."""
         return [self.contents_of(domain) for domain in self.domains(DOMAINS_READ_MAX)]
 
     def contents_of(self, domain: summary.Domain) -> DomainContents:
@@ -160,7 +160,7 @@ class Facts:
 
     @cached_property
     def unclaimed(self) -> DomainContents:
-        """Types and predicates of no domain."""
+        """Types and predicates that belong to no domain."""
         claimed = {
             name for content in self.contents for name in (*content.types, *content.predicates)
         }
@@ -176,7 +176,7 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class DomainContents:
-    """The contents of a domain, or of no domain; the largest first."""
+    """The contents of a domain, or the elements outside of domains; the largest first."""
 
     domain: summary.Domain | None
     types: list[str]

@@ -12,7 +12,7 @@ from mycel.store.write.transaction import Guard
 class GraphGuards(Sequence[Guard]):
     """The guards of the engine, then those of the caller.
 
-    The first transaction imports the guards, so a process that only reads starts faster.
+    Only the first transaction imports the guards, so a process that only reads starts faster.
     """
 
     def __init__(self, own: Sequence[Guard] = (), *, strict: bool = False) -> None:
@@ -32,7 +32,7 @@ class GraphGuards(Sequence[Guard]):
 
         return (
             FunctionalGuard(),
-            # It runs before the guards that check the final state of the transaction.
+            # This guard runs before the guards that check the final state of the transaction.
             HealingGuard(),
             ProtectionGuard(),
             KeptGuard(),

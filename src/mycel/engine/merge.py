@@ -1,10 +1,10 @@
 """MERGE: two concepts become one (KIP notes, RC9).
 
 Links on the source get the target as their end and keep their ids. If the target has the same link
-already, its link stays. It takes over the keys that it lacks, and the links about the other one;
-for when it holds, see `folded_links`. The same rule applies to links about links. A link between
-source and target is removed. Attributes of the source whose values differ from those of the target
-are named in warnings.
+already, its link stays. It takes over the keys that it lacks, and the links about the other link;
+`folded_links` decides in which period it holds. The same rule applies to links about links. A link
+between source and target is removed. Attributes of the source whose values differ from those of the
+target are named in warnings.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from mycel.syntax.diagnostics import located
 _ALIASES: Final = "aliases"
 
 SHOWN: Final = 12
-REST_OF_VALUES: Final = "the other values are only in past states (AS OF)."
+REST_OF_VALUES: Final = "only past states (AS OF) have the other values."
 
 
 def merge(tx: Transaction, node: ast.MergeConcept, values: Values) -> Outcome:
@@ -58,7 +58,7 @@ def merge(tx: Transaction, node: ast.MergeConcept, values: Values) -> Outcome:
 
 
 def _left_behind(source: Concept, target: Concept) -> list[str]:
-    """A sentence about the attributes of the source that the target has with other values."""
+    """A sentence about the attributes of the source for which the target has other values."""
     own, other = target.attributes, source.attributes
     names = sorted(key for key in own.keys() & other.keys() - {_ALIASES} if own[key] != other[key])
     if not names:
@@ -78,14 +78,14 @@ class MergeCounts(NamedTuple):
     filled: int
     """The number of attributes that the target took over."""
     folded: tuple[str, ...] = ()
-    """Sentences about what links said that gave way to links of the target."""
+    """Sentences about lost values of removed links."""
 
 
 def merge_concepts(tx: Transaction, source: Concept, target: Concept) -> MergeCounts:
     """Merge a concept into another one, of any type, and retire it.
 
     Raises:
-        ImmutableTarget: one is a definition, or protected.
+        ImmutableTarget: one of them is a definition, or protected.
     """
     _check_mergeable(source, target)
     mover = _LinkMover(tx)
@@ -109,7 +109,7 @@ def _only(
     if isinstance(element, Proposition):
         raise ConstraintViolation(
             f"?{variable.name} is bound to the proposition {element.id}.",
-            hint="MERGE joins two concepts. Links that fall together are joined with them.",
+            hint="MERGE joins two concepts. Links that become equal are joined with them.",
             span=variable.span,
         )
     return element
@@ -175,7 +175,7 @@ def _check_mergeable(source: Concept, target: Concept) -> None:
         if concept.type in (CONCEPT_TYPE, PROPOSITION_TYPE):
             raise ImmutableTarget(
                 f"{concept.name!r} is a definition and cannot be merged.",
-                hint="Give the elements of one definition the other one, then delete the first.",
+                hint="Move the elements of one definition to the other, then delete the first.",
             )
 
 
@@ -184,7 +184,7 @@ def _check_types(source: Concept, target: Concept) -> None:
     if source.type != target.type:
         raise ConstraintViolation(
             f"A {source.type} cannot be merged into a {target.type}.",
-            hint="Only concepts of one type can be the same; link them instead.",
+            hint="Only concepts of one type can be merged; link them instead.",
         )
 
 
@@ -230,7 +230,7 @@ class _LinkMover:
         self._waiting.append(old)
 
     def _heir(self, element: str) -> str:
-        """The last heir in the chain: an heir may have lost to another link."""
+        """The last heir of a chain, because an heir may have lost to another link."""
         while element in self._heirs:
             element = self._heirs[element]
         return element
@@ -265,10 +265,10 @@ def _fill(tx: Transaction, source: Concept, target: Concept) -> int:
     filled = {key: other[key] for key in other if key not in own and key != _ALIASES}
     count = len(filled)
     names, others = _alias_list(own.get(_ALIASES)), _alias_list(other.get(_ALIASES)) or ()
-    if names is not None:  # Otherwise `aliases` is no list of names, and is not changed.
+    if names is not None:  # If `aliases` is no list of names, it is not changed.
         aliases = _united(names, others)
         united = _united(aliases, _names_of(source, target))
-        # If not, only the metadata names the sources.
+        # If the type allows no aliases, only the metadata names the sources.
         if admits(tx, target.type, _ALIASES, united):
             filled[_ALIASES] = united
             count += len(aliases) > len(names)
@@ -279,7 +279,7 @@ def _fill(tx: Transaction, source: Concept, target: Concept) -> int:
 
 
 def _names_of(source: Concept, target: Concept) -> list[str]:
-    """The name of a source; for a node with a URI also its readable name, if the merge loses it."""
+    """The name of a source, and the readable name of a node with a URI if the merge drops it."""
     readable = source.attributes.get("name")
     is_lost = "name" in target.attributes and target.attributes["name"] != readable
     if "://" in source.name and isinstance(readable, str) and is_lost:

@@ -1,4 +1,4 @@
-"""Warnings about values of metadata keys that have a meaning (KIP A1), where the value has none.
+"""Warnings about malformed values of metadata keys that have a meaning (KIP A1).
 
 A confidence is a number from 0 to 1, times are ISO 8601, `former_periods` are periods, and
 `retention` is a rule. Other values are stored as they are. Filters and upkeep ignore them, so the
@@ -34,7 +34,7 @@ _LOOK_ALIKES: Final = {
     **dict.fromkeys(("holds", "on_hold", "legal_hold"), "hold"),
     **dict.fromkeys(("retain", "retention_rule", "retention_policy"), RETENTION),
 }
-"""Keys that nothing reads, and the keys that their authors may have meant."""
+"""Keys without a meaning, each with the key that its author may have meant."""
 
 
 class MetadataWarnings:
@@ -57,11 +57,13 @@ def metadata_doubts(metadata: Mapping[str, Any]) -> Iterator[str]:
     """A sentence for each value that is malformed, and for each key that looks like a known one."""
     confidence = metadata.get(_CONFIDENCE)
     if confidence is not None and not _is_share(confidence):
-        yield f"The confidence {_format_value(confidence)} is no number from 0 to 1, such as 0.7."
+        yield (
+            f"The confidence {_format_value(confidence)} is not a number from 0 to 1, such as 0.7."
+        )
     for key, value in metadata.items():
         if key in _TIMES and value is not None and not _is_time(value):
             yield (
-                f"The {key} {_format_value(value)} is no ISO 8601 date or time, such as"
+                f"The {key} {_format_value(value)} is not an ISO 8601 date or time, such as"
                 ' "2026-01-31T12:00:00Z".'
             )
     begin, end = (metadata.get(key) for key in ("valid_from", "valid_until"))
@@ -87,8 +89,8 @@ def metadata_doubts(metadata: Mapping[str, Any]) -> Iterator[str]:
         else:
             if rule is not None and rule.end == "purge":
                 yield (
-                    "A cycle asks before it purges by the rule of an element; only rules of types"
-                    " and predicates purge by themselves."
+                    "A cycle asks before it purges by the rule of an element; only rules of"
+                    " types and predicates purge without asking."
                 )
 
 

@@ -1,10 +1,10 @@
 """Placeholders for missing concepts, and the guard that replaces them.
 
-A relation of the knowledge engine may refer to a concept that does not exist. The end of its link
-is then a concept of the type `Missing` whose name is the URI. A relation of the memory server's
-tools uses the type `MissingEntity` under the name of the entity; the definition of `Entity` lists
-the types of entities. When the concept or entity is written, through any door, the commit moves the
-links to it and removes the placeholder.
+A relation of the knowledge API may refer to a concept that does not exist. The end of its link is
+then a concept of the type `Missing` whose name is the URI. For a relation of the memory server's
+tools, the placeholder has the type `MissingEntity` and the name of the entity; the definition of
+`Entity` lists the types of entities. When the concept or entity is written, through any door, the
+commit moves the links to it and removes the placeholder.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def entity_types(definition: Concept | None) -> dict[str, str]:
 
 
 def is_placeholder(element: Element | None) -> bool:
-    """True if the concept is a placeholder for one that is not written yet."""
+    """True if the concept is a placeholder for an unwritten concept."""
     return isinstance(element, Concept) and keeps_place(element.type, element.name)
 
 

@@ -3,7 +3,7 @@
     NEAREST CONCEPT TO [0.1, 0.7, 0.2] WITH TYPE "Page" BY "embedding" LIMIT 5
 
 The question may be a text if the property has `@embed`; the text is then embedded.
-`search.index.vector_columns` stores the vectors; those that are missing are made first.
+`search.index.vector_columns` stores the vectors; missing vectors are made first.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ def prepare(
 def nearest(
     reader: Reader, node: ast.Nearest, values: Values, index: SearchIndex | None
 ) -> Outcome:
-    """Run a NEAREST; without an `index` it is only checked."""
+    """Run a NEAREST; without an `index`, only check it."""
     of, to = _asked(reader, node, values)
     limit = SEARCH_LIMIT_DEFAULT if node.limit is None else values.positive(node.limit, "LIMIT")
     threshold = -1.0 if node.threshold is None else values.number(node.threshold, "THRESHOLD")
     if not -1 <= threshold <= 1:
         raise ConstraintViolation(
             f"The THRESHOLD is {threshold}; cosines are between -1 and 1.",
-            hint="1 is the same direction, 0 is at right angles.",
+            hint="1 means the same direction, 0 a right angle.",
         )
     passing = condition(reader, filters_of(node, values, "NEAREST"), "concept")
     if index is None:
@@ -88,7 +88,8 @@ def _asked(
         of = vector_property(reader, type_name, name)
         if of.source is None:
             raise InvalidValueType(
-                f"{of.label} has vectors of its own, and no text can be compared with them.",
+                f"{of.label} has vectors that its records bring, and no text can be compared"
+                " with them.",
                 hint="Give a vector, or declare the property with @embed(source).",
                 span=node.to.span,
             )
@@ -116,7 +117,7 @@ def _asked(
     if not any(given):
         raise ConstraintViolation(
             "A vector of zeros has no direction.",
-            hint="Give one with another number.",
+            hint="Give a vector with at least one other number.",
             span=node.to.span,
         )
     return of, given

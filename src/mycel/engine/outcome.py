@@ -28,7 +28,7 @@ class Author(NamedTuple):
 
 @contextmanager
 def all_or_nothing(tx: Transaction) -> Iterator[None]:
-    """If a statement fails after a write, spoil its transaction: then it cannot be committed."""
+    """Mark a transaction as spoiled if a statement fails after a write: it cannot be committed."""
     before = tx.position
     try:
         yield

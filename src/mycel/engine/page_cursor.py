@@ -1,4 +1,4 @@
-"""Cursors of commands that page through something in a fixed order.
+"""Cursors of commands whose pages have a fixed order.
 
 A cursor holds a place in that order and a checksum of its command. A cursor that was changed, or
 that belongs to another command, is refused.
@@ -29,7 +29,7 @@ def cursor_after(purpose: str, place: Any) -> str:
 
 
 def place_of(cursor: str, purpose: str) -> Any:
-    """The place after which a cursor continues; refuses a damaged or foreign one."""
+    """The place after which a cursor continues; a damaged or foreign cursor is refused."""
     try:
         raw = urlsafe_b64decode(cursor.encode() + b"=" * (-len(cursor) % 4))
         check, content = raw[:_CHECK_BYTES], raw[_CHECK_BYTES:]

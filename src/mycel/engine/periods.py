@@ -1,4 +1,4 @@
-"""Writes the periods of elements: those that a guard or a merge has worked out."""
+"""Writes the periods of elements that a guard or a merge has computed."""
 
 from __future__ import annotations
 

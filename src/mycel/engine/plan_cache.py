@@ -1,9 +1,9 @@
-"""Commands that were seen before: parsed once, planned once for each shape of their parameters.
+"""A cache of commands: each is parsed once, and planned once for each shape of its parameters.
 
-A plan holds the numbers of types and predicates. It remembers the count of definitions when it was
-made, and is made again when definitions have changed. Values of parameters are not part of a plan,
-except those that shape it: names of types and predicates, and the kind of value that a filter
-compares with.
+A plan holds the numbers of types and predicates. It remembers the count of changes of definitions,
+and is made again when definitions have changed. Values of parameters are not part of a plan, except
+those that shape it: names of types and predicates, and the kind of value that a filter compares
+with.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ COMMANDS_CACHED_MAX: Final = 512
 PLANS_PER_COMMAND_MAX: Final = 16
 
 _KEEPING: Final = Lock()
-"""A lock that is held to add and to remove plans; look-ups go without it."""
+"""A lock that is held to add and to remove plans; look-ups need none."""
 
 Shape = tuple[Any, ...]
 
@@ -58,7 +58,7 @@ class FindPlan:
     is_scalar: bool = False
     """True if all columns are aggregates, and the result is one row."""
     attribute_columns: tuple[int, ...] = ()
-    """The places of the columns that show an attribute or metadata, or a part of them."""
+    """The places of the columns that show attributes or metadata, or a part of these."""
     is_exact: bool = False
     """True if sums may go beyond 64 bits."""
     dialect: Dialect = sqlite
@@ -74,7 +74,7 @@ class FindPlan:
     def variant(
         self, *, limited: bool, past: bool, ties: tuple[str, ...]
     ) -> tuple[Statement, Binder]:
-        """The statement for a past state, or for a page whose rows have another order of ties."""
+        """The statement for a past state, or for a page with another order of ties."""
         key = (past, ties)
         other = self.others.get(key)
         if other is None:
@@ -139,7 +139,7 @@ _RUNS: Final = count(1)
 """A counter that gives each run of a statement its number."""
 
 _AS_THEY_ARE: Final = ("text", "plain")
-"""Conversions that do not change a text."""
+"""The conversions that leave a text unchanged."""
 
 
 def _converted(node: ast.Placeholder, value: Any, conversion: ir.Conversion) -> Any:
@@ -154,7 +154,7 @@ def _converted(node: ast.Placeholder, value: Any, conversion: ir.Conversion) -> 
     if value.__class__ is not str:
         raise InvalidValueType(
             f"The parameter :{node.name} must be a string, not {json_kind(value)}.",
-            hint="A name or an id is expected in its place.",
+            hint="A name or an id is expected here.",
         )
     match conversion:
         case "pattern":
@@ -178,7 +178,7 @@ def _converted(node: ast.Placeholder, value: Any, conversion: ir.Conversion) -> 
 def at_parameter(error: MycelError, command: ast.Command) -> MycelError:
     """Add the place of the parameter to an error about it, unless the error has a place.
 
-    A plan knows parameters by name; only the command knows their places.
+    A plan has only the names of parameters; the command has their places.
     """
     if "parameter" not in error.data:
         return error
@@ -206,8 +206,7 @@ class Prepared:
     _shaping: tuple[frozenset[tuple[str, Role]], list[tuple[ast.Placeholder, str, Role]]] | None = (
         None
     )
-    """A cache for `shape`: the roles it last used, and the parameters with these roles, in
-    order."""
+    """A cache for `shape`: the last roles, and the parameters with these roles, in order."""
     bare: tuple[str, tuple[ast.Placeholder, ...]] | None = None
     """The text of the command without LIMIT and CURSOR, and the placeholders in it. A cursor is
     valid for these."""
@@ -216,13 +215,13 @@ class Prepared:
     """The names of all placeholders of the command."""
 
     def quoted(self, parameters: Mapping[str, Any]) -> tuple[str, ...]:
-        """Warnings about parameters whose placeholders stand only inside strings."""
+        """Warnings about parameters whose placeholders are only inside strings."""
         if self._names is None:
             self._names = frozenset(placeholder.name for placeholder in placeholders(self.command))
         return quoted_parameters(self.text, self._names, parameters)
 
     def make_exact(self) -> None:
-        """From now on plan with sums that do not overflow."""
+        """Make all further plans with sums that cannot overflow."""
         with _KEEPING:
             self.is_exact = True
             self.plans.clear()
@@ -264,7 +263,7 @@ def _shaping(value: Any, role: Role) -> str:
         kind = value_kind(value)
         if kind in ("text", "number", "large"):
             return kind
-    return ir.canonical(value)  # The value itself is part of the plan.
+    return ir.canonical(value)  # The plan depends on the value itself.
 
 
 def quoted_parameters(
@@ -284,13 +283,13 @@ def quoted_parameters(
 
 
 class Commands:
-    """The parsed commands that were added last."""
+    """The most recently added parsed commands."""
 
     def __init__(self) -> None:
         self.known: Final[dict[str, Prepared]] = {}
 
     def keep(self, prepared: Prepared) -> None:
-        """Remember a command; the one that was remembered first is forgotten first."""
+        """Remember a command; the oldest command is dropped first."""
         with _KEEPING:
             while len(self.known) >= COMMANDS_CACHED_MAX:
                 del self.known[next(iter(self.known))]

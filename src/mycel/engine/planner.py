@@ -19,11 +19,11 @@ from mycel.store.query.vocabulary import Vocabulary
 
 GROWTH_MAX: Final = 1.5
 SMALL: Final = 1000
-"""The number of entries by which the journal grows before plans and statistics are renewed."""
+"""The number of journal entries after which plans and statistics are renewed."""
 
 
 class FindPlanner:
-    """Plans commands; remembers the vocabulary and the statistics between them."""
+    """Plans commands; keeps the vocabulary and the statistics from one command to the next."""
 
     def __init__(self) -> None:
         self._known: tuple[int, Vocabulary] | None = None

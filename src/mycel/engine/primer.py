@@ -1,6 +1,6 @@
-"""DESCRIBE PRIMER and DOMAINS: what a model reads before it asks anything (KIP §5.1.1).
+"""DESCRIBE PRIMER and DOMAINS: the overview that a model reads before its first query (KIP §5.1.1).
 
-The primer says who the agent is, what it knows, how its knowledge is structured and how to ask. Its
+The primer describes the agent, its knowledge, the structure of the knowledge and the commands. Its
 size is limited: for a large graph it shows the largest domains and the most linked concepts, and
 counts the rest.
 """
@@ -54,7 +54,7 @@ _IDENTITY_LEFT_OUT: Final = frozenset(
 
 
 _TRIMS: Final = ((12, 600), (8, 200), (4, 80))
-"""Ever smaller limits of one attribute: items of a list, and characters of a text."""
+"""Limits of one attribute, from large to small: items of a list, and characters of a text."""
 
 
 class Detail(NamedTuple):
@@ -102,9 +102,7 @@ def domain_summaries(reader: Reader) -> Outcome:
         for place, domain in enumerate(domains)
     ]
     left_out = facts.domain_count - len(summaries)
-    warnings = (
-        (f"{left_out} smaller domains are left out; FIND gives them all.",) if left_out else ()
-    )
+    warnings = (f"{left_out} smaller domains are left out; FIND returns all.",) if left_out else ()
     return Outcome(sorted(summaries, key=lambda domain: str(domain["name"])), warnings=warnings)
 
 
@@ -174,7 +172,7 @@ def _identity(reader: Reader) -> JsonObject:
         return {
             "name": None,
             "memory": _MEMORY,
-            "note": f"There is no {type_name} {name!r} yet: its user is not described.",
+            "note": f"There is no {type_name} {name!r} yet: the user is not described.",
         }
     return {
         "id": concept.id,
@@ -186,7 +184,7 @@ def _identity(reader: Reader) -> JsonObject:
 
 
 def _self_portrait(attributes: JsonObject) -> JsonObject:
-    """The attributes that say who the agent is, as many as the budget allows."""
+    """The attributes that describe the agent, as many as the budget allows."""
     first = [key for key in _IDENTITY_FIRST if key in attributes]
     rest = sorted(set(attributes) - set(first) - _IDENTITY_LEFT_OUT)
     payload: JsonObject = {}
@@ -305,24 +303,28 @@ _MEMORY: Final = (
 
 _USE: Final = (
     (
-        "FIND asks for patterns, SEARCH for words when the exact name is not known, TRAVERSE for"
-        " what is near a concept, DESCRIBE for types. UPSERT writes, UPDATE changes many at once,"
-        " MERGE joins duplicates, DELETE removes."
+        "FIND matches patterns, SEARCH finds words when the exact name is unknown, TRAVERSE"
+        " finds elements near a concept, DESCRIBE shows types. UPSERT writes, UPDATE changes"
+        " many elements at once, MERGE joins duplicates, DELETE removes."
     ),
     (
-        "Types and predicates are case-sensitive and must be defined before they are used. Look at"
-        ' one with DESCRIBE CONCEPT TYPE "…" or DESCRIBE PROPOSITION TYPE "…" before you write it.'
+        "Types and predicates are case-sensitive and must be defined before they are used. Read"
+        ' a definition with DESCRIBE CONCEPT TYPE "…" or DESCRIBE PROPOSITION TYPE "…" before you'
+        " use it."
     ),
     (
-        "Find out first whether something is already known, then write: the same type and name are"
-        " the same concept, and writing it again adds to it."
+        "Search before you write: the same type and name mean the same concept, and writing it"
+        " again adds to it."
     ),
     "Values that come from outside belong into parameters (:name), never into the command's text.",
 )
 
 
 def _example_commands(facts: Facts, types: Sequence[str]) -> list[str]:
-    """Commands that work on this graph. They prefer types that not every graph has."""
+    """Commands that work on this graph.
+
+    They prefer types of its own to types that every graph has.
+    """
     own = [name for name in types if name in facts.concepts and name not in facts.core_types]
     return list(_examples(facts, own or types))
 
@@ -349,7 +351,7 @@ def _examples(facts: Facts, types: Sequence[str]) -> Iterator[str]:
 
 
 def _join(facts: Facts) -> Iterator[str]:
-    """A FIND along the most frequent predicate between concepts that are no definitions."""
+    """A FIND along the most frequent predicate between concepts, definitions left out."""
     meta = {CONCEPT_TYPE_NUMBER, PROPOSITION_TYPE_NUMBER, None}
     for shape in facts.shapes:
         ends = (shape.subject_type, shape.object_type)

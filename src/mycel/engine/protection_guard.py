@@ -62,18 +62,18 @@ _SYSTEM_ALONE: Final = (
 
 
 _DOMAIN: Final = (
-    "Every graph has this domain. Its attributes may be changed, and what is in it may be moved or"
-    " removed; domains of your own can be deleted."
+    "Every graph has this domain. Its attributes may be changed, and its members may be"
+    " moved or removed; domains of your own can be deleted."
 )
 
 
 class ProtectionGuard:
     """Refuses every forbidden change of a protected element."""
 
-    in_bulk = True  # New elements change no protected element.
+    in_bulk = True  # A new element cannot be protected.
 
     def concerns(self, tx: Transaction, type_or_predicate: str, *, link: bool) -> bool:
-        """True if something of this type, or a link with this predicate, is protected."""
+        """True if an element of this type, or a link with this predicate, is protected."""
         return type_or_predicate == MEMBERSHIP if link else type_or_predicate in _TYPES
 
     def check(self, tx: Transaction, change: Change) -> None:
@@ -84,14 +84,14 @@ class ProtectionGuard:
             _check_concept(tx, change, change.before)
 
     def check_commit(self, tx: Transaction) -> None:
-        """Nothing: forbidden changes were refused at once."""
+        """Do nothing: forbidden changes were refused at once."""
 
 
 def check_removal(concept: Concept) -> None:
     """Raise ImmutableTarget for a protected concept.
 
-    DELETE calls it before the store counts the uses of a definition, so that nobody is told to
-    remove the uses first.
+    DELETE calls this before the store counts the uses of a definition; otherwise the error would
+    advise removing the uses first.
     """
     identity = concept.type, concept.name
     if identity in FOUNDATION:
@@ -108,7 +108,8 @@ def check_merge(source: Concept, target: Concept) -> None:
         if (concept.type, concept.name) in FOUNDATION | ACTORS | DOMAINS:
             raise ImmutableTarget(
                 f"{concept.type} {concept.name!r} is protected and cannot be merged.",
-                hint="Merge two concepts of your own, or copy what you need with UPSERT.",
+                hint="Merge two concepts of your own, or copy the values that you need with"
+                " UPSERT.",
                 data={"type": concept.type, "name": concept.name},
             )
 

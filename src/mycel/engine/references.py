@@ -1,7 +1,7 @@
 """Elements and definitions that a command refers to and that must exist.
 
-A reference to something missing is an error with the closest names, because the caller is often a
-model that will try again. The reader of a transaction also shows the earlier writes of that
+A reference to a missing element is an error that names the closest matches, because the caller is
+often a model that will try again. The reader of a transaction also shows the earlier writes of that
 transaction.
 """
 
@@ -71,7 +71,7 @@ def concept_with_id(reader: Reader, text: str) -> Concept:
 
 
 def link_with_id(reader: Reader, text: str) -> Proposition:
-    """The live link with this id, in which the predicate must be right; raises NotFound if none."""
+    """The live link with this id, predicate included; raises NotFound if there is none."""
     link = reader.link(parse_link_id(text))
     if link is None or link.id != text:
         raise _no_such_id("proposition", text)
@@ -134,7 +134,7 @@ def matched(reader: Reader, matcher: ast.ConceptMatcher, values: Values) -> Conc
 def missing_target(
     reader: Reader, where: ast.Block, variable: str, values: Values
 ) -> MycelError | None:
-    """The error for a variable if WHERE names its element, by key or id, and there is none.
+    """The error for a variable if WHERE names its element by key or id, and no such element exists.
 
     Returns None if no clause names the element, or if the element exists and another clause
     excludes it.

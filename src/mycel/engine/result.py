@@ -23,8 +23,8 @@ class Result:
     """The outcome of one command.
 
     For FIND, `columns` names the expressions and `rows` holds one tuple for each solution. For all
-    other commands there is one column, `result`, with one row. `value` is what the wire calls
-    `result`.
+    other commands there is one column, `result`, with one row. `value` is the field `result` of the
+    wire form.
     """
 
     __slots__ = (
@@ -49,7 +49,7 @@ class Result:
     ) -> None:
         self._columns: Final = columns
         self._cells: Final = cells
-        """A tuple for each row; the cells themselves if there is only one column."""
+        """A tuple for each row; if there is only one column, the cell itself."""
         self._json: Final = json_columns
         self._is_scalar: Final = is_scalar
         self._value: Any = _UNREAD
@@ -69,9 +69,10 @@ class Result:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Facts for the caller that are no errors.
+        """Notes for the caller that are not errors.
 
-        Advice on an empty answer and open conflicts are looked up when this is first read.
+        Advice on an empty answer, and open conflicts, are looked up when the warnings are first
+        read.
         """
         if self._later:
             later, self._later = self._later, ()
@@ -84,7 +85,7 @@ class Result:
         self._warnings += warnings
 
     def warn_later(self, look_up: Callable[[Result], tuple[str, ...]]) -> None:
-        """Add warnings about this result that are looked up only if somebody reads them."""
+        """Add warnings that are looked up only when the warnings are read."""
         self._later += (look_up,)
 
     @property
@@ -206,7 +207,7 @@ _SINGLE: Final = ("result",)
 
 
 def for_json(result: Result) -> Any:
-    """The value of a result for orjson alone: cells that are JSON already are passed on as text."""
+    """The value of a result for orjson: cells that are JSON already stay JSON text."""
     if result._value is not _UNREAD:
         return result._value
     columns = [
@@ -219,11 +220,13 @@ def for_json(result: Result) -> Any:
 
 def _parsed(cells: Sequence[str | None]) -> Any:
     if len(cells) == 1 and cells[0] is not None:
-        return [orjson.loads(cells[0])]  # One cell: the usual case, a look-up of one element.
+        # A single cell is the usual case: a look-up of one element.
+        return [orjson.loads(cells[0])]
     text = _array(cells)
     if len(cells) < _MANY:
         return orjson.loads(text)
-    with collector_paused(True):  # JSON has no cycles, and looking for them would double the time.
+    # JSON has no cycles, and a check for cycles would double the time.
+    with collector_paused(True):
         return orjson.loads(text)
 
 

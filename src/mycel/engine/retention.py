@@ -1,7 +1,7 @@
 """SET RETENTION: for how long the instances of a type, or single elements, are kept.
 
 The rule of a type is an attribute of its definition. The rule of an element is metadata, and
-overrides that of its type. Upkeep applies the rules (`mycel.upkeep`).
+overrides the rule of its type. Upkeep applies the rules (`mycel.upkeep`).
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def set_element_retention(tx: Transaction, element: Element, rule: object) -> bo
     """Give an element that was just read a rule of its own; False if it has this rule already.
 
     Raises:
-        MycelError: it is no rule.
+        MycelError: the rule is malformed.
     """
     return tx.update_found(element, metadata={RETENTION: stored_retention(rule)})
 
@@ -57,7 +57,7 @@ def set_type_retention(tx: Transaction, name: str, rule: object, *, is_link: boo
 
     Raises:
         TypeMismatch: there is no such type or predicate.
-        MycelError: it is no rule.
+        MycelError: the rule is malformed.
     """
     rule = stored_retention(rule)
     (check_predicate if is_link else check_type)(tx, name)

@@ -1,15 +1,15 @@
-"""The guard of what a schema declares: rules on every write, through every door.
+"""The guard of the declarations of a schema: rules on every write, through every door.
 
     undeclared names, kinds of values, enums, ranges, patterns,      at the change
     keys, the types at both ends of a link, more edges than `@card`
     required properties, `@unique`, fewer edges than `@card`,        at the commit
     the number of edges after a bulk put
 
-`schema.row_rules` decides about one element alone: it fills in defaults and keys, and gives values
-their stored form. This module checks what concerns other elements. Rules that need several steps to
-satisfy are checked at the commit, for the elements that the transaction touched.
+`schema.row_rules` handles one element alone: it fills in defaults and keys, and gives values their
+stored form. This module checks the rules that involve other elements. Rules that several steps may
+be needed to satisfy are checked at the commit, for the elements that the transaction touched.
 
-A transaction that applies a schema sets `APPLYING`, and the guard checks nothing: until its end,
+A transaction that applies a schema sets `APPLYING`, and the guard checks nothing: until the end,
 rows satisfy neither the old schema nor the new one. No schema applies to `$self` and `$system`.
 """
 
@@ -44,7 +44,7 @@ from mycel.store.write.guards import Change
 from mycel.store.write.transaction import Transaction
 
 APPLYING: Final = "mycel.engine.schema_guard.APPLYING"
-"""A key in the memo of a transaction that applies a schema; it checks its rows itself."""
+"""A key in the memo of a transaction that applies a schema, which checks the rows itself."""
 
 LOADING: Final = "mycel.engine.schema_guard.LOADING"
 """A key in the memo of a transaction that loads rows; edges are counted only at its end."""
@@ -52,7 +52,7 @@ LOADING: Final = "mycel.engine.schema_guard.LOADING"
 KINDS_MAX: Final = 1 << 17
 """The maximum number of subjects whose types are remembered, and of objects."""
 AHEAD_MAX: Final = 1024
-"""One query reads ahead up to this many concepts."""
+"""The maximum number of concepts that one query reads ahead."""
 CONFLICTS_MAX: Final = LISTED_MAX + 1
 ALL_CONFLICTS: Final = 1 << 30
 
@@ -150,7 +150,7 @@ class _Scope:
 
 
 class SchemaGuard:
-    """Holds every change against the schema."""
+    """Checks every change against the schema."""
 
     in_bulk = True
 
@@ -266,8 +266,8 @@ class SchemaGuard:
     ) -> None:
         """Note a source that gets an edge. Count its edges now, unless the commit will."""
         scope.gaining.setdefault(typed.kip_name, {})[source] = None
-        # A bulk put shows the guard several rows at one journal position, before they are written.
-        # Their edges are counted at the commit.
+        # A bulk put passes several rows to the guard at one journal position, before they are
+        # written. Their edges are counted at the commit.
         at = tx.position
         together, scope.counted_at = scope.counted_at == at and not alone, at
         is_load = LOADING in tx.memo or UNLIMITED in tx.memo
@@ -395,7 +395,7 @@ def _lacks(
     whose = f"{typed.name} {shown_element(tx, element.number)}"
     return ConstraintViolation(
         f"{names} {'is' if len(places) == 1 else 'are'} required: {whose}"
-        f" {'has none' if len(places) == 1 else 'has not got them'}.",
+        f" {'has none' if len(places) == 1 else 'has some of them missing'}.",
         hint=f"Give {' and '.join(map(repr, missing))} a value in the same command or transaction.",
         data={"type": typed.name, "property": missing[0], "missing": list(missing)}
         | {"value": None, "constraint": "required"}
@@ -419,7 +419,7 @@ def unique_violation(
         f"@unique violation on {type_name}.({', '.join(columns)}): value {format_value(value)}"
         " held by"
         f" {one} and {other}{rest}.",
-        hint="Give one of them another value, or write to the one that is there already.",
+        hint="Give one of them another value, or write to the existing element.",
         data={
             "type": type_name,
             "property": columns[0],
@@ -440,7 +440,7 @@ def card_violation(
     return ConstraintViolation(
         f"@card violation on edge {edge_name}: source {shown_element(tx, source)} has {count}"
         f" {'edge' if count == 1 else 'edges'} ({bound}).",
-        hint="Add what is missing in the same transaction, or remove the source as well."
+        hint="Add the missing edges in the same transaction, or remove the source as well."
         if too_few
         else "Remove one of its edges first, or change it instead of adding another.",
         data={"type": edge_name, "id": ids.concept_id(source), "name": _name_of(tx, source)}

@@ -30,7 +30,7 @@ from mycel.text.kinds import AnswerKind
 SEARCH_LIMIT_MAX: Final = 1_000
 
 WORDS_COMPARED: Final = 3
-"""If a question has no results, this many of its words are compared with names."""
+"""The number of words of a question without results that are compared with names."""
 
 PREDICATES_READ: Final = 5_000
 """If a question has no results, its words are compared with the names of at most this many
@@ -69,13 +69,11 @@ def search(
     if not hits:
         element_hits = found_by(limit=1, mode=mode, index=index) if threshold else []
         if filters and not element_hits and found_by(limit=1, filters=None):
-            warnings.append("Something fits the question, but not the filters of this SEARCH.")
+            warnings.append("Elements fit the question, but not the filters of this SEARCH.")
         else:
             warnings += _about_miss(reader, question, node.element, types, element_hits, threshold)
     elif limit > SEARCH_LIMIT_MAX and len(hits) == SEARCH_LIMIT_MAX:
-        warnings.append(
-            f"SEARCH gives at most {SEARCH_LIMIT_MAX} results; ask for something narrower."
-        )
+        warnings.append(f"SEARCH returns at most {SEARCH_LIMIT_MAX} results; narrow the question.")
     return Outcome([hit.to_dict() for hit in hits], warnings=tuple(warnings))
 
 

@@ -1,10 +1,10 @@
-"""Applies the shipped capsules: they add, and never overwrite.
+"""Applies the shipped capsules. They add content, and never overwrite changes of the user.
 
 A missing concept or link is created. An existing concept gets the attributes that it lacks. An
 attribute that still has the value of an earlier version of the capsule (`capsules.former`) gets the
-new value. So a new version of a capsule takes effect, and changes of the user stay; `upsert` would
-overwrite them. Metadata is given to new elements, and to definitions that had no content. Applying
-the capsules again changes nothing and journals nothing.
+new value. A new version of a capsule thus takes effect, and changes of the user stay; `upsert`
+would overwrite them. Metadata is given to new elements, and to definitions that had no content.
+Applying the capsules again changes nothing and journals nothing.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def seed_graph(store: Store) -> Applied:
 
 
 def apply(tx: Transaction, names: Iterable[str] = (CORE,)) -> Applied:
-    """Apply shipped capsules by name; capsules that one depends on are applied before it."""
+    """Apply shipped capsules by name, each after the capsules that it depends on."""
     capsules = {
         capsule
         for name in names

@@ -42,7 +42,7 @@ def add_source(
     `by` defaults to the actor of the transaction, `at` to the present.
 
     Raises:
-        ConstraintViolation: the element is a concept, or the details make no sense.
+        ConstraintViolation: the element is a concept, or the details are invalid.
     """
     if not isinstance(element, Proposition):
         raise ConstraintViolation(

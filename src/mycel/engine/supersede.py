@@ -1,12 +1,12 @@
 """SUPERSEDE: one element takes the place of another.
 
 A link `supersedes` leads from the new element to the old one. The old element gets the status
-`superseded`, and its validity ends: at a given time, or else where that of the new one begins, or
-else now. An end that it has before that stays. A query can ask for either (`FOR TIME`). Answers
-show the old element after the new one, with the name of its successor.
+`superseded`, and its validity ends: at the time that the caller gives, or where the validity of the
+new element begins, or now. An earlier end stays. A query can find either element (`FOR TIME`).
+Answers show the old element after the new one, with the name of its successor.
 
-Links `supersedes` and `superseded_by` never make a circle, in which nothing would be current. A
-guard refuses it at every door.
+Links `supersedes` and `superseded_by` never make a circle, because no element of a circle would be
+current. A guard refuses it at every door.
 """
 
 from __future__ import annotations
@@ -88,8 +88,8 @@ def supersede_element(
 
     Raises:
         InvalidSyntax: `valid_until` is no time.
-        SelfEdgeError: the two are one.
-        ConstraintViolation: the old one supersedes the new one.
+        SelfEdgeError: both are the same element. // ConstraintViolation: the old element supersedes
+        the new one.
     """
     check_text(reason, "reason", REASON_BYTES_MAX)
     if valid_until:

@@ -2,9 +2,9 @@
 
     TRAVERSE FROM {type: "Module", name: "login"} ALONG "imports" | "calls" MAX_COST 2 LIMIT 50
 
-The cost of a link is its weight: 1 for links of KIP unless SET WEIGHT says otherwise, and other
-values for links of the edges API and the knowledge engine. A warning says what a budget cut off.
-`graph.traversal` does the search.
+The cost of a link is its weight: 1 for links of KIP unless SET WEIGHT sets another, and other
+values for links of the edges API and the knowledge API. A warning names the elements that a budget
+cut off. `graph.traversal` does the search.
 """
 
 from __future__ import annotations
@@ -110,9 +110,9 @@ def _start(reader: Reader, node: ast.Traverse, values: Values, vocabulary: Vocab
 
 
 def _wire(reached: traversal.Reached) -> JsonObject:
-    """The wire form of a visit: the element as in FIND, its cost and hops, the path, the reason."""
+    """The wire form of a reached element: the element as in FIND, cost, hops, path and reason."""
     node = reached.element.to_dict()
-    node.pop("weight", None)  # The wire form of KIP has no weight.
+    node.pop("weight", None)  # Elements in the wire form of KIP have no weight.
     return {
         "node": node,
         "cost": reached.cost,

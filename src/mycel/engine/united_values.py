@@ -1,10 +1,10 @@
-"""Two concepts become one, and nothing that either of them says is lost without a word.
+"""Merges two concepts, and names every value that the merge does not keep.
 
-A merge by KIP keeps the values of the target, and fills in those that it lacks. A merge by a
-decision, a tool or a cycle also unites what both have: the text of the source comes below a heading
-with its name, unless one text contains the other; lists of texts are united; metadata that the
-target lacks is taken over. Metadata about the validity of the source, its tier and its rule of
-retention hold only for the source. Every other value of the source that differs is named.
+A merge by KIP keeps the values of the target, and fills in values that the target lacks. A merge by
+a decision, a tool or a cycle also unites the values of both: the text of the source comes below a
+heading with its name, unless one text contains the other; lists of texts are united; metadata that
+the target lacks is taken over. Metadata about the validity of the source, its tier and its
+retention holds only for the source. Every other value of the source that differs is named.
 """
 
 from __future__ import annotations
@@ -116,13 +116,13 @@ def _lost_values(source: Concept, target: Concept, united: JsonObject) -> list[s
     """Sentences about the type and attributes of the source that were not taken over."""
     lost = []
     if source.type != target.type:
-        lost.append(f"It was of the type {source.type}; {target.type} stays.")
+        lost.append(f"It had the type {source.type}; the type {target.type} stays.")
     own, other = target.attributes, source.attributes
     for key in other.keys() & own.keys() - united.keys() - {_ALIASES, NAME, STAMP}:
         if own[key] != other[key]:
             most = CONTENT_CHARACTERS if key in _TEXTS else VALUE_CHARACTERS
             value = shorten(_text_of(other[key]), most)
-            lost.append(f"Both have {key}; that of the merged node was: {value}")
+            lost.append(f"Both have {key}; the value of the merged node was: {value}")
     return lost
 
 

@@ -2,7 +2,7 @@
 
 Each value is a JSON value, or is computed from the element as it was before the command. If a value
 cannot be computed (an operand is no number, or a result is out of range), its key is not changed,
-so one odd element does not stop the others.
+so one unsuitable element does not stop the others.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from mycel.syntax.diagnostics import located
 
 _Number: TypeAlias = int | float
 _Compute: TypeAlias = Callable[[JsonObject], _Number | None]
-"""Computes from the wire form of an element: a number, or None for null."""
+"""A function that computes a number, or None for null, from the wire form of an element."""
 
 
 class _NotANumberError(Exception):

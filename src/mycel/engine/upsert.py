@@ -58,7 +58,7 @@ _SECTION_CHARACTERS: Final = 1 << 18
 """The size of a section: blocks of a statement whose concepts are looked up together."""
 _QUEUE_PUTS: Final = 2000
 _QUEUE_CHARACTERS: Final = 1 << 18
-"""A queue beyond one of these sizes is written at the end of a section."""
+"""The sizes from which a queue is written at the end of a section."""
 _CREATE_IT: Final = ", or create it with a CONCEPT block before this one"
 _Metadata: TypeAlias = JsonObject | None
 
@@ -72,10 +72,10 @@ class LinkKeys(NamedTuple):
 
 
 def upsert(tx: Transaction, capsule: ast.Capsule, values: Values) -> Outcome:
-    """Execute a capsule, which is one UPSERT or several; an error names the block that failed.
+    """Execute a capsule of one or several UPSERT statements; an error names the block that failed.
 
-    If a long capsule has several errors, an error of syntax is raised first, as if the whole text
-    had been parsed before.
+    If a long capsule has several errors, a syntax error is raised first, as if the whole text had
+    been parsed before.
     """
     statements = iter(capsule.upserts)
     run = _Run(tx, values)
@@ -108,7 +108,7 @@ class _Run:
         self._values: Final = values
         self._batch: Final = Batch(tx)
         self._known: Final[dict[tuple[str, str], End]] = {}
-        """Concepts by type and name: existing ones, and those that a queued put creates.
+        """Concepts by type and name: existing concepts, and concepts that a queued put creates.
 
         Each element has one `End`: its id if it exists, and otherwise the put.
         """
@@ -192,7 +192,7 @@ class _Run:
             handles[handle.name] = element
 
     def _look_up(self, section: Sequence[Block]) -> None:
-        """Find all concepts that the blocks name, in one look-up for each type."""
+        """Find all concepts that the blocks name, with one look-up for each type."""
         names: dict[str, list[str]] = {}
         for matcher in _matchers(section):
             try:
@@ -240,8 +240,8 @@ class _Run:
     def _identity(self, matcher: ast.ConceptMatcher) -> tuple[str, str]:
         if matcher.type is None or matcher.name is None:
             raise ConstraintViolation(
-                "A concept to write needs a type and a name, or an id.",
-                hint='Write {type: "…", name: "…"}; {id: "…"} for one that exists.',
+                "The concept of a block needs a type and a name, or an id.",
+                hint='Write {type: "…", name: "…"}; or {id: "…"} for an existing concept.',
                 span=matcher.span,
             )
         return (
@@ -375,7 +375,7 @@ class _Run:
     ) -> tuple[End, str, End]:
         if not isinstance(node.predicate, ast.Literal | ast.Placeholder):
             raise ConstraintViolation(
-                "A proposition to write needs a single predicate.",
+                "The proposition of a block needs a single predicate.",
                 hint="Hops, alternatives and variables are for WHERE alone.",
                 span=node.span,
             )

@@ -1,7 +1,7 @@
 """The values of one command: literals, and parameters in the place of placeholders.
 
-A parameter is bound, never pasted: it becomes one JSON value, so its text cannot change the
-structure of the command. Parameters without a placeholder are ignored.
+A parameter is bound as one JSON value, so its text cannot change the structure of the command.
+Parameters without a placeholder are ignored.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Values:
         if parameters.__class__ is not dict and not isinstance(parameters, Mapping | None):
             raise InvalidValueType(
                 f"The parameters must be an object, not {json_kind(parameters)}.",
-                hint='Send them as {"name": value, …}, one for each :name in the command.',
+                hint='Send them as {"name": value, …}, a value for each :name in the command.',
             )
         self.parameters: Final[Mapping[str, Any]] = {} if parameters is None else parameters
         """The parameters as the caller gave them, unchecked."""
@@ -194,7 +194,10 @@ def _count(value: Any) -> int:
 
 
 _IMMUTABLE: Final = frozenset((bool, int, float))
-"""Types of scalars that need no copy. A string is not among them: it may hold a lone surrogate."""
+"""Types of scalars that need no check.
+
+A string may hold a lone surrogate, so it is not among them.
+"""
 
 _KINDS: Final[dict[type, str]] = {
     str: "a string",

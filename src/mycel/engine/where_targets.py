@@ -45,7 +45,7 @@ CHUNK: Final = 256
 def to_change(tx: Transaction, numbers: Sequence[int]) -> Iterator[Element]:
     """The live elements with these numbers, each in the state just before its change.
 
-    Elements are read in chunks. If a guard has changed more than the element that was yielded, the
+    Elements are read in chunks. If a guard has changed other elements than the yielded one, the
     rest of the chunk is read again.
     """
     begun = monotonic()
@@ -65,7 +65,10 @@ def to_change(tx: Transaction, numbers: Sequence[int]) -> Iterator[Element]:
 
 
 def paced(numbers: Sequence[int]) -> Iterator[int]:
-    """Yield the numbers to delete; raises early if the deletions would exceed the deadline."""
+    """Yield the numbers to delete.
+
+    Raises an error early if the deletions would exceed the deadline.
+    """
     begun = monotonic()
     for at, number in enumerate(numbers):
         if at and at % CHUNK == 0:
@@ -116,7 +119,8 @@ def only_target(
         more = " and more" if len(numbers) > SHOWN else ""
         raise DuplicateExists(
             f"?{variable.name} is bound to several elements: {bindings}{more}.",
-            hint="Narrow WHERE until it is bound to one: name it by type and name, or by id.",
+            hint="Narrow WHERE until the variable is bound to one element: name the element by"
+            " type and name, or by id.",
             span=variable.span,
         )
     return tx.get(reader.outer_id(numbers[0]))
@@ -132,7 +136,7 @@ def targets(
     include_archived: bool = False,
 ) -> list[int]:
     """The numbers of the distinct elements that a variable is bound to, in order."""
-    # Definitions of the transaction may still be rolled back, so nothing of the plan is kept.
+    # Definitions of the transaction may still be rolled back, so the plan is not cached.
     reader.settle()
     bound = bind_targets(
         where,

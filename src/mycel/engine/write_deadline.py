@@ -12,7 +12,7 @@ from mycel.errors import ExecutionTimeout
 from mycel.model import allowance
 
 WRITE_S_MIN: Final = 1.0
-"""The seconds that a write may take in any case, so that small ones work under load."""
+"""The seconds that a write may always take, so that small writes succeed under load."""
 
 
 class _Deadline:
@@ -28,7 +28,7 @@ class _Deadline:
         return monotonic() > self._end
 
     def charge(self, size: int) -> None:
-        """Nothing counts: the caller is in this process."""
+        """Do nothing: memory is not limited for a caller in this process."""
 
     def wait_s(self) -> float:
         return max(0.0, self._end - monotonic())
@@ -39,7 +39,7 @@ class _Deadline:
 
 @contextmanager
 def stopping_after(timeout_s: float) -> Iterator[None]:
-    """Stop what this block writes when it takes longer, unless it has an allowance already.
+    """Stop the write in this block when it takes longer, unless the thread has an allowance.
 
     Raises:
         ExecutionTimeout: it has taken longer.

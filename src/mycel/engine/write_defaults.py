@@ -31,10 +31,10 @@ class WriteDefaults:
         self._actor = actor
 
     def actor_or(self, actor: str | None) -> str:
-        """The actor that is given, or else the default."""
+        """The actor of a call, or the default."""
         return self.actor if actor is None else actor
 
     def message_or(self, message: str) -> str:
-        """The message that is given, or else the default."""
-        # A value that is not text is passed on, and refused later.
+        """The message of a call, or the default."""
+        # A value that is not text is refused later.
         return self.message if message == "" else message

@@ -1,15 +1,15 @@
 """Sources of neighbours for a traversal: the tables, or arrays in memory.
 
-Every answer is the links at one element, *cheapest first*, then by predicate number and id. A
-traversal takes from each list only as much as it needs, so an element with ten thousand links costs
-it no more than the few that are near.
+An answer lists the links at one element, *cheapest first*, then by predicate number and id. A
+traversal takes from each list only as many links as it needs, so an element with ten thousand links
+costs no more than the few near ones.
 
 `StoredNeighbours` reads the tables, one statement for each element, at the present or a past state.
 `Adjacency`, one for each open graph, builds arrays of all links (`arrays`) in the background once
 reading the tables has cost as much as building them; until then the tables are read. The arrays
-never change: elements whose links have changed since are remembered, and read from the tables. If
-there are too many of these, or after a purge, the arrays are dropped. So both sources always give
-the same answer.
+never change: elements whose links have changed since are remembered, and their links are read from
+the tables. After too many changed elements, or after a purge, the arrays are dropped. Both sources
+thus always give the same answer.
 """
 
 from __future__ import annotations
@@ -35,16 +35,16 @@ LINKS_MAX: Final = 2_000_000
 directions 56 MB."""
 
 CHANGED_MAX: Final = 20_000
-"""Arrays are dropped after this many changed elements, or journal entries to read at once."""
+"""The number of changed elements, or of unread journal entries, after which arrays are dropped."""
 
 RENT_PER_STATEMENT: Final = 8
 """The fixed cost of one query for the links of an element, in rows of its answer."""
 
 RENT_PER_LINK: Final = 0.5
-"""The cost of a link when arrays are made, in such rows: 1.7 µs, and a row 3 µs."""
+"""The cost of a link when arrays are built, in the same unit: a link takes 1.7 µs, a row 3 µs."""
 
 RENT_MIN: Final = 20_000
-"""Small graphs never need arrays: below this, importing numpy alone would cost more."""
+"""The amount, in rows, up to which no arrays are built: importing numpy alone would cost more."""
 
 
 class Neighbours(Protocol):
@@ -84,9 +84,9 @@ class _State(NamedTuple):
 
     arrays: Arrays
     changed: frozenset[int]
-    """Elements with other links than then."""
+    """Elements whose links have changed since the arrays were built."""
     seq: int
-    """Up to which entry of the journal all of these are known."""
+    """The entry of the journal up to which the changed elements are known."""
 
 
 class Adjacency:
@@ -105,23 +105,24 @@ class Adjacency:
 
     @property
     def is_made(self) -> bool:
-        """True if there are arrays at the moment."""
+        """True if there are arrays now."""
         return self._state is not None
 
     def wait(self) -> None:
-        """Wait for arrays that are being made."""
+        """Wait until arrays that are being built are complete."""
         self._background.wait()
 
     def stop(self) -> None:
-        """Make no more arrays. Those that are being made are given up, which is waited for."""
+        """Build no more arrays. Cancel and wait for a build that is under way."""
         self._background.stop()
 
     def neighbours(
         self, reader: Reader, direction: str, predicates: frozenset[int] | None
     ) -> Neighbours:
-        """The best source there is for a traversal of the present. The reader is on a snapshot.
+        """The best available source for a traversal of the present; the reader is on a snapshot.
 
-        Arrays that lack the direction against the links get it in the background.
+        If the route needs the direction against the links and the arrays lack it, it is built in
+        the background.
         """
         definitions = reader.reread()
         if self._symmetric[0] != definitions:
@@ -138,11 +139,11 @@ class Adjacency:
     def state(self, reader: Reader) -> _State | None:
         """The arrays and changed elements at the moment at which a reader was last refreshed.
 
-        None if it has to read the tables.
+        None if the reader has to use the tables.
         """
         known, seq = self._state, reader.newest
         if known is None or seq < known.arrays.seq:
-            return None  # There are none, or the reader's snapshot is older than they are.
+            return None  # There are no arrays, or the reader's snapshot is older than the arrays.
         if seq <= known.seq:
             return known
         changed = self._changed(reader, known, seq)
@@ -153,7 +154,7 @@ class Adjacency:
         return known
 
     def _changed(self, reader: Reader, known: _State, seq: int) -> frozenset[int] | None:
-        """The elements with other links than in the arrays; None if it is better to drop them."""
+        """The elements whose links differ from the arrays; None if the arrays are to be dropped."""
         if seq - known.seq > self.changed_max:
             return None
         ends = changed_ends(reader, known.seq, seq)
@@ -163,7 +164,7 @@ class Adjacency:
         return changed if len(changed) <= self.changed_max else None
 
     def pay(self, reader: Reader, rows: int) -> None:
-        """Count rows read from the tables; build the arrays once that has cost as much."""
+        """Count rows read from the tables; build the arrays once the rows have cost as much."""
         self._rent += rows
         if self._rent < self.rent_min or self._state is not None:
             return
@@ -172,14 +173,14 @@ class Adjacency:
             self._background.begin(self._make)
 
     def _make(self) -> None:
-        self._rent = 0  # If it fails, it is tried again after as many rows.
+        self._rent = 0  # After a failure, the build is tried again after as many rows.
         arrays = read_arrays(self._store, self._background.check)
         if arrays is not None:
             self._state = _State(arrays, NONE, arrays.seq)
 
 
 class _RentedNeighbours(StoredNeighbours):
-    """Neighbours in the present from the tables; what that costs is noted."""
+    """Neighbours in the present from the tables; the rows that they cost are counted."""
 
     def __init__(self, adjacency: Adjacency, reader: Reader, route: Route) -> None:
         super().__init__(reader, route)
@@ -194,7 +195,7 @@ class _RentedNeighbours(StoredNeighbours):
 
 
 class _LiveNeighbours:
-    """Neighbours in the present: from arrays where they hold good, from the tables elsewhere."""
+    """Neighbours in the present: from the tables for changed elements, from arrays for others."""
 
     def __init__(
         self, reader: Reader, route: Route, look_ups: Sequence[LookUp], changed: frozenset[int]

@@ -3,11 +3,12 @@
     starts      where the links of an element begin, by element
     others      the element at the other end
     predicates  numbers of predicates
-    units       weights, as `costs` counts them
+    units weights in the units of `costs`
 
-They take 10 bytes for each link and direction. The links of one element are adjacent, cheapest
-first, then by predicate number and id. The reverse direction is built when it is first needed.
-Reading a million links takes two seconds, so both are built in the background (`adjacency`).
+The arrays take 10 bytes for each link and direction. The links of one element are adjacent,
+cheapest first, then by predicate number and id. The reverse direction is built when it is first
+needed. Reading a million links takes two seconds, so both directions are built in the background
+(`adjacency`).
 """
 
 from __future__ import annotations
@@ -31,15 +32,15 @@ LINKS_SIFTED: Final = 64
 """Up to this many links of an element are filtered by predicate in Python; more, in numpy."""
 
 Link = tuple[int, int, int]
-"""Units, predicate and the element at the other end: in this order links are sorted."""
+"""The units, predicate and other end of a link; links are sorted in this order."""
 
 Links = tuple[bool, Iterator[Link]]
-"""True if they are followed against their direction; and the links themselves."""
+"""True if the links are followed against their direction; and the links."""
 
 LookUp = tuple[
     bool, Callable[[int, frozenset[int] | None], Iterator[Link] | None], frozenset[int] | None
 ]
-"""True if it is against the links; the links at an element; the predicates to ask it for."""
+"""A look-up: true if it is against the links, the links of that direction, and the predicates."""
 
 NONE: Final[frozenset[int]] = frozenset()
 
@@ -54,7 +55,7 @@ class Route(NamedTuple):
     def of(
         cls, direction: str, predicates: frozenset[int] | None, symmetric: frozenset[int]
     ) -> Route:
-        """The route in a direction. Links of symmetric predicates can be gone either way."""
+        """The route in a direction. Links of symmetric predicates are followed both ways."""
         both_ways = symmetric if predicates is None else symmetric & predicates
         match direction:
             case "out":
@@ -68,8 +69,8 @@ class Route(NamedTuple):
 class Side:
     """The links of one direction, as arrays; those of one element are adjacent, cheapest first.
 
-    Concepts have a place by their number. Links that have links themselves are few: their numbers
-    are sorted, and their places come after those of the concepts.
+    The place of a concept follows from its number. Links that are ends of other links are few:
+    their numbers are sorted, and their places come after those of the concepts.
     """
 
     def __init__(
@@ -91,7 +92,7 @@ class Side:
         counts = np.bincount(places, minlength=self._places)
         starts = np.zeros(self._places + 1, np.int32)
         np.cumsum(counts, out=starts[1:])
-        # Single numbers come faster out of views of memory than out of numpy's arrays.
+        # Single numbers are read faster from memory views than from numpy's arrays.
         self._starts: Final = starts.data
         self._units: Final = units[order].data
         self._predicates: Final = predicates[order].data
@@ -110,7 +111,8 @@ class Side:
         if first == last:
             return None
         here = slice(first, last)
-        # Views give their numbers one by one: of ten thousand links, only those that are needed.
+        # Views yield their numbers one by one, so of ten thousand links only the needed ones are
+        # read.
         columns = (self._units[here], self._predicates[here], self._others[here])
         if predicates is None:
             return zip(*columns, strict=True)
@@ -119,7 +121,7 @@ class Side:
         return (link for link in zip(*columns, strict=True) if link[1] in predicates)
 
     def columns(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
-        """Nears, fars, predicates and units, as this was made of them, in another order."""
+        """The columns of these arrays in another order: near ends, far ends, predicates, units."""
         import numpy as np  # noqa: PLC0415 - as above
 
         concepts = np.arange(self._concepts, dtype=np.int32) << 1
@@ -131,7 +133,7 @@ class Side:
 
 
 def _picked(columns: Sequence[memoryview], predicates: frozenset[int]) -> Iterator[Link]:
-    """The links with one of some predicates, out of units, predicates and others."""
+    """The links with one of these predicates, from columns of units, predicates and other ends."""
     import numpy as np  # noqa: PLC0415 - as above
 
     picked = np.flatnonzero(np.isin(columns[1], list(predicates)))
@@ -139,7 +141,7 @@ def _picked(columns: Sequence[memoryview], predicates: frozenset[int]) -> Iterat
 
 
 class Arrays:
-    """All links of one moment, and against their direction once that is made."""
+    """All links of one moment; against their direction only once that is built."""
 
     def __init__(self, seq: int, along: Side, predicates: frozenset[int]) -> None:
         self.seq: Final = seq
@@ -149,9 +151,9 @@ class Arrays:
         self._against: Side | None = None
 
     def look_ups(self, route: Route) -> list[LookUp] | None:
-        """The look-ups that a route needs; None if one is against the links, and not made yet.
+        """The look-ups of a route; None if the direction against the links is not built yet.
 
-        Without predicates that no link has, so that one direction may need no look at all.
+        Predicates without links are left out, so a direction may need no look-up.
         """
         along, against = (
             predicates if predicates is None else predicates & self._predicates
@@ -167,14 +169,14 @@ class Arrays:
         return look_ups
 
     def turn(self) -> None:
-        """Make the direction against the links."""
+        """Build the direction against the links."""
         if self._against is None:
             nears, fars, predicates, units = self._along.columns()
             self._against = Side(fars, nears, predicates, units)
 
 
 def read_arrays(store: Store, check: Callable[[], None] = lambda: None) -> Arrays | None:
-    """All links of this moment, or None if there are none; `check` may raise to end it."""
+    """All links of this moment, or None if there are none; `check` may raise an error to stop."""
     with SLICE:
         import numpy as np  # noqa: PLC0415 - only those who need it wait for it
     with ExitStack() as opened:
@@ -197,7 +199,7 @@ def read_arrays(store: Store, check: Callable[[], None] = lambda: None) -> Array
 
 
 def _columns(reader: Reader, links: int, check: Callable[[], None]) -> NDArray[Any]:
-    """Subjects, objects, predicates and weights of all links, of which there are `links`."""
+    """Subjects, objects, predicates and weights of all links; `links` is their number."""
     import numpy as np  # noqa: PLC0415 - as above
 
     columns = np.empty((4, links), np.int32)

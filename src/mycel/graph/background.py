@@ -1,8 +1,8 @@
 """Work in a background thread, one piece at a time. It can be stopped, and is safe with forks.
 
 A child that is forked while another thread is inside SQLite, or imports a module, inherits locks
-that are never released. So such work is done in slices, each in a `with SLICE` block, and a fork
-waits for the end of the slice. The child has no thread and no work in progress.
+that are never released. Such work is therefore done in slices, each in a `with SLICE` block, and a
+fork waits for the end of the slice. The child has no thread and no work in progress.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if hasattr(os, "register_at_fork"):
 
 
 class StoppedError(Exception):
-    """Raised by work that found out that it is no longer wanted."""
+    """Raised inside work that has been stopped."""
 
 
 class Background:
@@ -38,24 +38,24 @@ class Background:
         self._stopped = False
 
     def begin(self, work: Callable[[], object]) -> bool:
-        """Begin a piece of work; False if one is under way, or none is to be done any more."""
+        """Begin a piece of work; False if work is under way, or was stopped for good."""
         busy = self._lock()
         if self._stopped or not busy.acquire(blocking=False):
             return False
         try:
             start_new_thread(_run, (work, busy))
-        except RuntimeError:  # There are too many threads.
+        except RuntimeError:  # The system refuses another thread.
             busy.release()
             return False
         return True
 
     def check(self) -> None:
-        """Raise `StoppedError` if the work is to end; work calls this between slices."""
+        """Raise `StoppedError` if the work has to end; work calls this between slices."""
         if self._stopped:
             raise StoppedError
 
     def wait(self) -> None:
-        """Wait for the end of what is under way."""
+        """Wait for the end of the current work."""
         with self._lock():
             pass
 
@@ -75,7 +75,7 @@ def _run(work: Callable[[], object], busy: Lock) -> None:
     try:
         work()
     except (StoppedError, MycelError):
-        pass  # It was closed or busy meanwhile, perhaps. Whoever still wants it begins again.
+        pass  # The graph may have been closed or busy. A later caller begins the work again.
     except Exception:
         import logging  # noqa: PLC0415 - as rare as this should be
 

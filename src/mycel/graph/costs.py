@@ -1,9 +1,8 @@
 """Costs and tokens of a traversal.
 
-Sums of floats are inexact: 0.1 and 0.2 add up to more than 0.3, so the order of two equal costs
-would depend on the order of adding. So a weight is rounded to a whole number of billionths, and a
-cost is a sum of these integers: sums are exact, and equal costs compare equal. Callers see
-decimals.
+Sums of floats are inexact: 0.1 and 0.2 add up to more than 0.3, so two equal costs could differ by
+the order of adding. A weight is therefore rounded to a whole number of billionths, and a cost is a
+sum of these integers: sums are exact, and equal costs compare as equal. Callers see decimals.
 
 Tokens are estimated at four characters each, without a tokenizer, so a budget means the same for
 every model.
@@ -32,20 +31,20 @@ def as_cost(units: int) -> float:
 
 
 def as_units(cost: object) -> int:
-    """The maximum number of units that a path may have whose cost is bounded by this.
+    """The bound of a cost, as a whole number of units.
 
     Raises:
         InvalidValueType: it is no number.
-        ConstraintViolation: it is less than 0, more than any path needs, or not finite.
+        ConstraintViolation: it is less than 0, more than `TRAVERSE_COST_MAX`, or not finite.
     """
     if isinstance(cost, bool) or not isinstance(cost, int | float):
         raise InvalidValueType(f"max_cost must be a number, not {kind_of(cost)}.")
     if not 0 <= cost <= TRAVERSE_COST_MAX:
-        # Python writes no whole number of more than some thousand digits.
+        # Python refuses to convert an integer of more than some thousand digits to text.
         given = cost if abs(cost) < 1e18 or isinstance(cost, float) else "out of range"
         raise ConstraintViolation(
             f"max_cost is {given}; it must be between 0 and {TRAVERSE_COST_MAX:,}.",
-            hint="A link costs its weight, from 0 to 1; 1 is one ordinary link far.",
+            hint="A link costs its weight, from 0 to 1; an ordinary link costs 1.",
         )
     return round(cost * UNITS_PER_COST)
 

@@ -1,6 +1,7 @@
-"""Doubts about the links of a traversal: those that their evidence does not make accepted.
+"""Doubts about the links of a traversal: those whose evidence leaves them without acceptance.
 
-Looking at the evidence takes half as long as the traversal, so only what is shown is looked at.
+Reading the evidence takes half as long as the traversal, so it is read only for links that are
+shown.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from mycel.store.query.lookup import metadata_with_evidence
 from mycel.store.query.reader import Reader
 
 DOUBTS_MAX: Final = 100
-"""The number of reached elements, nearest first, whose last link is looked at."""
+"""The number of reached elements, nearest first, whose last link is checked for doubts."""
 
 
 def with_doubts(reader: Reader, traversal: Traversal) -> Traversal:

@@ -1,20 +1,21 @@
-"""Traversal by cost: what is near an element, the nearest first (Dijkstra's algorithm).
+"""Traversal by cost: the elements near an element, nearest first (Dijkstra's algorithm).
 
 A link costs its weight, a path the sum of its links, and an element its cheapest path. Elements are
 ordered by cost, then by hops, then by the number of the last predicate, then by their own number.
-So the result is the same on every run over the same state, and elements joined by links of weight 0
-come together. Of several links between two elements the cheapest counts. Among those of equal cost
-and hops, what holds now comes first, unless a time is asked for: by a link and at an element whose
-validity has begun and not ended (`validity_order`).
+The result is thus the same on every run over the same state, and elements joined by links of weight
+0 come together. Of several links between two elements the cheapest counts. At equal cost and hops,
+links that hold now and lead to elements that hold now come first (`validity_order`), unless the
+caller chooses a time.
 
 A link that is the end of other links is an element too: it is reached over those links, and links
 that start at it are followed. Its own two ends are not its neighbours.
 
-Budgets are hard: they also separate elements joined by links of weight 0. The result says what was
-cut off. The start is always part of the result.
+Budgets are hard: they also separate elements joined by links of weight 0. The result reports the
+elements that were cut off. The start is always part of the result.
 
 The search is lazy. For each reached element the heap holds one link, the cheapest that was not
-followed yet. Lists of neighbours are sorted (see `adjacency`), so the next element is at the top.
+followed yet. Lists of neighbours are sorted (see `adjacency`), so the nearest next element is at
+the top of the heap.
 """
 
 from __future__ import annotations
@@ -46,10 +47,10 @@ MAX_COST_DEFAULT: Final = 1.0
 MAX_NODES_DEFAULT: Final = 100
 
 LEFT_OUT_COUNTED: Final = 100
-"""Up to how many elements that a budget cut off are counted."""
+"""The maximum number of cut-off elements that are counted."""
 
 NODES_UNWATCHED: Final = 64
-"""The number of elements between two looks at the clock."""
+"""The number of elements between two checks of the deadline."""
 
 _FAR: Final = 1 << 62
 
@@ -66,7 +67,7 @@ class Bounds:
     visibility: Visibility = ORDINARY
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be gone."""
+        """Refuse impossible limits and directions."""
         as_units(self.max_cost)
         _check_count("max_nodes", self.max_nodes)
         if self.max_nodes > TRAVERSE_NODES_MAX:
@@ -99,7 +100,7 @@ def _check_count(name: str, number: int) -> None:
 
 
 class Step(NamedTuple):
-    """One link of a path: its predicate and weight, its direction, and the node that it led to."""
+    """One link of a path: its predicate, weight and direction, and the element that it led to."""
 
     relation: str
     weight: float
@@ -129,22 +130,22 @@ class Step(NamedTuple):
 
 
 class Reached(NamedTuple):
-    """An element, how far it is, on which way, and why it is here."""
+    """A reached element, with its cost, its hops and the path to it."""
 
     element: Element
     cost: float
     hops: int
     path: tuple[Step, ...]
-    """The way from the start; empty for the start itself."""
+    """The path from the start; empty for the start itself."""
 
     @property
     def tokens(self) -> int:
-        """About how many tokens the element takes."""
+        """An estimate of the tokens of the element."""
         return tokens_of(self.element)
 
     @property
     def reason(self) -> str:
-        """The reason why it was reached, in a few words."""
+        """The reason why the element was reached, in a few words."""
         if not self.path:
             return "the start"
         step = self.path[-1]
@@ -172,9 +173,9 @@ class CutOff(NamedTuple):
     remaining: int
     """The number of further elements known to be within `max_cost`."""
     more: bool
-    """True if there are more than were counted."""
+    """True if there are more elements than were counted."""
     nearest: str
-    """The id of the one that would have come next."""
+    """The id of the nearest element that was cut off."""
     name: str
     cost: float
 
@@ -214,7 +215,7 @@ class CheapestPath(NamedTuple):
     """The cheapest path between two elements."""
 
     nodes: tuple[Reached, ...]
-    """The elements on it, both ends included; empty if there is no path."""
+    """The elements on the path, both ends included; empty if there is no path."""
     searched: int
     """The number of elements that were reached before the search ended."""
     is_complete: bool
@@ -224,13 +225,16 @@ class CheapestPath(NamedTuple):
 # The search.
 
 _Arrival = tuple[int, int, int, int, int, bool, int, Iterator[Link]]
-"""Cost, hops, predicate, element, which of those reached it comes from, whether against the link,
-the link's own cost, and the links at that element that come after this one. In this order they are
-compared; no two are the same up to the last, which cannot be compared."""
+"""Entries of the heap, compared field by field: cost, hops, predicate, element, the index of the
+reached element that it comes from, true if against the link, the cost of the link, and the
+further links at that reached element.
+
+No two entries are equal in all fields before the last, which cannot be compared.
+"""
 
 
 class _Found(NamedTuple):
-    """The elements that were reached in order, and where the search would have gone on."""
+    """The elements that were reached, in order, and the frontier at which the search ended."""
 
     arrivals: list[_Arrival]
     frontier: list[_Arrival]
@@ -247,8 +251,8 @@ def search(
 ) -> _Found:
     """Find up to `nodes_max` nearest elements, each with the link over which it was reached.
 
-    The frontier holds elements that are within the cost and were not reached. The search ends at
-    `goal`, if that is given.
+    The frontier then holds elements that are within the cost and were not reached. The search ends
+    at `goal`, if that is given.
     """
     arrivals: list[_Arrival] = []
     heap: list[_Arrival] = []
@@ -274,7 +278,7 @@ def search(
                     best[other] = total
                     heappush(heap, (total, hops + 1, predicate, other, rank, against, units, links))
                     break
-        # On to the nearest that was not reached before.
+        # Take the nearest element that was not reached before.
         while heap:
             arrival = heap[0]
             if rank + 1 == nodes_max and arrival[3] not in reached:
@@ -313,7 +317,7 @@ def _left_out(reach: _Found, given: int, units_max: int) -> tuple[int, bool]:
     return len(seen) - given, False
 
 
-# Making the result of what the search has reached.
+# The result, made from the elements that the search has reached.
 
 
 def traverse(
@@ -337,7 +341,8 @@ def traverse(
         nodes_max=bounds.max_nodes,
         reader=reader,
     )
-    # The first of those that did not come is looked up with the others, to be named.
+    # The nearest element that was cut off is looked up with the others, because the result names
+    # it.
     numbers = [arrival[3] for arrival in (*reach.arrivals, *reach.frontier[:1])]
     elements = _elements(reader, numbers)
     nodes = _nodes(reader, reach.arrivals, elements, bounds.max_tokens)
@@ -408,7 +413,7 @@ def _elements(reader: Reader, numbers: Sequence[int]) -> dict[int, Element]:
         )
     if len(elements) < len(numbers):
         lost = next(number for number in numbers if number not in elements)
-        raise DatabaseCorrupt(f"A link leads to the element {lost}, which is not there.")
+        raise DatabaseCorrupt(f"A link leads to the element {lost}, which does not exist.")
     return elements
 
 

@@ -1,8 +1,8 @@
-"""Neighbours in an order that prefers what holds now.
+"""Neighbours in an order that prefers links and elements that hold now.
 
-Of several links of the same weight at an element, those that hold now come first, and those whose
-validity has ended, or has not begun, or which lead to such an element, last. Their predicate has a
-mark, by which a traversal compares, and which it takes off again (`unmarked`).
+Of several links of the same weight at an element, those come last that do not hold now, or that
+lead to an element that does not. Their predicate number gets a mark, which a traversal compares and
+then removes (`unmarked`).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _OUTDATED: Final = 1 << 40
 
 
 class ValidFirst:
-    """Neighbours from another source, those that hold now first."""
+    """The neighbours of another source, those that hold now first."""
 
     def __init__(self, neighbours: Neighbours, reader: Reader) -> None:
         self._neighbours: Final = neighbours
@@ -46,5 +46,5 @@ def _marked(links: Iterator[Link], outdated: set[tuple[int, int]]) -> Iterator[L
 
 
 def unmarked(predicate: int) -> tuple[int, bool]:
-    """A predicate without its mark, and true if the link holds now."""
+    """The number of a predicate without its mark, and True if the link holds now."""
     return predicate & ~_OUTDATED, predicate < _OUTDATED

@@ -1,10 +1,10 @@
 """Bounded breadth-first search (edges and graph: Find with From and Follow).
 
 Neighbours are visited in the order of predicate number and id, so a result is the same on every run
-over the same state. Filters decide what is returned, never what is walked through.
+over the same state. Filters choose the returned elements; the search goes through all elements.
 
-Links and elements are read for many elements in one statement. The first statements read few and
-the later ones more, so that a small limit is reached soon and a large one in few statements.
+One statement reads the links of many elements. The first statements read few elements and later
+statements more, so that a small limit is reached soon, and a large one with few statements.
 """
 
 from __future__ import annotations
@@ -29,16 +29,18 @@ Form = Literal["short", "medium", "full"]
 
 TOKEN_BYTES: Final = 4
 FORM_TOKENS: Final[dict[Form, int | None]] = {"short": 50, "medium": 200, "full": None}
-"""The tokens, of four bytes, that a memory may take in each form."""
+"""The maximum number of tokens, of four bytes each, of a memory in each form."""
 
 ENDS_FIRST: Final = 16
 ENDS_AT_ONCE: Final = 1024
-"""Elements whose links are read by one statement: the first of each hop, and at most."""
+"""The number of elements whose links one statement reads: in the first statement of a hop, and at
+most.
+"""
 
 FEW_LINKS: Final = 64
-"""Up to here the elements of a single hop are read with its links, in one statement."""
+"""The limit up to which a search of a single hop reads links and elements in one statement."""
 ELEMENTS_AT_ONCE: Final = 4096
-"""Elements that are read by one statement, at most."""
+"""The maximum number of elements that one statement reads."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +55,7 @@ class Follow:
     include_tombstoned: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be walked; beyond the cap is an error, not a silent clamp."""
+        """Refuse impossible bounds. Too many hops are an error: they are not cut to the maximum."""
         if isinstance(self.types, str):
             object.__setattr__(self, "types", (self.types,))
         check_whole("max_hops", self.max_hops)
@@ -99,7 +101,7 @@ class Memory(NamedTuple):
 
     @property
     def text(self) -> str:
-        """As much of the element as the form allows."""
+        """The text of the element, as long as the form allows."""
         return self._text()[0]
 
     @property
@@ -189,7 +191,7 @@ def find(
             more = len(matches) > limit
             return FindResult(tuple(memories), (1,) * len(memories), more=more)
     with closing(_walk(reader, number, follow, predicates)) as walk:
-        # One element beyond the limit shows that there are more.
+        # An element beyond the limit shows that there are more.
         for size in _sizes(limit + 1, ELEMENTS_AT_ONCE):
             reader.check_deadline()
             reached = list(islice(walk, size))
@@ -206,18 +208,14 @@ def find(
                 distances.append(hops)
             if len(reached) < size:
                 break
-    # A start with links exists; one without links has to be looked up.
+    # A start with links exists; a start without links has to be looked up.
     if not memories and not reader.elements([number], tombstoned=follow.include_tombstoned):
         raise missing(start)
     return FindResult(tuple(memories), tuple(distances), more=False)
 
 
 def check_whole(name: str, number: object) -> None:
-    """Refuse what is no whole number.
-
-    Raises:
-        InvalidValueType: it is something else.
-    """
+    """Check that a number is a whole number. // Raises: // InvalidValueType: it is not."""
     if not isinstance(number, int) or isinstance(number, bool):
         raise InvalidValueType(f"{name} must be a whole number, not {kind_of(number)}.")
 

@@ -5,8 +5,8 @@ Modules, in the order in which a command passes through them:
 - `ast`               the nodes of a command
 - `lexer`             text to tokens
 - `statements`        the statements by their first words
-- `keywords` words and signs of other languages, and the KIP to write for them
-- `foreign_idioms` hints for several tokens together that come from another language
+- `keywords`          words and signs of other languages, and the KIP to write for them
+- `foreign_idioms`    hints for several tokens together that come from another language
 - `syntax_errors`     the error for an unexpected token, with what to write instead
 - `trailing_clauses`  the error for a clause that belongs to another statement
 - `values`            variables, placeholders, numbers, strings, JSON values
@@ -19,8 +19,8 @@ Modules, in the order in which a command passes through them:
 - `lifecycle`         ARCHIVE, RESTORE, SUPERSEDE, SET RETENTION
 - `meta`              DESCRIBE, SEARCH, NEAREST, EXPORT, TRAVERSE
 - `parser`            tokens to tree: `parse`
-- `long_capsule` tokens to the tree of a long capsule, a few blocks at a time: `read_capsule`
-- `fragments` parts of a tree to text; all placeholders of a tree
+- `long_capsule`      tokens to the tree of a long capsule, a few blocks at a time: `read_capsule`
+- `fragments`         parts of a tree to text; all placeholders of a tree
 - `formatter`         tree to text: `format`
 """
 

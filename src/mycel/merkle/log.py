@@ -12,12 +12,12 @@ from index * 2**level. A node is *complete* once all its leaves exist, and from 
 never changes. Only complete nodes at levels 4, 8, 12, ... are stored, one row per sixteen entries;
 leaf hashes are recomputed from the journal. Nodes between two stored levels come from one read of
 at most sixteen adjacent hashes, paired up four times. Pairing neighbours and promoting an odd last
-one builds exactly the tree that the RFC defines from the top down by splitting at the largest power
-of two.
+node builds exactly the tree that the RFC defines from the top down by splitting at the largest
+power of two.
 
-A root does not say how many entries it covers: a proof for a log of 3 can also verify under the
-root of 3 with the size given as 4. So a witness keeps, and the overall root covers, the head:
-size *and* root together.
+A root does not fix the number of entries that it covers: a proof for a log of 3 can also verify
+under the root of 3 with the size stated as 4. A witness therefore keeps, and the overall root
+covers, the head: size *and* root together.
 """
 
 from collections.abc import Iterable, Sequence
@@ -41,7 +41,7 @@ StoredNode = tuple[int, int, bytes]
 
 
 class LogNodes(Protocol):
-    """Stored hashes, for the proof builders. They ask for complete nodes at stored levels only."""
+    """Stored hashes, for the proof builders, which read only complete nodes at stored levels."""
 
     def leaves(self, start: int, stop: int) -> Sequence[bytes]:
         """The leaf hashes of the entries `start` to `stop` - 1."""
@@ -61,7 +61,7 @@ def node_hash(left: bytes, right: bytes) -> bytes:
 
 
 class Frontier:
-    """The right edge of the log: all that appending and the current root need.
+    """The right edge of the log: the nodes that appending and the current root need.
 
     It holds one peak per set bit of `size`, the root of a complete subtree, widest first. Every
     append changes it in place: a transaction that may roll back saves `to_bytes()` first.
@@ -70,7 +70,7 @@ class Frontier:
     __slots__ = ("_peaks", "_size")
 
     def __init__(self, size: int = 0, peaks: Iterable[bytes] = ()) -> None:
-        """An empty log's, or that of a log whose size and peaks are known.
+        """The frontier of an empty log, or of a log with this size and these peaks.
 
         Raises:
             ValueError: the peaks are not one hash per set bit of a 64-bit size.
@@ -97,7 +97,7 @@ class Frontier:
     def extend(self, leaves: Iterable[bytes]) -> list[StoredNode]:
         """Add many leaf hashes; return the nodes to store that they completed.
 
-        All or nothing; a large load calls it once per batch of a thousand or so.
+        Adds all leaves or none. A large load calls it once for each batch of about a thousand.
 
         Raises:
             ValueError: one of `leaves` is not a hash; nothing was added.
@@ -182,7 +182,7 @@ def inclusion_path(nodes: LogNodes, index: int, size: int) -> list[bytes]:
 
 
 def consistency_path(nodes: LogNodes, old_size: int, new_size: int) -> list[bytes]:
-    """The proof that the log of `new_size` begins with that of `old_size` (RFC 9162 §2.1.4.1).
+    """The proof that the log of `new_size` begins with the log of `old_size` (RFC 9162 §2.1.4.1).
 
     It is empty when the sizes are equal or the old log is empty.
 
@@ -194,10 +194,10 @@ def consistency_path(nodes: LogNodes, old_size: int, new_size: int) -> list[byte
         raise ValueError(f"a log does not grow from size {old_size} to {new_size}")
     if old_size in (0, new_size):
         return []
-    # The RFC's recursion ends at the narrowest peak of the old log, which is a node of both.
+    # The RFC's recursion ends at the narrowest peak of the old log, which is a node of both logs.
     lowest_bit = old_size & -old_size
     path = _climb(nodes, old_size - 1, new_size, lowest_bit.bit_length() - 1)
-    # When that peak is all of the old log, its hash is the old root, which the verifier has.
+    # If that peak is the whole old log, its hash is the old root, which the verifier has.
     return path[1:] if old_size == lowest_bit else path
 
 
@@ -206,7 +206,7 @@ def verify_inclusion(
 ) -> bool:
     """True if `path` proves the leaf hash `leaf` at `index` under the head (`size`, `root`).
 
-    Malformed input is refused, never raised about. `size` and `root` have to come from one head:
+    Malformed input gives False, not an error. `size` and `root` have to come from one head, because
     a root alone does not fix the size.
     """
     # RFC 9162 §2.1.3.2; the names fn, sn and r are the RFC's.
@@ -230,10 +230,10 @@ def verify_inclusion(
 def verify_consistency(
     old_size: int, old_root: bytes, new_size: int, new_root: bytes, path: Sequence[bytes]
 ) -> bool:
-    """True if `path` proves that the log with the new head only appended to that with the old one.
+    """True if `path` proves that the log with the new head extends the log with the old head.
 
-    Malformed input is refused, never raised about. Every log appends to the empty one, so a proof
-    from size 0 says nothing about the new root.
+    Malformed input gives False, not an error. Every log extends the empty log, so a proof from size
+    0 says nothing about the new root.
     """
     # RFC 9162 §2.1.4.2; the names fn, sn, fr and sr are the RFC's.
     if not (_are_sizes(old_size, new_size) and _are_hashes(old_root, new_root) and _is_path(path)):
@@ -269,7 +269,7 @@ def verify_consistency(
 
 
 def _skip_promotions(fn: int, sn: int) -> tuple[int, int]:
-    """Pass over the levels at which the last node has no sibling and is promoted as it is."""
+    """Skip the levels at which the last node has no sibling and is promoted unchanged."""
     while fn and not fn & 1:
         fn, sn = fn >> 1, sn >> 1
     return fn, sn
@@ -291,8 +291,8 @@ def _climb(nodes: LogNodes, index: int, size: int, floor: int) -> list[bytes]:
     """The node at level `floor` above leaf `index`, then its siblings on the way to the root.
 
     The node has to be complete. Each turn of the loop rises by one stored level and reads at most
-    two groups of sixteen: the one on the way, and the last one when it is not full, whose root
-    (`edge`) is stored nowhere because it still changes.
+    two groups of sixteen: the group on the way, and the last group if it is not full. The root of
+    the last group (`edge`) is not stored, because it still changes.
     """
     path: list[bytes] = []
     edge: list[bytes] = []
@@ -328,7 +328,10 @@ def _siblings(row: list[bytes], position: int, floor: int) -> list[bytes]:
 
 
 def _read(nodes: LogNodes, level: int, start: int, stop: int) -> list[bytes]:
-    """One read of adjacent hashes. A store that lost some must not end in a plausible root."""
+    """One read of adjacent hashes.
+
+    An incomplete answer is an error: it could give a plausible root.
+    """
     if start == stop:
         return []
     row = list(nodes.nodes(level, start, stop) if level else nodes.leaves(start, stop))
@@ -338,7 +341,7 @@ def _read(nodes: LogNodes, level: int, start: int, stop: int) -> list[bytes]:
 
 
 def _pair_up(row: list[bytes]) -> list[bytes]:
-    """The next level of a tree: neighbours hashed together, an odd last one promoted as it is."""
+    """The next level of a tree: neighbours hashed in pairs, an odd last node promoted unchanged."""
     pairs = zip(row[::2], row[1::2], strict=False)
     parents = [sha256(b"\x01" + left + right).digest() for left, right in pairs]
     if len(row) & 1:
@@ -354,7 +357,7 @@ def _fold(row: list[bytes]) -> list[bytes]:
 
 
 def _join_peaks(peaks: list[bytes]) -> bytes:
-    """The root over peaks, widest first: each is the left child of all that is narrower."""
+    """The root over peaks, widest first: each peak is the left child of the narrower rest."""
     if not peaks:
         return EMPTY_ROOT
     root = peaks[-1]

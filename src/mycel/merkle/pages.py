@@ -1,12 +1,12 @@
 """The pages of the sparse tree: their content and their hashes.
 
-For: `sparse`, whose docstring explains trees and pages. Not for: the path from one page to the
-next.
+`sparse` explains trees and pages, and walks from one page to the next; this module only knows
+single pages.
 
 A page is a *bucket* or a *branch*. A bucket is bytes, which never change: the byte 00, then key and
 record hash of each leaf in key order. So a bucket of up to eight leaves is exactly the input of its
-hash. A branch is a `Branch`. As it is stored, it is the byte 01, the hashes of its four ways, and
-those of its sixteen children.
+hash. A branch is a `BranchPage`. Its stored form is the byte 01, the hashes of its four ways, and
+the hashes of its sixteen children.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from hashlib import blake2s
 from itertools import pairwise
 
 EMPTY = bytes(32)
-"""The hash of a tree, or of a way in one, that holds nothing."""
+"""The hash of an empty tree, or of an empty way in a tree."""
 
 HASH_BYTES = 32
 KEY_BITS = 256
@@ -27,7 +27,7 @@ BRANCH_BIT_MAX = 52
 
 LEAF_BYTES = 64
 BUCKET = b"\x00"
-"""A bucket without leaves, to which some come."""
+"""A bucket without leaves, for adding leaves."""
 
 INNER = tuple(b"\x01" + bytes((bit,)) for bit in range(KEY_BITS))
 """The bytes that a branching point at each bit hashes before its four ways."""
@@ -38,7 +38,7 @@ STORED_BRANCH_BYTES = 1 + 5 * _WAYS_BYTES
 _GROUP_BYTES_MAX = 1 + GROUP_LEAVES_MAX * LEAF_BYTES
 
 WAYS = tuple(slice(at, at + HASH_BYTES) for at in range(2, 2 + _WAYS_BYTES, HASH_BYTES))
-"""The places of the hashes of the four ways in a position."""
+"""The slices of a position with the hashes of its four ways."""
 OWN = 4
 """The position of the page itself."""
 _LONELY_ZEROS = 3 * HASH_BYTES
@@ -48,15 +48,16 @@ _LONELY_ZEROS = 3 * HASH_BYTES
 class BranchPage:
     """A page for more leaves than a bucket can list: the hashes of the subtrees below it.
 
-    They are kept as they are hashed: in five positions, each the two bytes of a branching point and
-    the hashes of its four ways. The first four lie two bits below the page and lead to its
-    children; the last is the page itself, and leads to those four. A branch is changed in place.
+    The hashes are kept in the form in which they are hashed: in five positions, each the two bytes
+    of a branching point and the hashes of its four ways. The first four positions lie two bits
+    below the page and lead to its children; the fifth is the page itself, and leads to those four.
+    A branch is changed in place.
     """
 
     __slots__ = ("positions",)
 
     def __init__(self, bit: int, stored: bytes = bytes(STORED_BRANCH_BYTES)) -> None:
-        """The branch at some bit, as it is stored; without children, if it is new."""
+        """The branch that begins at a bit, from its stored bytes; without children if it is new."""
         own, lower = INNER[bit], INNER[bit + 2]
         self.positions = (
             bytearray(lower + stored[129:257]),
@@ -67,7 +68,7 @@ class BranchPage:
         )
 
     def __bytes__(self) -> bytes:
-        """As it is stored: the byte 01, then the hashes of its ways and of its children."""
+        """The stored form: the byte 01, then the hashes of the ways and of the children."""
         *lower, own = [position[2:] for position in self.positions]
         return b"".join((_BRANCH, own, *lower))
 
@@ -84,7 +85,7 @@ class BranchPage:
         return [bytes(self.positions[position][way]) for way in WAYS]
 
     def set_child(self, nibble: int, child: bytes) -> None:
-        """Note another hash for a child. The ways to those that have changed are rehashed later."""
+        """Set the hash of a child. `rehash` later hashes the ways to changed children."""
         self.positions[nibble >> 2][WAYS[nibble & 3]] = child
 
     def rehash(self, ways: Iterable[int]) -> bytes:
@@ -99,7 +100,10 @@ class BranchPage:
 
 
 def _position_hash(position: bytearray) -> bytes:
-    """The hash of a position, which is no branching point if all goes one way."""
+    """The hash of a position.
+
+    With a single way it is no branching point, and has the hash of the way.
+    """
     if position.count(0) >= _LONELY_ZEROS:
         filled = [way for way in map(position.__getitem__, WAYS) if way != EMPTY]
         if len(filled) < 2:
@@ -116,7 +120,7 @@ def bit_of(page: int) -> int:
 
 
 def unpack(page: int, stored: bytes) -> Page:
-    """A page from its number and the bytes that are stored.
+    """A page from its number and its stored bytes.
 
     Raises:
         ValueError: they are neither a branch nor a bucket.
@@ -170,9 +174,9 @@ def bucket_hash(bucket: bytes, bit: int) -> bytes:
 
 
 def _run_hash(bucket: bytes, low: int, high: int, tops: bytes, bit: int) -> bytes:
-    """The hash of the subtree made of the leaves from `low` up to `high`, more than a group.
+    """The hash of the subtree of the leaves from `low` up to `high`, which are more than a group.
 
-    `tops` holds one byte of each key, the one that starts at `bit`: nearly always keys part there.
+    `tops` holds the byte of each key that starts at `bit`; keys nearly always differ in it.
     """
     below = ((tops[low] ^ tops[high - 1]).bit_length() - 1) & ~1
     if below >= 0:
@@ -201,7 +205,7 @@ def _run_hash(bucket: bytes, low: int, high: int, tops: bytes, bit: int) -> byte
 
 
 def run_hash(bucket: bytes, low: int, high: int) -> bytes:
-    """The hash of the subtree made of the leaves from `low` up to `high`, however many."""
+    """The hash of the subtree of the leaves from `low` up to `high`."""
     if low == high:
         return EMPTY
     if high - low <= GROUP_LEAVES_MAX:
@@ -213,7 +217,7 @@ def part(bucket: bytes, low: int, high: int) -> tuple[int, tuple[int, int, int, 
     """The first bit at which leaves go different ways, and where each way begins and ends.
 
     Raises:
-        ValueError: the leaves are not in order, so that there is no way to go on.
+        ValueError: the leaves are not in order.
     """
     first = int.from_bytes(bucket[1 + LEAF_BYTES * low :][:32])
     last = int.from_bytes(bucket[1 + LEAF_BYTES * (high - 1) :][:32])

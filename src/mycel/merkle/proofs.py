@@ -33,8 +33,8 @@ Namespace = Literal["concepts", "edges"]
 class Snapshot:
     """All roots of one moment, read from one consistent view.
 
-    The time is a courtesy to the reader: no root commits to it. The journal does, in
-    the entry of each transaction.
+    The time is only information: no root of the snapshot covers it. The journal does, in the entry
+    of each transaction.
     """
 
     entries: int
@@ -50,7 +50,7 @@ class Snapshot:
 
     @property
     def overall_root(self) -> bytes:
-        """One hash for everything: the journal and both namespaces, each under its name."""
+        """One hash over the roots of the journal and of both namespaces, each under its name."""
         parts = {
             "concepts": self.concepts_root,
             "edges": self.edges_root,
@@ -74,7 +74,7 @@ class Snapshot:
 
     @classmethod
     def from_dict(cls, wire: dict[str, Any]) -> Self:
-        """Read back what `to_dict` wrote; a stated overall root must be the right one.
+        """The snapshot in the form of `to_dict`; a stated overall root must be correct.
 
         Raises:
             InvalidValueType: it is no snapshot, or its overall root is wrong.
@@ -100,7 +100,7 @@ _STEP_BYTES = 1 + sparse.OTHER_WAYS_BYTES
 
 @dataclass(frozen=True, slots=True)
 class StateProof:
-    """That a record is part of the state, or (`record` is None) that no record has this key."""
+    """Proves that a record is in the state; or, without `record`, that no record has its key."""
 
     namespace: Namespace
     key: bytes
@@ -194,7 +194,7 @@ class StateProof:
         return replace(proof, tree=replace(proof.tree, leaves=tuple(leaves)))
 
     def _own_leaf(self) -> tuple[bytes, bytes] | None:
-        """The leaf of the record, which follows from it and its key."""
+        """The leaf of the record, made from its hash and its key."""
         return None if self.record is None else (self.key, record_hash(self.record))
 
     @classmethod
@@ -272,7 +272,7 @@ class EntryProof:
 
 @dataclass(frozen=True, slots=True)
 class ConsistencyProof:
-    """That an older journal is the beginning of the snapshot's journal."""
+    """Proves that an older journal is the beginning of the snapshot's journal."""
 
     old_entries: int
     old_journal_root: bytes
@@ -282,9 +282,10 @@ class ConsistencyProof:
     def verify(
         self, old_journal_root: bytes, overall_root: bytes, *, old_entries: int | None = None
     ) -> bool:
-        """True if the journal was only appended to since the head that the caller wrote down.
+        """True if the journal was only appended to since an older head that the caller has noted.
 
-        A root does not say how many entries it covers: pass `old_entries` too if you noted it.
+        A root does not fix the number of entries that it covers: pass `old_entries` too if you
+        noted it.
 
         Raises:
             InvalidValueType: a root is no bytes; a text of digits would never match.
@@ -340,7 +341,7 @@ _KINDS: dict[str, type[Proof]] = {
 
 
 def proof_from_dict(wire: object) -> Proof:
-    """Read any proof that was written with `to_dict`.
+    """Any proof in the form of `to_dict`.
 
     Raises:
         InvalidValueType: it is no proof, or not of a known kind.

@@ -13,19 +13,19 @@ way has the hash of that way. A branching point hashes its bit and the hashes of
     inner = BLAKE2s(01 || bit || way 00 || way 01 || way 10 || way 11)
     empty = 32 zero bytes
 
-BLAKE2s with 32 bytes (RFC 7693) is as strong as SHA-256, and in the small pieces that a tree hashes
-it takes half the time where the processor has no instructions for SHA-256.
+BLAKE2s with 32 bytes (RFC 7693) is as strong as SHA-256, and takes half the time for the small
+inputs of a tree on processors without instructions for SHA-256.
 
 Hashes are kept in **pages**, so that an update touches few of them. A page begins every four bits.
-While its subtree has up to 32 leaves it is a *bucket*, which lists them; its hash joins groups at
-the bits where the leaves part. Beyond that it is a *branch*, which holds the hashes of the 4 + 16
-positions below it, for any number of leaves. So pages and root depend on the set of leaves
-alone, never on the order in which they came or on leaves that are gone.
+A page whose subtree has up to 32 leaves is a *bucket*, which lists them; its hash joins groups at
+the bits where the leaves part. A page with more leaves is a *branch*, which holds the hashes of the
+4 + 16 positions below it. Pages and root thus depend on the set of leaves alone, never on the order
+of additions or on removed leaves.
 
 A page's number is its path: a one bit, then four bits a level. The root page is 1, its children 16
-to 31. No branch is deeper than bit 52, so numbers fit 64 bits; a bucket there has no bound. To
-exceed 32 leaves there, an attacker needs 33 keys that agree in 52 bits (36 for links of one
-subject), and only makes that page slower.
+to 31. No branch is deeper than bit 52, so numbers fit 64 bits; a bucket at that depth has no bound.
+To exceed 32 leaves there, an attacker needs 33 keys that agree in 52 bits (36 bits for links of one
+subject), and would only make that page slower.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ OTHER_WAYS_BYTES = 3 * HASH_BYTES
 
 
 class TreeNodes(Protocol):
-    """Stored pages. `get` returns None for a page that is not there.
+    """Stored pages. `get` returns None for a missing page.
 
     A branch is changed in place before it is put again.
     """
@@ -78,10 +78,10 @@ Step = tuple[int, bytes]
 
 @dataclass(frozen=True, slots=True)
 class SparseProof:
-    """The way from the root to the one group where a key could be.
+    """The way from the root to the only group that could contain a key.
 
-    `steps` lead from the root down; `leaves` are (key, record hash) of the group at the end, in
-    order. There are none if the last way is empty, or the whole tree.
+    `steps` lead from the root down; `leaves` are the pairs (key, record hash) of the group at the
+    end, in order; there are none if the last way, or the whole tree, is empty.
     """
 
     steps: tuple[Step, ...]
@@ -96,8 +96,8 @@ def verify_member(root_hash: bytes, key: bytes, record_hash: bytes, proof: Spars
 def verify_absent(root_hash: bytes, key: bytes, proof: SparseProof) -> bool:
     """True if the proof shows that no record with this key is in the tree. Never raises.
 
-    Every branching point sends `key` the way that the proof takes, so if it were anywhere it would
-    be in the group at the end. There it is not; or there is no group, and the way is empty.
+    At every branching point `key` goes the way that the proof takes, so a leaf with this key could
+    only be in the group at the end. The group lacks it, or the way is empty and there is no group.
     """
     elsewhere = all(other != key for other, _ in proof.leaves)
     return elsewhere and _leads_to_root(root_hash, key, proof)
@@ -187,9 +187,9 @@ def _descend_bucket(body: bytes, key: bytes, steps: list[Step]) -> tuple[tuple[b
 
 
 def update(nodes: TreeNodes, keys: Sequence[bytes], record_hashes: Sequence[bytes | None]) -> bytes:
-    """Set the leaf under each key to the hash beside it (None removes) and return the new root.
+    """Set the leaf under each key to the hash beside it (None removes it), and return the new root.
 
-    The keys must be sorted, none twice. Each touched page is read and written once, so one call
+    The keys must be sorted and distinct. Each touched page is read and written once, so one call
     with many changes is much cheaper than many calls.
     """
     if not keys:
@@ -201,8 +201,8 @@ def update(nodes: TreeNodes, keys: Sequence[bytes], record_hashes: Sequence[byte
 class _Update:
     """The changes of one call of `update`.
 
-    Each method makes those from `start` up to `stop`, all of which are below its page, and returns
-    the page's new hash.
+    Each method makes the changes from `start` up to `stop`, which are all below its page, and
+    returns the page's new hash.
     """
 
     nodes: TreeNodes
@@ -264,7 +264,7 @@ class _Update:
     def end_of_run(self, bit: int, nibble: int, start: int, stop: int) -> int:
         """The end of the changes below one child."""
         keys = self.keys
-        if stop - start > 8:  # A few steps are cheaper than a search; many are not.
+        if stop - start > 8:  # A few steps are cheaper than a binary search; many steps are not.
             shift = KEY_BITS - 4 - bit
             after = ((int.from_bytes(keys[start]) >> shift) + 1) << shift
             if after >> KEY_BITS:
@@ -302,7 +302,7 @@ def _way(key: bytes, bit: int) -> int:
 
 
 def check(nodes: TreeNodes) -> Iterator[tuple[int, str]]:
-    """Every page that can be reached, and what is wrong with it: "" if it is sound."""
+    """Every reachable page with its problem, or "" if it is sound."""
     yield from _check_page(nodes, ROOT_PAGE, 0, None)
 
 

@@ -1,19 +1,20 @@
 """Applying a schema: definitions, rows, indexes and checks, as one transaction.
 
-The changes follow from the two catalogs, the one in force and the desired one, with types and
-properties matched by their ids; from the steps of the plan come only what is restored and which
-rows are checked. Each stage makes the graph agree with the desired catalog in one respect:
+The changes follow from two catalogs, the present and the desired one, whose types and properties
+are matched by their ids. The steps of the plan only tell which types and properties are restored,
+and which rows are checked. Each stage makes the graph agree with the desired catalog in one
+respect:
 
     1. types that are no longer declared are dropped, with their instances
-    2. definitions say what is declared; a type that is renamed gets a new one
+    2. definitions get the new declarations; a renamed type gets a new definition
     3. instances of renamed types move to it
     4. instances of restored types come back
     5. rows are rewritten for their declarations; violations are noted
     6. indexes are defined for the constraints
     7. rules about several rows are checked: uniqueness, ends, cardinality
 
-If a violation is noted, everything is rolled back and reported. Guards are silent meanwhile: the
-rows in between satisfy neither schema.
+If a violation is noted, everything is rolled back and reported. Guards check nothing meanwhile,
+because rows in between satisfy neither schema.
 """
 
 from __future__ import annotations
@@ -84,7 +85,9 @@ class ApplyResult:
     supported: bool
     applied: bool
     manifest_version: int
-    """The position of the journal after it; without a change, the present one."""
+    """The position of the journal after the schema was applied; without a change, the present
+    position.
+    """
     changes: tuple[SchemaStep, ...]
     """The steps of the plan, and the violations of the data."""
     warnings: tuple[str, ...] = ()
@@ -107,14 +110,14 @@ class ApplyResult:
 
 
 class _RolledBack(Exception):  # noqa: N818 - It is how the transaction ends, and no error.
-    """Leaves the transaction without writing anything."""
+    """Raised to leave the transaction, so that nothing is written."""
 
 
 class PlannedChange(NamedTuple):
-    """A plan, and the schema in force that it was made against."""
+    """A plan, and the schema in force for which it was made."""
 
     definitions: int
-    """The number of changes of definitions by then. While it stays, so does the schema."""
+    """The count of changes of definitions at that time. The schema changes only with this count."""
     accepted: Catalog
     plan: Plan
 
@@ -122,7 +125,7 @@ class PlannedChange(NamedTuple):
 def plan_for(
     store: Store, desired: Catalog, consent: Consent, earlier: PlannedChange | None = None
 ) -> PlannedChange:
-    """The plan from the schema in force; the earlier one, if that is still what is in force."""
+    """The plan from the schema in force; `earlier` itself if the schema has not changed since."""
     with store.reading() as reader:
         definitions = reader.head().definitions
         if earlier is not None and earlier.definitions == definitions:
@@ -155,7 +158,7 @@ def apply(
 def rehearse(
     store: Store, desired: Catalog, planned: PlannedChange, *, actor: str, consent: Consent
 ) -> Plan:
-    """The plan with the violations of the data: carried out, checked, and rolled back."""
+    """The plan with the violations of the data: it is carried out, checked and rolled back."""
     return _attempt(store, desired, planned, actor=actor, consent=consent, dry_run=True)[0]
 
 
@@ -169,7 +172,7 @@ def _attempt(
     dry_run: bool,
     message: str = "",
 ) -> tuple[Plan, int | None]:
-    """The plan, and the entry after which it is in force, if it was carried out."""
+    """The plan, and the entry from which the schema is in force if the plan was carried out."""
     with schema_apply_lock(store.location):
         _, accepted, planned = plan_for(store, desired, consent, earlier)
         if not planned.supported or not planned.changes:
@@ -187,17 +190,18 @@ def _attempt(
                 planned = run.counted()
                 if findings or dry_run:
                     raise _RolledBack
-                seq = tx.position + 1  # With the row that closes it.
+                seq = tx.position + 1  # The row that closes the transaction counts too.
         except _RolledBack:
             planned = replace(planned, changes=(*planned.changes, *findings.steps()))
         return planned, seq
 
 
 def apply_within(tx: Transaction, accepted: Catalog, desired: Catalog) -> tuple[SchemaStep, ...]:
-    """Put a schema in force inside of a transaction that goes on afterwards under its rules.
+    """Put a schema in force inside of a transaction that goes on afterwards under the new rules.
 
     Types and properties of the two catalogs are matched by their ids. Returns the steps that are
-    not possible, with the rows that do not allow them; then the transaction has to be rolled back.
+    not possible, with the rows that prevent them; if there are any, the transaction has to be
+    rolled back.
     """
     planned = plan(accepted, schema_in_force.with_renames(accepted, desired))
     impossible = tuple(
@@ -241,7 +245,7 @@ class _Apply:
             for change in planned.changes
             if isinstance(change, RestoreProperty)
         }
-        """The properties that come back, and the types that they have now."""
+        """The restored properties, with their present types."""
         self._adopted: Final[set[str]] = set()
         """Identities of types that had flexible definitions."""
         self._remembered: Final = {
@@ -249,11 +253,12 @@ class _Apply:
             for change in planned.changes
             if isinstance(change, RestoreType)
         }
-        """Hidden types that come back, by identity, as they were declared."""
+        """Restored types, by identity, as they were declared."""
         self._restored: Final[list[RestoredType]] = []
         self._past: Final[dict[str, dict[str, list[HiddenProperty]]]] = {}
-        """For each type, the properties that come back, by name, as its definition remembers
-        them: the newest first."""
+        """For each type, its restored properties by name, as its definition remembers them, newest
+        first.
+        """
         self._memories: Final[dict[str, list[Mapping[str, Any]]]] = {}
         """For each type, the hidden properties that its definition still remembers."""
         self._retired: Final[Counter[str]] = Counter()
@@ -261,12 +266,12 @@ class _Apply:
         self._revived: Mapping[str, int] = {}
         """The number of instances that came back, by type."""
         self._counts: Final[dict[str, RewriteCounts]] = {}
-        """For each type, what became of its rows."""
+        """For each type, the counts of its rewritten rows."""
 
     def run(self) -> None:
         for declared in self._catalog.types:
             if place_of(declared) in FOUNDATION:
-                message = "it is part of the foundation, which no schema declares"
+                message = "it is part of the foundation, which a schema cannot declare"
                 self._findings.refuse(declared, message)
         if self._findings:
             return
@@ -302,12 +307,12 @@ class _Apply:
         self._check(changed)
 
     def _before(self, declared: SchemaType) -> SchemaType | None:
-        """Its declaration in the schema in force, or when it was hidden."""
+        """The declaration of a type in the schema in force, or the last one of a hidden type."""
         identity = declared.identity
         return self._accepted.get(identity) or self._remembered.get(identity)
 
     def _is_as_it_was(self, declared: SchemaType) -> bool:
-        """True if its definition needs no change, the names of its ends included."""
+        """True if the definition of a type needs no change, the names of its ends included."""
         if self._accepted.get(declared.identity) != declared:
             return False
         if not isinstance(declared, EdgeType):
@@ -335,7 +340,8 @@ class _Apply:
     def _retire_instances(self, declared: InstanceType) -> None:
         table = table_of(declared)
         for row in instances.rows(self._tx.reader, table, number_of(self._tx, declared)):
-            is_there = self._tx.is_live(row.number)  # Or it went with another one.
+            # The element may have been removed together with another one.
+            is_there = self._tx.is_live(row.number)
             if is_there and (declared.kip_name, row.name) not in ACTORS:
                 self._retired[declared.identity] += 1
                 self._tx.retire(self._tx.reader.outer_id(row.number), reason=DROPPED)
@@ -358,12 +364,12 @@ class _Apply:
         self._definitions.write(declared, dropped)
 
     def _define_again(self, restored: RestoredType) -> None:
-        """Define a type that was dropped, and note what went with it."""
+        """Define a dropped type again, and note the instances that were removed with it."""
         declared, left, drop = restored
         self._restored.append(restored)
         payload = left.attributes
         memory = remembered(payload)
-        if memory is not None:  # Instances that were written since did without a schema.
+        if memory is not None:  # Instances written since then were not checked against a schema.
             self._adopted.add(declared.identity)
             payload |= {PG: memory.payload}
         self._definitions.write(declared, self._dropped(declared, payload, drop.seq), left)
@@ -371,9 +377,9 @@ class _Apply:
     def _dropped(
         self, declared: SchemaType, attributes: Mapping[str, Any], seq: int
     ) -> list[Mapping[str, Any]]:
-        """The entries of hidden properties in the definition; those that come back go to `_past`.
+        """The entries of hidden properties for a definition; those of restored ones go to `_past`.
 
-        Properties that are hidden now had their values up to `seq`.
+        Properties that this change hides had values up to the entry `seq`.
         """
         before = self._before(declared)
         entries: list[Mapping[str, Any]] = []
@@ -398,7 +404,7 @@ class _Apply:
         return entries
 
     def _remember_again(self, declared: InstanceType, counts: RewriteCounts) -> None:
-        """Let a definition remember values that do not fit, or that others replaced."""
+        """Let a definition remember restored properties of which some values stay hidden."""
         past = self._past.get(declared.identity, {})
         names = {**counts.left, **dict.fromkeys(sorted(counts.superseded))}
         left = [hidden.entry for name in names for hidden in reversed(past[name])]
@@ -425,14 +431,14 @@ class _Apply:
         self._definitions.follow(renamed)
 
     def _adopt(self, declared: InstanceType) -> None:
-        """Check the rows that exist under the new name already, written without a schema."""
+        """Check the rows that KIP has already written under the new name."""
         rewrite = row_rewrite.rewrite_of(None, declared, restored={}, is_checked=True, adopts=True)
         row_rewrite.run(self._tx, rewrite, number_of(self._tx, declared), self._findings)
         if isinstance(declared, EdgeType):
             data_violations.check_ends(self._tx, declared, self._catalog, self._findings)
 
     def _move(self, before: InstanceType, declared: InstanceType) -> bool:
-        """Move instances to the new name. False if some of them cannot be."""
+        """Move instances to the new name. Returns False if some of them cannot be moved."""
         tx = self._tx
         table, old = table_of(declared), number_of(self._tx, before)
         is_done, new, outer = True, declared.kip_name, tx.reader.outer_id
@@ -454,7 +460,7 @@ class _Apply:
         return is_done
 
     def _is_taken(self, declared: InstanceType, instance: Instance) -> bool:
-        """True if another element exists at the place to which an instance is to move."""
+        """True if another element has the identity to which an instance is to move."""
         if isinstance(declared, NodeType):
             return self._tx.get_concept(declared.kip_name, instance.name) is not None
         subject, object_ = map(self._tx.reader.outer_id, (instance.subject, instance.object))

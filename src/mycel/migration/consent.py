@@ -1,8 +1,8 @@
-"""Consent: what a caller has to agree to before a schema is applied.
+"""Consent of the caller to the removals of a schema.
 
-A text that declares one type of ten is more often a part of a schema than a request to remove nine,
-so types are removed only if the caller agrees. A property that is missing from a declared type is
-removed without consent, because the declaration of its type is complete.
+A text that declares one type of ten is more often a part of a schema than a request to remove nine
+types, so types are removed only if the caller agrees. A property that is missing from a declared
+type is removed without consent, because the declaration of its type is complete.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ class Consent(NamedTuple):
     """Permissions that the caller gives."""
 
     removals: bool = False
-    """Types that are no longer declared may go."""
+    """Types that are no longer declared may be removed."""
     data_loss: bool = False
     """Removed types and properties are dropped for good instead of hidden."""
 
 
 def refuse_removals(reader: Reader, planned: Plan) -> None:
-    """Raise SchemaError if a plan removes types, for a caller who has not agreed to that."""
+    """Raise SchemaError if a plan removes types and the caller has not agreed."""
     removals = [_counted(reader, removal) for removal in planned.removals]
     if not removals:
         return
@@ -45,8 +45,8 @@ def refuse_removals(reader: Reader, planned: Plan) -> None:
     raise SchemaError(
         "The schema does not declare every type that is in force. Applying it would remove types:"
         f" {listing}{others}.",
-        hint="Nothing was changed. Declare these types as well (`mycel schema show` prints what is"
-        " in force); say @rename_from on a type that has another name now; or agree that they go:"
+        hint="Nothing was changed. Declare these types as well (`mycel schema show` prints all"
+        " types in force); write @rename_from on a renamed type; or agree to the removal:"
         " allow_removals=True, on the command line --allow-removals.",
         data={"removals": [removal.to_dict() for removal in removals]},
     )

@@ -2,7 +2,8 @@
 
 A schema is applied only if the stored data satisfies it. Of each type, up to `LISTED_MAX`
 violations are listed, with type, property, value and constraint, in the words of a refused write.
-All are counted, except that the search for values that are not unique ends at `CONFLICTS_MAX`.
+All violations are counted, except that the search for values that are not unique ends at
+`CONFLICTS_MAX`.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from mycel.store.query.bulk import instances
 from mycel.store.write.transaction import Transaction
 
 CONFLICTS_MAX: Final = 1000
-"""The number of values that are not unique after which the search ends."""
+"""The number of repeated values after which the search for them ends."""
 
 
 class Findings:
@@ -50,7 +51,7 @@ class Findings:
             violations.append(instance | outer | entry(error))
 
     def refuse(self, declared: SchemaType, message: str) -> None:
-        """Note that a type itself cannot be."""
+        """Note that a type itself is impossible."""
         place = _place(declared)
         self._counts[place] = 1
         self._listed[place] = [{"instance": declared.name, "message": message}]
@@ -59,7 +60,7 @@ class Findings:
         return bool(self._counts)
 
     def steps(self) -> list[UnsupportedChange]:
-        """As steps of a plan that is not supported."""
+        """The violations as steps of a plan that is not supported."""
         return [self._step(place, count) for place, count in self._counts.items()]
 
     def _step(self, place: str, count: int) -> UnsupportedChange:
@@ -76,13 +77,13 @@ def _place(declared: SchemaType) -> str:
 
 
 def check_interface(tx: Transaction, declared: Interface, number: int, findings: Findings) -> None:
-    """An interface has no instances."""
+    """Check that an interface has no instances."""
     for instance in instances.numbers(tx.reader, "concept", number):
         findings.add(tx, declared, ConstraintViolation("an interface has no instances"), instance)
 
 
 def check_ends(tx: Transaction, declared: EdgeType, catalog: Catalog, findings: Findings) -> None:
-    """Every link leads from the one type to the other."""
+    """Check that every link leads from the declared type to the declared type."""
     types = [catalog.nodes[name].kip_name for name in (declared.from_type, declared.to_type)]
     from_type, to_type = (tx.reader.type_number(name) for name in types)
     predicate = tx.reader.predicate_number(declared.kip_name)
@@ -97,7 +98,7 @@ def check_ends(tx: Transaction, declared: EdgeType, catalog: Catalog, findings: 
 
 
 def check_cardinality(tx: Transaction, declared: EdgeType, findings: Findings) -> None:
-    """No source has too many edges, or too few."""
+    """Check that no source has too many or too few edges."""
     card = declared.cardinality
     if card == Cardinality():
         return
@@ -111,9 +112,10 @@ def check_cardinality(tx: Transaction, declared: EdgeType, findings: Findings) -
 def check_unique(
     tx: Transaction, types: Sequence[tuple[InstanceType, int]], findings: Findings
 ) -> None:
-    """No two instances have the same tuple. Each type comes with its number in the store.
+    """Check that no two instances have the same unique tuple.
 
-    Equal keys are found where rows are named.
+    Each type comes with its number in the store. Equal keys are found elsewhere, when rows are
+    named.
     """
     owners = {(isinstance(declared, EdgeType), number): declared for declared, number in types}
     for at, conflict in enumerate(tx.conflicts(CONFLICTS_MAX + 1)):

@@ -1,7 +1,7 @@
 """Writes the declarations of a schema into the definitions of the graph.
 
-A definition that KIP or an earlier schema made keeps what the schema does not own: its metadata,
-its links, and the attributes that people and models gave it.
+A definition that KIP or an earlier schema made keeps everything that the schema does not own: its
+metadata, its links, and the attributes that people and models gave it.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _ENDS: Final = ("subject_types", "object_types")
 
 
 def place_of(declared: SchemaType) -> tuple[str, str]:
-    """The meta-type and the name of the concept that defines it."""
+    """The meta-type and name of the concept that defines a type."""
     meta_type = PROPOSITION_TYPE if isinstance(declared, EdgeType) else CONCEPT_TYPE
     return meta_type, declared.kip_name
 
@@ -68,7 +68,10 @@ class DefinitionWriter:
         dropped: Iterable[Mapping[str, Any]] = (),
         base: Concept | None = None,
     ) -> None:
-        """Make the definition say what is declared; a new one keeps other attributes of `base`."""
+        """Write a declaration into its definition.
+
+        A new definition keeps other attributes of `base`.
+        """
         concept = existing(self._tx, declared)
         attributes = attributes_of(declared, self._nodes, dropped, _adopted(concept or base))
         try:
@@ -120,14 +123,14 @@ class DefinitionWriter:
         for link in self._tx.reader.touching_links(old.number):
             subject = new.id if link.subject == old.id else link.subject
             object_ = new.id if link.object == old.id else link.object
-            # A link that the new definition has already is removed with the old one.
+            # A link that the new definition already has is removed with the old definition.
             if self._tx.get_edge(subject, link.predicate, object_) is None:
                 self._tx.relink(link, subject=subject, object_=object_)
 
     def retire(self, declared: SchemaType, *, reason: str, remember: bool) -> None:
-        """Remove a definition. One that is remembered can be restored.
+        """Remove a definition. A remembered definition can be restored.
 
-        The definition of the two actors stays, and is flexible again.
+        The definition of the two actors stays, and becomes flexible again.
         """
         concept = existing(self._tx, declared)
         if concept is None:

@@ -1,7 +1,7 @@
 """Hidden types and properties: listing, restoring and discarding them.
 
 A live definition lists its hidden properties; the tombstone of a definition is a hidden type.
-`discard` removes that entry and nothing else; the hidden data is in history.
+`discard` removes only this memory; the hidden data stays in history.
 """
 
 from __future__ import annotations
@@ -43,13 +43,14 @@ class Hidden(NamedTuple):
     property_name: str | None
     """None for a whole type."""
     declaration: str
-    """Its declaration in the schema language."""
+    """The declaration in the schema language."""
     rows: int
-    """Instances of a hidden type; of a property, those whose value is hidden."""
+    """The number of instances of a hidden type, or of instances with a hidden value of a property.
+    """
     seq: int
-    """The position of the journal at which it was last seen."""
+    """The position of the journal just before the type or property was hidden."""
     time_us: int
-    """The time at which it was hidden."""
+    """The time at which the type or property was hidden."""
 
     @property
     def name(self) -> str:
@@ -69,7 +70,7 @@ class Hidden(NamedTuple):
 
 
 def list_hidden(reader: Reader) -> list[Hidden]:
-    """Everything that is hidden, what was hidden first coming first."""
+    """All hidden types and properties, in the order in which they were hidden."""
     catalog = schema_in_force.read(reader, dropped=True)
     parts = [_hidden(reader, catalog, part) for part in catalog.dropped]
     return sorted(parts, key=lambda part: (part.seq, part.name))
@@ -108,7 +109,7 @@ def with_restored(reader: Reader, names: Sequence[str]) -> Catalog:
     for part in chosen:
         if part.declared is not None:
             catalog = _with_type(catalog, part.declared)
-    # Of several properties that had one name, the last one is declared again.
+    # If several properties had one name, the last of them is declared again.
     properties = {part.place(): part for part in chosen if part.property is not None}
     for part in properties.values():
         catalog = _with_property(catalog, part)
@@ -118,8 +119,7 @@ def with_restored(reader: Reader, names: Sequence[str]) -> Catalog:
         problem = error.message.splitlines()[0].partition(": ")[2]
         raise SchemaError(
             f"The hidden data cannot be declared as it was. {problem}",
-            hint="Restore what it needs as well, by naming it too; or declare it in a schema as it"
-            " should be now.",
+            hint="Name the types that it needs as well; or declare it in a schema in its new form.",
         ) from None
 
 
@@ -132,12 +132,13 @@ def _with_property(catalog: Catalog, dropped: Dropped) -> Catalog:
     if owner is None or was is None:
         raise NotFound(
             f"{dropped.type_name} is hidden itself.",
-            hint=f"Restore {dropped.type_name} as well, by naming it too.",
+            hint=f"Restore {dropped.type_name} as well, by naming it as well.",
         )
     if any(prop.name == was.name for prop in owner.properties):
         raise SchemaError(
             f"{owner.name}.{was.name} is declared already, and these values do not fit it.",
-            hint=f"They come back when it is declared with a type that holds them: {was.type}.",
+            hint="They come back if the property is declared with a type that fits them:"
+            f" {was.type}.",
         )
     own = replace(was, inherited_from=None)
     return _with_type(catalog, replace(owner, properties=(*owner.properties, own)))
@@ -180,7 +181,7 @@ def _forget_property(tx: Transaction, owner: SchemaType, dropped: Dropped) -> No
     if concept is None or PG not in concept.attributes:
         raise NotFound(
             f"{owner.name} is hidden itself.",
-            hint=f"Restore {owner.name} first, or discard all of it.",
+            hint=f"Restore {owner.name} first, or discard the whole type.",
         )
     payload = dict(concept.attributes[PG])
     identity = dropped.property and dropped.property.prop_id, dropped.seq
@@ -193,7 +194,7 @@ def _forget_property(tx: Transaction, owner: SchemaType, dropped: Dropped) -> No
 
 
 def _chosen(dropped: Iterable[Dropped], names: Sequence[str]) -> list[Dropped]:
-    """The hidden things of these names: `Team`, `Person.city`, or with the kind, `edge:Likes`."""
+    """The hidden types and properties of these names: `Team`, `Person.city`, or `edge:Likes`."""
     known: dict[str, list[Dropped]] = {}
     for part in dropped:
         full = entity(*part.place())
@@ -205,7 +206,7 @@ def _chosen(dropped: Iterable[Dropped], names: Sequence[str]) -> list[Dropped]:
             raise InvalidValueType(f"The name of hidden data is a text, not {kind_of(name)}.")
         if name not in known:
             close = did_you_mean(name, list(known))
-            listing = "`mycel schema hidden` lists what is; a property is Type.property."
+            listing = "`mycel schema hidden` lists all; a property is written Type.property."
             raise NotFound(f"Nothing called {name!r} is hidden.", hint=f"{close} {listing}".strip())
         chosen += (part for part in known[name] if part not in chosen)
     return chosen

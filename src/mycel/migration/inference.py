@@ -1,10 +1,10 @@
-"""Infers a schema for types that KIP made, from their instances.
+"""Infers a schema for types that were made in KIP, from their instances.
 
-The text can be applied as it is. A property is required if every instance has it, and has the
-narrowest type that holds every value as it is written: a time with an offset stays a text, because
-as a DateTime it would be another text (milliseconds that are added to a time in UTC do not count).
-Objects, mixed values, names that are no identifiers and links between several types cannot be
-declared. They become comments, and the type is open, so that no data is lost.
+The text of the schema can be applied unchanged. A property is required if every instance has it,
+and has the narrowest type that holds every value as it is written: a time with an offset stays a
+text, because a DateTime would change its spelling (added milliseconds of a time in UTC do not count
+as a change). Objects, mixed values, names that are no identifiers and links between several types
+cannot be declared. They become comments, and the type is open, so that no data is lost.
 """
 
 from __future__ import annotations
@@ -48,13 +48,13 @@ class _AttributeSample:
     scalars: set[str] = field(default_factory=set)
     item_scalars: set[str] = field(default_factory=set)
     least: int = 0
-    """The least integer, if any is negative."""
+    """The least integer, if one is negative."""
     is_exact: bool = True
     """True if every integer so far is exact as a floating-point number."""
     could_be: set[Scalar] = field(default_factory=lambda: {"Date", "DateTime"})
-    """The scalar types of which all texts so far are canonical values."""
+    """The scalar types for which all texts so far are canonical values."""
     texts: set[str] = field(default_factory=set)
-    """Different texts, as far as an enum could list them."""
+    """Different texts, up to the number that an enum may list."""
 
     def see(self, value: object) -> None:
         self.count += 1
@@ -84,7 +84,7 @@ class _AttributeSample:
                 return _NO_SCALAR
 
     def type(self, enum: tuple[str, ...] | None, *, required: bool) -> PropertyType | None:
-        """The narrowest type that holds all of them; None if there is none."""
+        """The narrowest type that holds all values; None if there is no such type."""
         is_list = self.scalars == {"list"}
         scalar = self._widest(self.item_scalars or {"String"} if is_list else self.scalars)
         if scalar is None:
@@ -153,7 +153,7 @@ class _Inference:
             for interface in (*self._catalog.interfaces, *self._catalog.nodes, *self._catalog.edges)
         }
         self._nodes: Final = {node.kip_name: node.name for node in self._catalog.nodes.values()}
-        """Declared names of the types that links may have at their ends, by their names in KIP."""
+        """The declared name of each type that links may have at their ends, by its name in KIP."""
 
     def declarations(self) -> Iterator[str]:
         declared = self._catalog.format().strip()
@@ -216,7 +216,7 @@ class _Inference:
         yield _declaration(f"edge {edge}: {source} -> {target}", edge, seen, ("id", *ENDS))
 
     def _free_name(self, kip_name: str) -> str:
-        """A name for a declaration that no other has."""
+        """A name that no other declaration has."""
         base = kip_name
         if not _TYPE_NAME.fullmatch(base):
             base = "".join(word[0].upper() + word[1:] for word in _WORDS.findall(kip_name))
@@ -233,8 +233,8 @@ class _Inference:
 def _unknown(name: str, known: list[str]) -> NotFound:
     if (CONCEPT_TYPE, name) in FOUNDATION:
         return NotFound(
-            f"{name!r} belongs to the foundation of every graph, which no schema declares.",
-            hint="Name types of your own, or none for all of them.",
+            f"{name!r} belongs to the foundation of every graph, which a schema cannot declare.",
+            hint="Name types of your own, or no types to get all of them.",
         )
     close = did_you_mean(name, known)
     return NotFound(
@@ -269,7 +269,7 @@ def _properties(seen: _TypeSample, reserved: Collection[str]) -> tuple[list[str]
         if type_ is None:
             left_out.append(f"// {json.dumps(name)}: values of several kinds, or objects")
         elif not _PROPERTY_NAME.fullmatch(name) or name in reserved:
-            left_out.append(f"// {json.dumps(name)}: no name that a property can have")
+            left_out.append(f"// {json.dumps(name)}: not a valid name of a property")
         else:
             is_key = name == key and str(type_) == "String"
             key_text, described = " @key" if is_key else "", _described(rule.description)
@@ -284,7 +284,7 @@ def _properties(seen: _TypeSample, reserved: Collection[str]) -> tuple[list[str]
 
 
 def _enum(values: tuple[Any, ...]) -> tuple[str, ...] | None:
-    """The values that the definition lists, if an enum can have them."""
+    """The values that the definition lists, if an enum can list them."""
     if not all(isinstance(value, str) and _ENUM_VALUE.fullmatch(value) for value in values):
         return None
     return tuple(sorted(set(values))) or None

@@ -1,8 +1,8 @@
 """Restores hidden types: their instances, and the links that were removed with them.
 
-Hiding a type retires its instances in one transaction; they are the tombstones with its time and
-reason. An instance whose name was taken since stays removed, and so does a link with an end that
-was removed since, even if that exists again.
+Hiding a type retires its instances in one transaction, so their tombstones are those with its time
+and reason. An instance whose name was taken since stays removed. So does a link with an end that
+was removed since, even if the end exists again.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ class DropMoment(NamedTuple):
     """The moment at which a type was dropped."""
 
     seq: int
-    """The position of the journal before."""
+    """The position of the journal before the type was dropped."""
     time_us: int
 
 
 class RestoredType(NamedTuple):
-    """A type that comes back: what is left of its definition, and when it was dropped."""
+    """A restored type: its former definition, and the moment at which it was dropped."""
 
     declared: SchemaType
     left: Concept
@@ -58,7 +58,7 @@ def restore(tx: Transaction, restored: Iterable[RestoredType]) -> dict[str, int]
     """Revive the instances of restored types, and return their numbers by identity.
 
     Concepts come first, then links between concepts, then links about links. Links of the
-    definitions come back with them.
+    definitions are restored with them.
     """
     drops: dict[DropMoment, list[RestoredType]] = {}
     for restored_type in restored:
@@ -89,7 +89,7 @@ def _is(restored: RestoredType, kind: type[NodeType | EdgeType]) -> bool:
 
 
 def _revive_concepts(tx: Transaction, drop: DropMoment, types: set[int]) -> dict[int, int]:
-    """The concepts that came back, each with its type."""
+    """Revive concepts. Returns those that came back, each with its type."""
     revived: dict[int, int] = {}
     numbers = instances.retired_at(tx.reader, "concept", drop.time_us, DROPPED)
     for chunk in instances.tombstones(tx.reader, "concept", numbers):

@@ -40,19 +40,18 @@ class Rewrite:
 
     declared: InstanceType
     renamed: Mapping[str, str] = field(default_factory=dict)
-    """Attributes that are called otherwise from now on."""
+    """Renamed attributes: the new name of each."""
     dropped: frozenset[str] = frozenset()
     restored: Mapping[str, Sequence[HiddenProperty]] = field(default_factory=dict)
-    """Attributes that come back, each with the hidden properties whose values it gets, the newest
-    first."""
+    """Restored attributes, each with the hidden properties whose values it gets, newest first."""
     filled: dict[str, Any] = field(default_factory=dict)
-    """Values for rows that have none."""
+    """Default values for rows without the attribute."""
     adopts: bool = False
     """True if the rows were written without a schema."""
     rekeys: bool = False
     """True if rows are named by another key than before."""
     is_checked: bool = False
-    """True if rows may break the declaration although nothing of the above happens."""
+    """True if rows may break the declaration even without the changes above."""
 
     @property
     def is_needed(self) -> bool:
@@ -93,7 +92,7 @@ def rewrite_of(
         and (prop_id not in old or (prop.is_required and not old[prop_id].is_required))
     }
     key = [renamed.get(name, name) for name in _key(before)]
-    # Rows of an open type may have had anything under the name of a property that is new.
+    # Rows of an open type may have any value under the name of a new property.
     is_met = before.is_open and not new.keys() <= old.keys()
     return Rewrite(
         after,
@@ -120,24 +119,24 @@ class RewriteCounts:
     left: Counter[str] = field(default_factory=Counter)
     """Rows whose hidden values do not fit."""
     reasons: dict[str, str] = field(default_factory=dict)
-    """The first of these rows, and why its value does not fit."""
+    """The first of these rows, and the reason why its value does not fit."""
     superseded: set[str] = field(default_factory=set)
-    """Attributes of which a row has another value than one that is hidden."""
+    """Attributes for which a row has both a value and a different hidden value."""
 
 
 def run(tx: Transaction, rewrite: Rewrite, number: int, findings: Findings) -> RewriteCounts:
-    """Rewrite every row of a type; those that do not fit are noted and left as they are."""
+    """Rewrite every row of a type; rows that do not fit are noted and left unchanged."""
     table = table_of(rewrite.declared)
     run_ = _Run(tx, rewrite, table, findings)
     for chunk in instances.chunks(tx.reader, table, instances.numbers(tx.reader, table, number)):
         run_.take(chunk)
-    if not findings:  # Otherwise names may still be those of rows that do not fit.
+    if not findings:  # If rows do not fit, they may still have the names that others need.
         run_.rename()
     return run_.counts
 
 
 _Past = Mapping[str, Sequence[tuple[HiddenProperty, Mapping[int, str]]]]
-"""For each attribute that comes back, its hidden properties and the attributes of rows then."""
+"""For each restored attribute, its hidden properties and the past attributes of rows."""
 
 
 class _Run:
@@ -154,7 +153,7 @@ class _Run:
         }
         self.counts: Final = RewriteCounts()
         self._names: Final[dict[int, str]] = {}
-        """Rows that get another name."""
+        """The rows that get a new name."""
         self._finals: Final[dict[str, int]] = {}
         """The row of each final name; empty if no names change."""
 
@@ -194,7 +193,7 @@ class _Run:
         name = row.name if isinstance(self._rewrite.declared, NodeType) else None
         columns = _key(self._rewrite.declared)
         if self._rewrite.rekeys and all(after.get(column) is not None for column in columns):
-            name = None  # The key gives the name, not the other way round.
+            name = None  # The key determines the name, not the other way round.
         after = self._rules.shape(after, name=name, creating=self._rewrite.adopts)
         missing = self._rules.missing(after)
         if missing:
@@ -212,7 +211,10 @@ class _Run:
             self._note_name(row, after)
 
     def _restore(self, row: Instance, after: JsonObject, past: _Past) -> None:
-        """Give a row its hidden values back, if they fit; an error if a required one does not."""
+        """Restore the hidden values of a row that fit.
+
+        Returns an error if a required value does not.
+        """
         for key, versions in past.items():
             values = [
                 (hidden.declared.prop_id, value)
@@ -256,7 +258,7 @@ class _Run:
         return after
 
     def rename(self) -> None:
-        """Name rows by their keys; those whose new name is taken get an interim name first."""
+        """Name rows by their keys; a row whose new name is taken gets an interim name first."""
         outer = self._tx.reader.outer_id
         type_name = self._rewrite.declared.kip_name
         waiting = {
@@ -270,7 +272,7 @@ class _Run:
             self._tx.move_concepts((outer(number), None, name) for number, name in names.items())
 
     def _note_name(self, row: Instance, after: JsonObject) -> None:
-        """Note the name that a row has in the end."""
+        """Note the final name of a row."""
         name = check_name(self._rules.name(after) or row.name)
         holder = self._finals.setdefault(name, row.number)
         if holder != row.number:

@@ -1,4 +1,4 @@
-"""`db.schema`: the schema of a graph, as callers see it."""
+"""`db.schema`: the methods for the schema of a graph."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class SchemaVersion:
 
 
 class SchemaApi:
-    """The schema of one graph: what is in force, what was, and what it would take to change it."""
+    """The schema of one graph: the present and past schemas, plans, and changes."""
 
     def __init__(
         self,
@@ -70,7 +70,7 @@ class SchemaApi:
 
     @property
     def catalog(self) -> Catalog:
-        """The schema in force, which is empty at first."""
+        """The schema in force; empty in a new graph."""
         with self._store.reading() as reader:
             definitions = reader.head().definitions
             if self._known is None or self._known[0] != definitions:
@@ -78,9 +78,10 @@ class SchemaApi:
             return self._known[1]
 
     def at(self, moment: Moment) -> Catalog:
-        """The schema that was in force: after entry `seq`, or at a time."""
+        """The schema that was in force after entry `seq`, or at a time."""
         with self._store.reading() as reader:
-            state = State(history.entry_at(reader, moment))  # Definitions are never scrubbed.
+            # A scrub keeps all definitions, so no check is needed.
+            state = State(history.entry_at(reader, moment))
             return schema_in_force.read(reader.at(state))
 
     def plan(
@@ -88,9 +89,9 @@ class SchemaApi:
     ) -> Plan:
         """The steps that applying a schema would take, without applying it.
 
-        Data is checked where it decides whether a change is supported, and rows that go or come
-        back are counted, except in a read-only graph or without `check_data`. With
-        `allow_data_loss`, what goes is dropped instead of hidden.
+        If the data decides whether a change is supported, it is checked, and removed or restored
+        rows are counted; not so in a read-only graph or without `check_data`. With
+        `allow_data_loss`, removed types and properties are dropped instead of hidden.
 
         Raises:
             SchemaError: the text is no schema.
@@ -114,16 +115,16 @@ class SchemaApi:
     ) -> ApplyResult:
         """Put a schema in force: definitions, data and indexes, as one transaction.
 
-        Types that are no longer declared go only with `allow_removals`. They are hidden and
-        return when they are declared again; with `allow_data_loss` it cannot. If the plan is not
-        supported, or the data does not satisfy the schema, nothing changes, and the result says
-        why.
+        Types that are no longer declared are removed only with `allow_removals`. They are hidden,
+        and return when they are declared again; with `allow_data_loss` they are dropped for good.
+        If the plan is not supported, or the data does not satisfy the schema, nothing changes, and
+        the result says why.
 
         Raises:
             SchemaError: the text is no schema, or it leaves out types without `allow_removals`.
             ConstraintViolation: the embedder in use makes vectors of another size than a property
                 with `@embed` has.
-            SchemaApplyInProgress: another one is being applied.
+            SchemaApplyInProgress: another schema is being applied.
         """
         return apply.apply(
             self._store,
@@ -134,7 +135,7 @@ class SchemaApi:
         )
 
     def _desired_catalog(self, desired: str | Catalog) -> Catalog:
-        """The schema that a caller wants, checked against what the graph can do."""
+        """The schema that a caller wants, checked against the embedder of the graph."""
         catalog = _catalog(desired)
         self._check(self.catalog, catalog)
         return catalog
@@ -147,11 +148,11 @@ class SchemaApi:
     def restore(self, *names: str, actor: str | None = None, message: str = "") -> ApplyResult:
         """Declare hidden types (`Team`) and properties (`Person.city`) again, as they were.
 
-        Their data comes back, as if the schema in force had been applied with them.
+        Their data comes back, as if the present schema had been applied with them.
 
         Raises:
             NotFound: nothing of this name is hidden.
-            SchemaError: something that it needs is not declared, such as the ends of an edge.
+            SchemaError: they need a missing declaration, such as the type at an end of an edge.
         """
         with self._store.reading() as reader:
             desired = hidden_data.with_restored(reader, names)
@@ -160,10 +161,10 @@ class SchemaApi:
         return apply.apply(self._store, desired, actor=who, consent=Consent(), message=text)
 
     def discard(self, *names: str, actor: str | None = None, message: str = "") -> list[Hidden]:
-        """Let hidden types and properties go: they can no longer be restored.
+        """Discard hidden types and properties: they can no longer be restored.
 
-        Declared again, they are new and empty. Earlier states still show their data; `scrub`
-        removes it from there.
+        If they are declared again, they are new and empty. Earlier states still show their data;
+        `scrub` removes it from there.
 
         Raises:
             NotFound: nothing of this name is hidden.
@@ -196,14 +197,17 @@ class SchemaApi:
         """A schema for types and predicates that grew without one, as text.
 
         It declares what all their instances have in common, so that it can be applied as it is.
-        What cannot be declared is in comments.
+        Comments name the parts that cannot be declared.
         """
         with self._store.reading() as reader:
             return inference.infer(reader, types)
 
 
 def _steps_between(before: Catalog, after: Catalog) -> tuple[dict[str, Any], ...]:
-    """The steps that led from one schema to the next; a part that is not remembered was dropped."""
+    """The steps from one schema to the next.
+
+    A removed part that is not remembered was dropped.
+    """
     remembered = {part.place() for part in after.dropped}
     changes = plan(
         before, schema_in_force.with_renames(before, after), is_empty=lambda _: True

@@ -31,7 +31,7 @@ def read(reader: Reader, *, dropped: bool = False) -> Catalog:
 
 
 def with_renames(before: Catalog, after: Catalog) -> Catalog:
-    """The later catalog, with the earlier names of what was renamed: ids survive renames."""
+    """The later catalog, which notes the earlier names of renamed types and properties."""
     old = {type_name.identity: type_name for type_name in before.types}
 
     def renamed(current: SchemaType) -> SchemaType:
@@ -76,7 +76,7 @@ def _hidden_declarations(
 
 
 def _type_gone(declared: SchemaType, payload: Mapping[str, Any], seq: int) -> list[Dropped]:
-    """A hidden type, and the properties of it that were hidden before."""
+    """A hidden type, and its properties that were hidden before."""
     hidden_type = Dropped(declared.kind, declared.name, None, declared, seq)
     return [hidden_type, *_properties_gone(declared, payload)]
 

@@ -1,6 +1,6 @@
 """Errors that show their place in a text.
 
-Line, column and excerpt are in the message, for reading, and in `data`, for programs. A stage that
+Line, column and excerpt are in the message, for people, and in `data`, for programs. A stage that
 has a span but not the text uses `located`; a stage with the text uses `shown`.
 """
 
@@ -34,7 +34,7 @@ def locate(
 
 
 def located(error: Error, span: Span) -> Error:
-    """The error with the span that it is about, unless it has one, for stages without the text."""
+    """The error with a span, unless it has one already; for stages without the text."""
     if span != NOWHERE:
         error.data.setdefault("span", {"start": span.start, "end": span.end})
     return error

@@ -1,7 +1,7 @@
-"""Pausing Python's collector of cycles while a large tree is made and used.
+"""Pauses Python's collector of cycles while a large tree is built and used.
 
-Looking for cycles among a million nodes again and again takes as long as making them, and a tree
-has none.
+Searching a million nodes for cycles again and again takes as long as building them, and a tree has
+no cycles.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""`node`: the classes of a tree: of a command, a query, a schema.
+"""`node`, the decorator of all classes of tree nodes: of commands, queries and schemas.
 
 A tree has some fifty kinds of node. `dataclass(frozen=True, slots=True)` compiles half a dozen
 methods for each, which takes a fifth of the time to import Mycel and answer a first FIND. `node`
-lets `dataclass` compile `__init__` alone and shares the methods that compare and show nodes.
-Type checkers refuse to assign to a field; at run time nothing does.
+lets `dataclass` compile `__init__` alone and shares the methods that compare and show nodes. Type
+checkers refuse assignments to a field; at run time they succeed.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 @dataclass_transform(frozen_default=True, eq_default=True, field_specifiers=(field,))
 def node(cls: Class) -> Class:
-    """Make the class one of nodes. Fields with `compare=False` do not count in comparisons.
+    """Make a class of nodes. Fields with `compare=False` do not count in comparisons.
 
     >>> @node
     ... class Sum:
@@ -66,13 +66,13 @@ _SHARED: dict[str, Callable[..., Any]] = {
 
 @node
 class SyntaxNode:
-    """A node of the tree of a text; its place there does not count when nodes are compared."""
+    """A node of the tree of a text. Its place in the text does not count in comparisons."""
 
     span: Span = field(default=NOWHERE, compare=False, repr=False, kw_only=True)
 
 
 class LazyNodes(ABC, Generic[T]):
-    """Nodes that are read from the text whenever they are iterated, in the place of a tuple."""
+    """Nodes that are parsed from the text at each iteration; it replaces a tuple."""
 
     @abstractmethod
     def __iter__(self) -> Iterator[T]: ...

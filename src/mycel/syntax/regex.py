@@ -1,9 +1,9 @@
 """Regular expressions that take time linear in the text, whatever the pattern (RE2).
 
-Patterns come from untrusted callers, so everything about them is bounded: their length, the program
-that they compile to (and with it the time and memory of compiling), the memory of matching, and the
-work of matching one text. No groups are captured: with captures, RE2 keeps the bounds of every
-group for each state of the program, which is quadratic in the pattern.
+Patterns come from untrusted callers, so everything about them is bounded: their length, the size of
+the compiled program (and with it the time and memory of compiling), the memory of matching, and the
+work of matching one text. Groups are not captured, because RE2 would keep the bounds of every group
+for each state of the program, which is quadratic in the pattern.
 """
 
 from __future__ import annotations
@@ -25,17 +25,18 @@ RE2 compiles some patterns in time quadratic in their instructions: at most half
 
 WORK_MAX: Final = 1 << 27
 """Instructions of a program, times the characters of a text to match: at worst about a second,
-during which no deadline is looked at."""
+during which no deadline is checked.
+"""
 
 
 @lru_cache(PATTERNS_CACHED_MAX)
 def matcher(pattern: str) -> Callable[[str], bool]:
     """A function that says if a text has a match of a pattern anywhere; compiled once.
 
-    A set of one pattern says no more than yes or no, in a seventh of the time that a search takes.
-    It may run out of memory and say no, so a no is asked for again. The search needs no more
-    memory: it follows all states of the program at once. Either may look at the whole program for
-    each byte, so the function raises ResourceExhausted for a text too long for a large program.
+    A set of one pattern only answers yes or no, in a seventh of the time of a search. It may run
+    out of memory and answer no, so a search checks every no. The search needs no further memory,
+    because it follows all states of the program at once. Either may read the whole program for each
+    byte, so the function raises ResourceExhausted if the text is too long for a large program.
 
     Raises:
         InvalidSyntax: the pattern is not RE2.
@@ -69,7 +70,7 @@ def matcher(pattern: str) -> Callable[[str], bool]:
         if len(text) > length_max:
             raise ResourceExhausted(
                 f"A text of {len(text):,} characters is too long for the pattern "
-                f"{shorten(pattern)!r}; {length_max:,} are the most for a pattern of that size.",
+                f"{shorten(pattern)!r}; the limit for a pattern of that size is {length_max:,}.",
                 hint="Use fewer or smaller repetitions and classes, or filter on a shorter text.",
             )
         return match(text) is not None or search(text) is not None

@@ -51,7 +51,7 @@ class Span(int):
         yield self.end
 
     def __bool__(self) -> bool:
-        """True: a span at the beginning of a text is one too."""
+        """True: an empty span at the beginning of a text, whose number is 0, is a span too."""
         return True
 
     def __repr__(self) -> str:
@@ -66,7 +66,7 @@ NOWHERE: Final = Span(0, 0)
 
 
 class Position(NamedTuple):
-    """A line and a column, both from one."""
+    """A line and a column, both counted from one."""
 
     line: int
     column: int
@@ -79,7 +79,7 @@ class Source:
     text: str
 
     def position(self, offset: int) -> Position:
-        r"""The line and column of an offset; one beyond the end is after the last character.
+        r"""The line and column of an offset; an offset beyond the end counts as the end.
 
         >>> Source("one\ntwo").position(5)
         Position(line=2, column=2)
@@ -89,7 +89,7 @@ class Source:
         return Position(self.text.count("\n", 0, start) + 1, offset - start + 1)
 
     def excerpt(self, span: Span) -> str:
-        r"""The line on which the span begins, and carets under as much of it as that line holds.
+        r"""The line on which the span begins, with carets under the part of the span on that line.
 
         >>> print(Source("FIND(?x)\nWHER { }").excerpt(Span(9, 13)))
         2 | WHER { }
@@ -119,7 +119,7 @@ def _window(line: str, column: int, length: int) -> tuple[str, str, str]:
 
 
 def _printable(text: str) -> str:
-    """The text with one plain character for each that would move the caret or cannot be sent."""
+    """The text, with plain characters for those that would move the caret or cannot be sent."""
     if text.isascii() and text.isprintable():
         return text
     return "".join(map(_visible, text))
@@ -128,8 +128,8 @@ def _printable(text: str) -> str:
 def _visible(character: str) -> str:
     if character == "\t":
         return " "
-    # Control characters, surrogates and unassigned code points; format characters such as the
-    # byte order mark and direction marks would be invisible, or turn the line around.
+    # Control characters, surrogates and unassigned code points; format characters such as the byte
+    # order mark and direction marks would be invisible, or reverse the line.
     return "\N{REPLACEMENT CHARACTER}" if category(character)[0] == "C" else character
 
 

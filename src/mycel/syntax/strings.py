@@ -1,4 +1,4 @@
-"""Strings as JSON writes them: their values, and where one breaks."""
+"""Strings in the syntax of JSON: their values, and the place of an error in them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def is_broken(token: str) -> bool:
 
 
 def string_value(error: type[Error], tokens: Tokens, at: int) -> str:
-    """The value of the string token at a place; raises `error` if it is none."""
+    """The value of the string token at a place; raises `error` if it is no valid string."""
     token = tokens.tokens[at]
     if "\\" not in token and token[-1] == '"' and len(token) > 1:
         return token[1:-1]
@@ -45,7 +45,7 @@ def string_value(error: type[Error], tokens: Tokens, at: int) -> str:
 
 
 def broken_string(error: type[Error], tokens: Tokens, at: int) -> Error:
-    """The string token at a place is no JSON string: say where it breaks."""
+    """The error for a string token that is no JSON string, at the character that is wrong."""
     start, stop, token = tokens.starts[at], tokens.ends[at], tokens.tokens[at]
     if not is_broken(token):
         return _bad_escape(error, tokens, start, token)

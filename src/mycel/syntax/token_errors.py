@@ -25,7 +25,7 @@ def error_at(
     """An error at the next token, or at `length` tokens from `at` on."""
     first = tokens.at if at is None else at
     start, end = tokens.starts[first], tokens.ends[first + length - 1]
-    # A place for the caret even at the end of the text.
+    # The caret has a place even at the end of the text.
     return locate(error, message, tokens.text, Span(start, max(end, start + 1)), hint)
 
 
@@ -48,14 +48,14 @@ def open_brackets(tokens: Tokens) -> list[int]:
 
 
 def close_it(tokens: Tokens, opened: int) -> str:
-    """Advice to close the bracket at a place, without the dot."""
+    """Advice to close the bracket at a place, without a period."""
     bracket = tokens.tokens[opened]
     line, column = Source(tokens.text).position(tokens.starts[opened])
     return f"Close the `{bracket}` of line {line}, column {column} with `{CLOSING[bracket]}`"
 
 
 def about_end(tokens: Tokens, token: str) -> str | None:
-    """Advice about a bracket that is open where the text ends, or where another one closes."""
+    """Advice about a bracket that is open at the end of the text, or where another one closes."""
     if token != END and token not in CLOSING.values():
         return None
     open_at = open_brackets(tokens)
@@ -66,7 +66,7 @@ def about_end(tokens: Tokens, token: str) -> str | None:
 
 
 def about_invisible(token: str) -> str | None:
-    """Advice about a character that looks like white space, or like nothing."""
+    """Advice about a character that looks like white space, or is invisible."""
     if len(token) == 1 and not token.isascii() and category(token)[0] in "CZ":
         label = character_name(token, "no character")
         return f"U+{ord(token):04X} ({label}) is no white space here; remove it."

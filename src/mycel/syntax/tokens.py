@@ -1,4 +1,4 @@
-"""A text as tokens, for parsers that read one after the other.
+"""Splits a text into tokens, for parsers that read them in order.
 
 One regular expression splits the whole text: a list holds the tokens, and two arrays their starts
 and ends. There are no token objects, which keeps parsing megabytes to about a second, and arrays of
@@ -18,17 +18,18 @@ from mycel.syntax.diagnostics import locate
 from mycel.syntax.source import END_BITS, Span
 
 new_span: Callable[[type[Span], int], Span] = int.__new__
-"""Makes a `Span` of its number without its Python constructor, which is slow for large trees."""
+"""Makes a `Span` from its number without the Python constructor, which is slow for large trees."""
 
 END: Final = "\n"
 """The token after the last one. White space is never a token, so nothing else can equal it."""
 
 
 SHARED_CHARACTERS_MIN: Final = 1 << 18
-"""In shorter texts, sharing equal tokens saves nothing."""
+"""The length from which equal tokens share one text; in shorter texts, sharing saves nothing."""
 SHARED_LENGTH_MAX: Final = 16
 CUT_TOKENS: Final = 16
-"""Tokens at the end of a window that may be cut off, or miss what follows them."""
+"""The number of tokens at the end of a window that may be cut off, or lack the tokens after them.
+"""
 
 
 class Tokens:
@@ -57,7 +58,7 @@ class Tokens:
     ) -> None:
         """Split a text; the parser looks at most `ahead` tokens beyond the next one.
 
-        The pattern has two groups, what is skipped and the token, and matches the end as an empty
+        The pattern has two groups, the skipped text and the token, and matches the end as an empty
         token. With a `window`, this many characters are split at a time: the parser has to `refill`
         the tokens between two parts of the text. The text is read from `start` on.
         """
@@ -71,7 +72,7 @@ class Tokens:
 
     @property
     def is_cut(self) -> bool:
-        """True if the next tokens are not all there, or may be cut off."""
+        """True if some of the next tokens are missing, or may be cut off."""
         return self.end < len(self.text) and self.at > len(self.tokens) - CUT_TOKENS
 
     def refill(self, at: int) -> None:
@@ -85,14 +86,14 @@ class Tokens:
         self._split(start, size)
 
     def _larger(self, start: int, size: int) -> int:
-        """The characters to split for a part that starts there and is longer than `size`."""
+        """The number of characters to split for a part that is longer than `size`."""
         return 2 * size
 
     def _split(self, start: int, size: int) -> None:
         text = self.text
         self.end = min(start + size, len(text))
         is_whole = self.end - start == len(text)
-        # An empty piece, what is skipped, and the token, over and over.
+        # `split` returns an empty piece, the skipped text and the token, repeatedly.
         pieces = self._pattern.split(text if is_whole else text[start : self.end])
         del pieces[::3]
         offsets = array("I", accumulate(map(len, pieces), initial=start))
@@ -100,7 +101,7 @@ class Tokens:
         self.tokens[:] = pieces[1::2]
         del pieces
         if is_whole and len(text) >= SHARED_CHARACTERS_MIN:
-            # Words and marks come again and again: one text for each is enough.
+            # Words and marks repeat often, so equal tokens share one text.
             known: dict[str, str] = {}
             share = known.setdefault
             self.tokens[:] = [
@@ -121,11 +122,11 @@ class Tokens:
         self.at = 0
 
     def span(self, first: int) -> Span:
-        """From a token to the one before the next to read."""
+        """The span from a token to the last token that was read."""
         return new_span(Span, self.starts[first] << END_BITS | self.ends[self.at - 1])
 
     def span_from(self, start: int) -> Span:
-        """From a character to the token before the next to read."""
+        """The span from a character to the last token that was read."""
         end = self.ends[self.at - 1] if self.at else self._before
         return new_span(Span, start << END_BITS | end)
 
@@ -134,7 +135,7 @@ class Tokens:
 
 
 class TextRules(NamedTuple):
-    """The name of the texts of a language, and the hints for texts that are none."""
+    """The name of the texts of a language, and the hints for values that are no such text."""
 
     what: str
     error: type[MycelError]

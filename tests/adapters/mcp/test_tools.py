@@ -707,7 +707,7 @@ def test_a_confidence_that_is_none_is_warned_about(session: Session) -> None:
     told = session.ok(
         "remember_knowledge", concepts=[{"uri": "sure", "metadata": {"confidence": 7}}]
     )
-    assert "Warning: sure: the confidence 7 is no number from 0 to 1, such as 0.7." in told.text
+    assert "Warning: sure: the confidence 7 is not a number from 0 to 1, such as 0.7." in told.text
     told = session.ok("update_node", uri="sure", metadata={"confidence": 8})
     assert "confidence 8" in told.data["warnings"][0]
 

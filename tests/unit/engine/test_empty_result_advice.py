@@ -176,7 +176,7 @@ def test_a_type_without_a_schema_declares_nothing_that_could_be_missed(db: mycel
 
 
 def test_a_link_that_is_asked_the_other_way_round_is_told(db: mycel.Graph) -> None:
-    expected = ["lived_in leads from Composer to Place; here it is asked the other way round."]
+    expected = ["lived_in leads from Composer to Place; the pattern has the opposite direction."]
     assert told(db, '?x {type: "Place"} (?x, "lived_in", {type: "Composer"})') == expected
     assert (
         told(db, '(?x, "lived_in"{1,2}, ?c) ?x {type: "Place"} ?c {type: "Composer"}') == expected
@@ -186,9 +186,9 @@ def test_a_link_that_is_asked_the_other_way_round_is_told(db: mycel.Graph) -> No
 
 def test_a_link_between_types_that_it_never_links_is_told(db: mycel.Graph) -> None:
     (sentence,) = told(db, '?x {type: "Place"} (?x, "lived_in", {type: "Place"})')
-    assert sentence == "lived_in leads from Composer to Place; here it is asked from Place."
+    assert sentence == "lived_in leads from Composer to Place; the pattern leads from Place."
     (sentence,) = told(db, '?x {type: "Composer"} (?x, "lived_in", {type: "Composer"})')
-    assert sentence == "lived_in leads from Composer to Place; here it is asked to Composer."
+    assert sentence == "lived_in leads from Composer to Place; the pattern leads to Composer."
 
 
 @pytest.mark.parametrize(
@@ -301,8 +301,8 @@ def test_an_attribute_that_no_instance_has_is_told_where_its_column_is_null(
     db: mycel.Graph,
 ) -> None:
     declared = (
-        "?c.attributes.borm is null in every row: Composer does not declare 'borm', and none of the"
-        " 2 looked at has it; did you mean 'born'?"
+        "?c.attributes.borm is null in every row: Composer does not declare 'borm', and none of"
+        " 2 sampled instances has it; did you mean 'born'?"
     )
     of_composers = 'WHERE { ?c {type: "Composer"} }'
     assert warned(db, f"FIND(?c.name, ?c.attributes.borm) {of_composers}") == [declared]
@@ -313,7 +313,7 @@ def test_an_attribute_that_no_instance_has_is_told_where_its_column_is_null(
     ]
     (bare,) = warned(db, 'FIND(?p.attributes["per km"]) WHERE { ?p {type: "Place"} }')
     assert bare.startswith('?p.attributes["per km"] is null in every row: Place does not declare')
-    assert bare.endswith("'per km', and none of the 1 looked at has it.")
+    assert bare.endswith("'per km', and none of 1 sampled instances has it.")
 
 
 def test_keys_that_are_no_identifiers_are_told_in_quotes(db: mycel.Graph) -> None:

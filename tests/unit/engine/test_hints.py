@@ -57,8 +57,8 @@ HINTS: dict[str, str] = {
     # Patterns.
     asked(f'{DRUG} (?d, "treats{{1,3}}", ?s)'): 'Hops follow the quotes: "treats"{1,3}.',
     asked('(?d, "treats{2}", ?s)'): '"treats"{2}',
-    asked('?d {type: ":type"}'): "A placeholder stands without quotes: :type.",
-    asked('(?d, ":p", ?s)'): "A placeholder stands without quotes: :p.",
+    asked('?d {type: ":type"}'): "Write a placeholder without quotes: :type.",
+    asked('(?d, ":p", ?s)'): "Write a placeholder without quotes: :p.",
     'FIND(?l) WHERE { ?l {type: "treats"} }': 'links are ?l (?a, "treats", ?b)',
     asked('(?d, "Drug", ?s)'): 'concepts are ?x {type: "Drug"}',
     asked("?d {type: ?t}"): "?d.type, in FIND and FILTER",
@@ -125,9 +125,7 @@ HINTS: dict[str, str] = {
     written('(?a, "treats", ?b)'): "A link is a block: PROPOSITION",
     written('CONCEPT { {type: "Drug", name: "x"} SET {a: 1} }'): "SET ATTRIBUTES",
     written('CONCEPT { {type: "Drug", name: "a\\u0000b"} }'): "Remove it from the text.",
-    written(
-        'CONCEPT { {type: ":type", name: "x"} }'
-    ): "A placeholder stands without quotes: :type.",
+    written('CONCEPT { {type: ":type", name: "x"} }'): "Write a placeholder without quotes: :type.",
     # Requests, and the first words of other languages.
     '{"command": "FIND(?d) WHERE { }"}': 'Send the text of "command" as the command',
     '{"commands": ["FIND(?d) WHERE { }"]}': 'Send the text of "command" as the command',
@@ -170,8 +168,8 @@ def test_a_hint_says_what_to_write_instead(db: mycel.Graph) -> None:
     [
         ('FIND(?d.metadata.created_at) WHERE { ?d {type: "Drug"} }', "?d.metadata._created_at"),
         (filtered('?d.metadata.created_by == "me"'), "?d.metadata._created_by"),
-        (asked('?d {name: ":name"}'), "A placeholder stands without quotes: :name."),
-        (asked('?d {type: "Drug", name: ":name"}'), "A placeholder stands without quotes: :name."),
+        (asked('?d {name: ":name"}'), "Write a placeholder without quotes: :name."),
+        (asked('?d {type: "Drug", name: ":name"}'), "Write a placeholder without quotes: :name."),
     ],
 )
 def test_an_empty_answer_says_what_was_probably_meant(

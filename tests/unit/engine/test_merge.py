@@ -266,7 +266,7 @@ def test_whatever_was_said_is_said_of_the_target(seed: int) -> None:
 
 def test_values_that_the_target_keeps_against_the_source_are_named(graph: Graph) -> None:
     assert graph.warnings(MERGE) == (
-        "'Bern' keeps its mayor, people; the other values are only in past states (AS OF).",
+        "'Bern' keeps its mayor, people; only past states (AS OF) have the other values.",
     )
 
 

@@ -10,8 +10,8 @@ import pytest
 import mycel
 from mycel.engine.metadata_warnings import WARNINGS_MAX
 
-CONFIDENCE = "The confidence {0} is no number from 0 to 1, such as 0.7."
-TIME = 'The {0} {1} is no ISO 8601 date or time, such as "2026-01-31T12:00:00Z".'
+CONFIDENCE = "The confidence {0} is not a number from 0 to 1, such as 0.7."
+TIME = 'The {0} {1} is not an ISO 8601 date or time, such as "2026-01-31T12:00:00Z".'
 
 
 @pytest.fixture

@@ -276,7 +276,7 @@ def test_more_domains_than_are_listed_are_announced(
     monkeypatch.setattr(primers, "DOMAINS_LISTED_MAX", 2)
     told = run(db, "DESCRIBE DOMAINS")
     assert [each["name"] for each in told.result] == ["CoreSchema", "Gardening"]
-    assert told.warnings == ("3 smaller domains are left out; FIND gives them all.",)
+    assert told.warnings == ("3 smaller domains are left out; FIND returns all.",)
 
 
 def test_members_beyond_the_bound_are_told_as_a_minimum(

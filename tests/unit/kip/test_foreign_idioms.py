@@ -211,7 +211,7 @@ def test_a_command_that_breaks_off_anywhere_is_refused_with_a_hint(text: str) ->
 def test_alternatives_in_one_string_are_taken_apart_when_no_such_predicate_is_defined() -> None:
     known = ["influenced", "friend_of"]
     hint = undefined("predicate", "influenced|friend_of", known, "DESCRIBE …").hint
-    assert 'quotes of their own: "influenced" | "friend_of".' in hint
+    assert 'quotes of its own: "influenced" | "friend_of".' in hint
     assert "Did you mean" in undefined("predicate", "influence", known, "DESCRIBE …").hint
 
 

@@ -64,8 +64,8 @@ def test_merged_nodes_of_different_types_share_relations_properties_and_names(
     # What was not taken over is said.
     said = " ".join(merge.warnings)
     assert "content" not in said
-    assert "Both have year; that of the merged node was: 2024" in said
-    assert "of the type Note; Decision stays" in said
+    assert "Both have year; the value of the merged node was: 2024" in said
+    assert "the type Note; the type Decision stays" in said
     for name in (OLD, "notes/login", "Login", "Sign-in"):
         assert notes.get(name).uri == NEW
 

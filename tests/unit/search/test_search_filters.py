@@ -160,7 +160,7 @@ def test_a_filter_that_is_none_is_refused(db: mycel.Graph) -> None:
 def test_filters_that_nothing_passes_are_told_without_advice_on_spelling(db: mycel.Graph) -> None:
     result = db.execute('SEARCH CONCEPT "harbour" UNTIL "2001-01-01"')
     assert result.value == []
-    assert result.warnings == ("Something fits the question, but not the filters of this SEARCH.",)
+    assert result.warnings == ("Elements fit the question, but not the filters of this SEARCH.",)
 
 
 def test_an_unknown_kind_is_refused(db: mycel.Graph) -> None:

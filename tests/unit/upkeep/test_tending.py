@@ -453,8 +453,8 @@ def test_a_merge_keeps_both_texts_and_says_which_values_are_lost(db: mycel.Graph
     assert (acme.attributes["size"], acme.attributes["boss"]) == (3, "Ada")
     assert (acme.metadata["origin"], acme.metadata["memory_strength"]) == ("a call", 1)
     assert result == (
-        "merged 'ACME!' into Org 'Acme' (lost: Both have size; that of the merged node was: 7):"
-        " one company"
+        "merged 'ACME!' into Org 'Acme' (lost: Both have size; the value of the merged node"
+        " was: 7): one company"
     )
     (commit,) = db.history.log(limit=1)
     assert commit.commit != start.commit

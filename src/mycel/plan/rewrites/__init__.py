@@ -5,11 +5,11 @@ Every pass takes a query and returns a query with the same answer:
 - `ground`        a FILTER that names a concept becomes part of its pattern, so an index finds it
 - `trim`          an OPTIONAL that binds nothing is dropped
 - `semijoin`      patterns that only have to exist are tested, not joined
-- `use_indexes` a FILTER on an indexed property lets its element be found by the index
+- `use_indexes`   a FILTER on an indexed property lets its element be found by the index
 - `order_joins`   patterns in the order that statistics say is cheapest
-- `count_once` a circle of links that is only counted is found once, not once from each element
-- `gather_early` rows are grouped by element first, and then by attributes of the elements
-- `cut_early` groups that a limit leaves out are dropped before their attributes are read
+- `count_once`    a circle of links that is only counted is found once, not once from each element
+- `gather_early`  rows are grouped by element first, and then by attributes of the elements
+- `cut_early`     groups that a limit leaves out are dropped before their attributes are read
 
 The passes use `blocks`, which visits all blocks of a query, and `selectivity`, which estimates the
 share of an index that a look-up reads.

@@ -207,7 +207,7 @@ class _ChangedVerification:
         now.catch_up(head.seq, head.folded_seq)
         for namespace, root in zip(NAMESPACES, (head.concepts_root, head.edges_root), strict=True):
             if before.root_with(namespace, self._all.expected[namespace]) != root:
-                yield f"{namespace} tree", "is not what the changes since then lead to"
+                yield f"{namespace} tree", "differs from the older trees with the changed records"
             if now.root(namespace) != root:
                 yield f"{namespace} tree", "does not have the root of the head"
         yield from self._all.stored_trees(head)

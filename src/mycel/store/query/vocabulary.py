@@ -193,7 +193,7 @@ def undefined(
     if len(name) >= 256:
         close = ""
     elif name.startswith(":") and is_identifier(name[1:]):
-        close = f"A placeholder stands without quotes: {name}."
+        close = f"Write a placeholder without quotes: {name}."
     elif hops := _HOPS_INSIDE.fullmatch(name):
         close = f'Hops follow the quotes: "{hops[1]}"{hops[2]}.'
     elif name in others and what == "predicate":
@@ -206,7 +206,7 @@ def undefined(
         and all(name.strip().isidentifier() for name in names)
     ):
         apart = " | ".join(f'"{name.strip()}"' for name in names)
-        close = f"Alternatives in a pattern stand in quotes of their own: {apart}."
+        close = f"Put each alternative of a pattern in quotes of its own: {apart}."
     else:
         close = did_you_mean(name, known)
     hint = f"{close} List what is defined with {command}; names are case-sensitive."
