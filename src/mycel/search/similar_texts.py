@@ -20,7 +20,7 @@ from mycel.model.elements import Concept
 from mycel.search.index.passages import prose
 from mycel.search.weights import BM25_COLUMNS
 from mycel.store.query import lookup
-from mycel.store.query.candidates import Candidates, counted
+from mycel.store.query.candidates import Candidates, Term, counted
 from mycel.store.query.filters import condition
 from mycel.store.query.reader import Reader
 from mycel.text.analysis import STOP_WORDS, terms_of
@@ -61,20 +61,21 @@ class SimilarTexts:
         self._reader: Final = reader
         self._total: Final = max(lookup.concepts_at_most(reader), 1)
         self._is_compared: Final = is_compared
+        self._counts: Final[dict[str, Term]] = {}
 
     def closest(self, note: Concept) -> SimilarText | None:
         """The closest other text, if it is close enough."""
         terms = _terms(note)
         if len(terms) < SAME_TERMS_MIN:
             return None
-        known = counted(self._reader, terms)
+        known = self._counted_terms(terms)
         # The index does not count the latest writes, so even a word without elements may occur in
         # texts.
         uncounted = [term for term in known if not term.elements]
         rarest = uncounted[:RAREST] + known[len(uncounted) :][:RAREST]
         weights = {term.text: log(1 + self._total / (term.elements + 0.5)) for term in known}
         # One more than is compared, because the text itself may be among the results.
-        words = self._index.by_words(rarest, COMPARED_MAX + 1)
+        words = self._index.by_rarest_words(rarest, COMPARED_MAX + 1)
         numbers = [word.number for word in words if word.number != note.number][:COMPARED_MAX]
         best: SimilarText | None = None
         for other in self._reader.elements(numbers).values():
@@ -84,6 +85,13 @@ class SimilarTexts:
                 if is_closer and not have_one_template(_text(note), _text(other)):
                     best = SimilarText(other, similarity)
         return best
+
+    def _counted_terms(self, terms: set[str]) -> list[Term]:
+        """Terms with their counts, the rarest first. Each is counted once for all texts."""
+        unknown = terms - self._counts.keys()
+        self._counts.update((term.text, term) for term in counted(self._reader, unknown))
+        known = [self._counts[term] for term in terms]
+        return sorted(known, key=lambda term: (term.elements, term.text))
 
 
 def have_one_template(one: str, other: str) -> bool:

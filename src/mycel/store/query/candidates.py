@@ -235,6 +235,20 @@ class Candidates:
                 matches = self._ranked(every_term, limit, SCANNED_MAX) | matches
         return self._with_fresh(matches, any_of(term.text for term in terms), limit, terms)
 
+    def by_rarest_words(self, terms: Sequence[Term], limit: int) -> list[TextMatch]:
+        """Elements that have some of the rarest of these terms, the best first, in one query.
+
+        `by_words` asks up to four, so that elements with all terms, and those with only frequent
+        ones, are found too.
+        """
+        known = [term for term in terms if term.elements]
+        matches: dict[int, TextMatch] = {}
+        if known:
+            some = _affordable(known, RANKED_MAX)
+            size = sum(term.elements for term in some)
+            matches = self._ranked(any_of(term.text for term in some), limit, size)
+        return self._with_fresh(matches, any_of(term.text for term in terms), limit, terms)
+
     def _with_all(self, terms: Sequence[Term], limit: int) -> list[int]:
         """The newest elements that have all of these terms, without ranking."""
         query = self._definitions(all_of(term.text for term in terms))
