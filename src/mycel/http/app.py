@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from starlette.applications import Starlette
-from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
@@ -41,7 +40,7 @@ from mycel.http.policy import Policy
 from mycel.http.query_routes import described
 from mycel.http.remote_routes import REMOTE_ENDPOINTS
 from mycel.http.request_guard import HEALTH, RequestGate
-from mycel.http.responses import JSON, answer, error_response, refusal, stopping
+from mycel.http.responses import JSON, answer, error_handlers, refusal, stopping
 from mycel.http.worker_pool import Workers
 from mycel.merkle.proofs import Snapshot
 from mycel.model.allowance import shortage
@@ -163,11 +162,7 @@ def graph_app(
             *routes(branch_openapi.ENDPOINTS, served),
             *explorer.routes(),
         ],
-        exception_handlers={
-            HTTPException: pages.refuse,
-            MycelError: error_response,
-            Exception: error_response,
-        },
+        exception_handlers=error_handlers("GET / shows what there is."),
         lifespan=lifespan,
     )
     # A path with a trailing slash is another path. There is no redirect: not every client follows
@@ -362,21 +357,6 @@ class _Pages:
         servers = [{"url": request.scope["root_path"] or "/"}]
         paths = self._description["paths"] | paths
         return answer(self._description | {"servers": servers, "paths": paths})
-
-    async def refuse(self, request: Request, error: Exception) -> Response:
-        """The response for an unknown path, or a method that a path does not have."""
-        if not isinstance(error, HTTPException) or error.status_code not in (404, 405):
-            raise error
-        if error.status_code == 404:
-            not_found: MycelError = NotFound(
-                "There is nothing at this path.", hint="GET / shows what there is."
-            )
-        else:
-            allowed = (error.headers or {}).get("Allow", "another method")
-            not_found = InvalidSyntax(
-                f"{request.url.path} does not take {request.method}.", hint=f"Use {allowed}."
-            )
-        return refusal(not_found, error.status_code, error.headers)
 
     async def _look(self, branch: str | None = None) -> _Look:
         """The state of a branch, read outside of the worker pool, which may be busy.

@@ -11,8 +11,10 @@ from http import HTTPStatus
 from typing import Any, Final
 
 import orjson
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.types import ExceptionHandler
 
 from mycel.engine.result import for_json
 from mycel.errors import (
@@ -20,7 +22,9 @@ from mycel.errors import (
     DatabaseReadOnly,
     ExecutionTimeout,
     InternalError,
+    InvalidSyntax,
     MycelError,
+    NotFound,
     ResourceExhausted,
 )
 from mycel.model.allowance import RETRY_AFTER, shortage
@@ -74,6 +78,26 @@ def refusal(
 async def error_response(_request: Request, error: Exception) -> Response:
     """The response to any error of a handler, for Starlette."""
     return refusal(error if isinstance(error, MycelError) else unexpected(error))
+
+
+def error_handlers(where: str) -> dict[Any, ExceptionHandler]:
+    """The handlers of errors of an application; `where` is the hint for an unknown path."""
+
+    async def refuse(request: Request, error: Exception) -> Response:
+        """The response for an unknown path, or a method that a path does not have."""
+        if not isinstance(error, HTTPException) or error.status_code not in (404, 405):
+            raise error
+        refused: MycelError
+        if error.status_code == 404:
+            refused = NotFound("There is nothing at this path.", hint=where)
+        else:
+            allowed = (error.headers or {}).get("Allow", "another method")
+            refused = InvalidSyntax(
+                f"{request.url.path} does not take {request.method}.", hint=f"Use {allowed}."
+            )
+        return refusal(refused, error.status_code, error.headers)
+
+    return {HTTPException: refuse, MycelError: error_response, Exception: error_response}
 
 
 def unexpected(error: Exception) -> MycelError:

@@ -27,7 +27,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from mycel import __version__
-from mycel.errors import AccessDenied, InvalidSyntax, MycelError, NotFound, ResourceExhausted
+from mycel.errors import AccessDenied, InvalidSyntax, MycelError, ResourceExhausted
 from mycel.explorer.parameters import checked, integer_parameter
 from mycel.http import openapi
 from mycel.http.endpoints import read_only
@@ -36,7 +36,7 @@ from mycel.http.page_routes import is_public, public_routes
 from mycel.http.policy import RESOURCE_METADATA, Policy
 from mycel.http.request_guard import GRANT, HEALTH, RequestGate
 from mycel.http.request_values import given_parameters
-from mycel.http.responses import answer, error_response, refusal
+from mycel.http.responses import answer, error_handlers, error_response, refusal
 from mycel.http.worker_pool import Workers
 from mycel.http.workspace_mounts import (
     PREFIX,
@@ -113,11 +113,9 @@ def build_team_app(
             Route(RESOURCE_METADATA, pages.resource_metadata, methods=["GET"]),
             Route(f"{RESOURCE_METADATA}/{{path:path}}", pages.resource_metadata, methods=["GET"]),
         ],
-        exception_handlers={
-            HTTPException: pages.refuse,
-            MycelError: error_response,
-            Exception: error_response,
-        },
+        exception_handlers=error_handlers(
+            "GET / shows what there is; a workspace is below /ws/NAME."
+        ),
         lifespan=lifespan,
     )
     site.router.redirect_slashes = False
@@ -377,22 +375,6 @@ class _TeamPages:
             raise HTTPException(404)
         path = request.path_params.get("path", "")
         return answer(issuers.settings.metadata(f"/{path}" if path else ""))
-
-    async def refuse(self, request: Request, error: Exception) -> Response:
-        """The response for an unknown path, or a method that a path does not have."""
-        if not isinstance(error, HTTPException) or error.status_code not in (404, 405):
-            raise error
-        if error.status_code == 404:
-            missing = NotFound(
-                "There is nothing at this path.",
-                hint="GET / shows what there is; a workspace is below /ws/NAME.",
-            )
-            return refusal(missing, 404)
-        allowed = (error.headers or {}).get("Allow", "another method")
-        misused = InvalidSyntax(
-            f"{request.url.path} does not take {request.method}.", hint=f"Use {allowed}."
-        )
-        return refusal(misused, 405, error.headers)
 
 
 def _grant(request: Request) -> Grant:
