@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from mycel.api.graph import Graph
 from mycel.engine.archive import archive_element, restore_element
@@ -31,83 +31,44 @@ from mycel.store.write.transaction import Transaction
 
 Work = Callable[[Transaction], tuple[str, list[str]]]
 """A function that writes; returns the id of the element and warnings."""
+Values = Mapping[str, Any]
+"""The checked values of the parameters of a write, by name."""
 
 _TEXT: Final = Argument("text")
 _NEEDED: Final = Argument("text", required=True)
 _OBJECT: Final = Argument("object")
 _VERSION: Final = Argument("whole", "The version that is changed", least=0, most=1 << 62)
 _MESSAGE: Final = Argument("text", "Why, for the log", default="")
+_REASON: Final = Argument("text", default="")
 _DRY: Final = Argument("flag", "Only report what would change", default=False)
 _LINK: Final = {"source": _NEEDED, "relation": _NEEDED, "target": _NEEDED}
 
-OPERATIONS: Final[dict[str, Parameters]] = {
-    "add": {
-        "id": ID,
-        "type": _TEXT,
-        "name": _TEXT,
-        "content": _TEXT,
-        "attributes": _OBJECT,
-        "metadata": _OBJECT,
-        "relations": Argument("objects", default=(), most=1000),
-    },
-    "update": {
-        "id": ID,
-        "expect_version": _VERSION,
-        "name": _TEXT,
-        "content": _TEXT,
-        "attributes": _OBJECT,
-        "drop": Argument("texts", default=()),
-        "metadata": _OBJECT,
-    },
-    "link": _LINK | {"weight": Argument("any"), "attributes": _OBJECT, "metadata": _OBJECT},
-    "unlink": _LINK | {"reason": Argument("text", default="")},
-    "move": {
-        "id": ID,
-        "to": Argument("text", "The new URI, or the new name of a concept of KIP", required=True),
-        "subtree": Argument("flag", default=False),
-        "expect_version": _VERSION,
-    },
-    "delete": {"id": ID, "reason": Argument("text", default=""), "expect_version": _VERSION},
-    "archive": {"id": ID, "reason": Argument("text", default="")},
-    "restore": {"id": ID},
-    "supersede": {
-        "id": ID,
-        "by": Argument("text", "The node that takes its place", required=True),
-        "until": Argument("text", "The time until which it holds", default=""),
-        "reason": Argument("text", default=""),
-    },
-    "retain": {
-        "id": ID,
-        "rule": Argument("text", "Such as `archive 90d after updated`; none drops it"),
-    },
-    "revert": {
-        "commit": Argument("any", "A commit or its position", required=True),
-        "dry_run": _DRY,
-    },
-    "rollback": {
-        "to": Argument("any", "A moment", required=True),
-        "paths": Argument("texts", default=()),
-        "dry_run": _DRY,
-    },
-}
-"""The parameters of each write, beside `op` and `message`."""
-
 COMMON: Final[Parameters] = {"message": _MESSAGE}
+"""The parameters of every write, beside `op`."""
 
 
-def write(knowledge: Knowledge, db: Graph, op: str, given: Mapping[str, Any]) -> JsonObject:
-    """Run one write, whose parameters are checked."""
-    message = given["message"]
-    if op in ("revert", "rollback"):
-        return _lead_back(knowledge, db, op, given, message)
-    work = _WORK[op](knowledge, given)
+class WriteOperation(NamedTuple):
+    """One kind of write: its own parameters, and its work."""
 
-    def run(tx: Transaction) -> tuple[str, list[str], int | None, list[str]]:
-        id_, hints = work(tx)
-        return id_, hints, None if tx.is_empty else tx.first_seq, tx.warnings
+    parameters: Parameters
+    run: Callable[[Knowledge, Graph, Values], JsonObject]
+    """Does the write, with checked parameters; returns the answer."""
 
-    id_, hints, first, warnings = db.write(run, message=message)
-    return _answer(knowledge, first, id_, [*hints, *warnings])
+
+def _in_transaction(prepare: Callable[[Knowledge, Values], Work]) -> Callable[..., JsonObject]:
+    """The `run` of an operation whose work is one transaction."""
+
+    def run_operation(knowledge: Knowledge, db: Graph, values: Values) -> JsonObject:
+        work = prepare(knowledge, values)
+
+        def run(tx: Transaction) -> tuple[str, list[str], int | None, list[str]]:
+            id_, hints = work(tx)
+            return id_, hints, None if tx.is_empty else tx.first_seq, tx.warnings
+
+        id_, hints, first, warnings = db.write(run, message=values["message"])
+        return _answer(knowledge, first, id_, [*hints, *warnings])
+
+    return run_operation
 
 
 def _answer(knowledge: Knowledge, entry: int | None, id_: str, warnings: list[str]) -> JsonObject:
@@ -124,9 +85,9 @@ def _answer(knowledge: Knowledge, entry: int | None, id_: str, warnings: list[st
         )
 
 
-def _add(knowledge: Knowledge, given: Mapping[str, Any]) -> Work:
-    uri = knowledge.uri(given["id"])
-    links = [dict(relation) for relation in given["relations"]]
+def _add(knowledge: Knowledge, values: Values) -> Work:
+    uri = knowledge.uri(values["id"])
+    links = [dict(relation) for relation in values["relations"]]
     for link in links:
         link["properties"] = link.pop("attributes", link.get("properties"))
     relations = drafts(links, NewRelation, source=uri.text)
@@ -138,15 +99,15 @@ def _add(knowledge: Knowledge, given: Mapping[str, Any]) -> Work:
     def work(tx: Transaction) -> tuple[str, list[str]]:
         hints: list[str] = []
         if uri.is_kip:
-            _add_plain(tx, uri, given)
+            _add_plain(tx, uri, values)
         else:
             draft = NewNode(
                 uri.text,
-                given["name"],
-                given["content"],
-                given["type"],
-                given["attributes"],
-                given["metadata"],
+                values["name"],
+                values["content"],
+                values["type"],
+                values["attributes"],
+                values["metadata"],
             )
             _, hints = node_writer.put_nodes(tx, (draft,), (uri,), merge=False)
         if relations:
@@ -157,27 +118,27 @@ def _add(knowledge: Knowledge, given: Mapping[str, Any]) -> Work:
     return work
 
 
-def _add_plain(tx: Transaction, uri: Uri, given: Mapping[str, Any]) -> None:
+def _add_plain(tx: Transaction, uri: Uri, values: Values) -> None:
     """Add a concept with a type of KIP, which has to be defined."""
     identity = kip_identity(uri)
     if isinstance(identity, str):
         raise InvalidId("A new node cannot have an id.", hint="Name it by kip:Type/name.")
-    if given["type"] not in (None, identity[0]):
+    if values["type"] not in (None, identity[0]):
         raise ConstraintViolation(f"{uri.text} is of the type {identity[0]}.")
-    values = {key: given[key] for key in ("name", "content") if given[key] is not None}
-    attributes = dict(given["attributes"] or {}) | values
-    tx.put_concept(*identity, attributes, given["metadata"], expect_version=0)
+    texts = {key: values[key] for key in ("name", "content") if values[key] is not None}
+    attributes = dict(values["attributes"] or {}) | texts
+    tx.put_concept(*identity, attributes, values["metadata"], expect_version=0)
 
 
-def _update(knowledge: Knowledge, given: Mapping[str, Any]) -> Work:
-    uri = knowledge.uri(given["id"])
+def _update(knowledge: Knowledge, values: Values) -> Work:
+    uri = knowledge.uri(values["id"])
     changes = node_writer.NodeChanges(
-        name=given["name"],
-        content=given["content"],
-        properties=given["attributes"],
-        drop=given["drop"],
-        metadata=given["metadata"],
-        expect_version=given["expect_version"],
+        name=values["name"],
+        content=values["content"],
+        properties=values["attributes"],
+        drop=values["drop"],
+        metadata=values["metadata"],
+        expect_version=values["expect_version"],
     )
 
     def work(tx: Transaction) -> tuple[str, list[str]]:
@@ -187,21 +148,21 @@ def _update(knowledge: Knowledge, given: Mapping[str, Any]) -> Work:
     return work
 
 
-def _ends(knowledge: Knowledge, given: Mapping[str, Any]) -> tuple[Uri, Uri]:
+def _ends(knowledge: Knowledge, values: Values) -> tuple[Uri, Uri]:
     """The ends of a relation; a path as its target belongs to the workspace of its source."""
-    source = knowledge.uri(given["source"])
-    return source, uri_beside(knowledge, given["target"], source)
+    source = knowledge.uri(values["source"])
+    return source, uri_beside(knowledge, values["target"], source)
 
 
-def _link(knowledge: Knowledge, given: Mapping[str, Any]) -> Work:
-    ends = _ends(knowledge, given)
+def _link(knowledge: Knowledge, values: Values) -> Work:
+    ends = _ends(knowledge, values)
     draft = NewRelation(
         ends[0].text,
-        given["relation"],
+        values["relation"],
         ends[1].text,
-        given["weight"],
-        given["attributes"],
-        given["metadata"],
+        values["weight"],
+        values["attributes"],
+        values["metadata"],
     )
 
     def work(tx: Transaction) -> tuple[str, list[str]]:
@@ -211,12 +172,12 @@ def _link(knowledge: Knowledge, given: Mapping[str, Any]) -> Work:
     return work
 
 
-def _unlink(knowledge: Knowledge, given: Mapping[str, Any]) -> Work:
-    ends = _ends(knowledge, given)
+def _unlink(knowledge: Knowledge, values: Values) -> Work:
+    ends = _ends(knowledge, values)
 
     def work(tx: Transaction) -> tuple[str, list[str]]:
-        link = given["relation"]
-        removal = relation_writer.remove_relation(tx, ends, link, given["reason"])
+        link = values["relation"]
+        removal = relation_writer.remove_relation(tx, ends, link, values["reason"])
         return removal.source, [
             *removal.hints,
             *(() if removal.is_removed else ("There is no such relation; nothing changed.",)),
@@ -225,20 +186,20 @@ def _unlink(knowledge: Knowledge, given: Mapping[str, Any]) -> Work:
     return work
 
 
-def _move(knowledge: Knowledge, given: Mapping[str, Any]) -> Work:
-    old = knowledge.uri(given["id"])
+def _move(knowledge: Knowledge, values: Values) -> Work:
+    old = knowledge.uri(values["id"])
 
     def work(tx: Transaction) -> tuple[str, list[str]]:
-        there = None if given["subtree"] else node_at(tx.reader, old)
-        if there is not None:
-            expect(given["expect_version"], there.version, old.text)
-        if there is not None and "://" not in there.name:
-            return f"kip:{tx.move(there.id, name=_plain_name(given['to'], there.type))}", []
-        source = old if there is None else knowledge.uri(there.name)
+        node = None if values["subtree"] else node_at(tx.reader, old)
+        if node is not None:
+            expect(values["expect_version"], node.version, old.text)
+        if node is not None and "://" not in node.name:
+            return f"kip:{tx.move(node.id, name=_plain_name(values['to'], node.type))}", []
+        source = old if node is None else knowledge.uri(node.name)
         new = uri_beside(
-            knowledge, given["to"], source, kind="file" if source.is_file else "concept"
+            knowledge, values["to"], source, kind="file" if source.is_file else "concept"
         )
-        return node_moves.move_node(tx, source, new, subtree=given["subtree"]).uri, []
+        return node_moves.move_node(tx, source, new, subtree=values["subtree"]).uri, []
 
     return work
 
@@ -247,31 +208,31 @@ def _plain_name(to: str, type_name: str) -> str:
     return to.removeprefix(f"kip:{type_name}/")
 
 
-def _delete(knowledge: Knowledge, given: Mapping[str, Any]) -> Work:
-    uri = knowledge.uri(given["id"])
+def _delete(knowledge: Knowledge, values: Values) -> Work:
+    uri = knowledge.uri(values["id"])
 
     def work(tx: Transaction) -> tuple[str, list[str]]:
-        if given["expect_version"] is not None:
-            expect(given["expect_version"], node_at(tx.reader, uri).version, uri.text)
-        removed, called = node_writer.delete_node(tx, uri, reason=given["reason"])
+        if values["expect_version"] is not None:
+            expect(values["expect_version"], node_at(tx.reader, uri).version, uri.text)
+        removed, called = node_writer.delete_node(tx, uri, reason=values["reason"])
         return called, list(removed.warnings)
 
     return work
 
 
-def _archive(knowledge: Knowledge, given: Mapping[str, Any]) -> Work:
-    uri = knowledge.uri(given["id"])
+def _archive(knowledge: Knowledge, values: Values) -> Work:
+    uri = knowledge.uri(values["id"])
 
     def work(tx: Transaction) -> tuple[str, list[str]]:
         node = node_at(tx.reader, uri)
-        archive_element(tx, node, given["reason"])
+        archive_element(tx, node, values["reason"])
         return element_uri(node), []
 
     return work
 
 
-def _restore(knowledge: Knowledge, given: Mapping[str, Any]) -> Work:
-    uri = knowledge.uri(given["id"])
+def _restore(knowledge: Knowledge, values: Values) -> Work:
+    uri = knowledge.uri(values["id"])
 
     def work(tx: Transaction) -> tuple[str, list[str]]:
         node = node_at(tx.reader, uri)
@@ -281,20 +242,22 @@ def _restore(knowledge: Knowledge, given: Mapping[str, Any]) -> Work:
     return work
 
 
-def _supersede(knowledge: Knowledge, given: Mapping[str, Any]) -> Work:
-    uri = knowledge.uri(given["id"])
-    successor = uri_beside(knowledge, given["by"], uri)
+def _supersede(knowledge: Knowledge, values: Values) -> Work:
+    uri = knowledge.uri(values["id"])
+    successor = uri_beside(knowledge, values["by"], uri)
 
     def work(tx: Transaction) -> tuple[str, list[str]]:
         node = node_at(tx.reader, uri)
-        supersede_element(tx, node, node_at(tx.reader, successor), given["reason"], given["until"])
+        supersede_element(
+            tx, node, node_at(tx.reader, successor), values["reason"], values["until"]
+        )
         return element_uri(node), []
 
     return work
 
 
-def _retain(knowledge: Knowledge, given: Mapping[str, Any]) -> Work:
-    uri, words = knowledge.uri(given["id"]), given["rule"]
+def _retain(knowledge: Knowledge, values: Values) -> Work:
+    uri, words = knowledge.uri(values["id"]), values["rule"]
     rule = None if words is None else retention_from_words(words)
 
     def work(tx: Transaction) -> tuple[str, list[str]]:
@@ -308,34 +271,28 @@ def _retain(knowledge: Knowledge, given: Mapping[str, Any]) -> Work:
     return work
 
 
-_WORK: Final[dict[str, Callable[[Knowledge, Mapping[str, Any]], Work]]] = {
-    "add": _add,
-    "update": _update,
-    "link": _link,
-    "unlink": _unlink,
-    "move": _move,
-    "delete": _delete,
-    "archive": _archive,
-    "restore": _restore,
-    "supersede": _supersede,
-    "retain": _retain,
-}
+def _revert(knowledge: Knowledge, db: Graph, values: Values) -> JsonObject:
+    commit = _moment(values["commit"])
+    dry_run = values["dry_run"]
+    rollback = db.history.revert(commit, dry_run=dry_run, message=values["message"])
+    return _rolled_back(knowledge, rollback, dry_run=dry_run)
 
 
-def _lead_back(
-    knowledge: Knowledge, db: Graph, op: str, given: Mapping[str, Any], message: str
-) -> JsonObject:
-    """Undo one commit, or return elements to a past state."""
-    moment = given["commit" if op == "revert" else "to"]
-    moment = moment_of(moment) if isinstance(moment, str) else moment
-    rollback: Rollback
-    if op == "revert":
-        rollback = db.history.revert(moment, dry_run=given["dry_run"], message=message)
-    else:
-        paths = [knowledge.uri(path).text for path in given["paths"]]
-        rollback = db.history.rollback(
-            moment, paths=paths, dry_run=given["dry_run"], message=message
-        )
+def _rollback(knowledge: Knowledge, db: Graph, values: Values) -> JsonObject:
+    dry_run = values["dry_run"]
+    paths = [knowledge.uri(path).text for path in values["paths"]]
+    rollback = db.history.rollback(
+        _moment(values["to"]), paths=paths, dry_run=dry_run, message=values["message"]
+    )
+    return _rolled_back(knowledge, rollback, dry_run=dry_run)
+
+
+def _moment(value: Any) -> Any:
+    return moment_of(value) if isinstance(value, str) else value
+
+
+def _rolled_back(knowledge: Knowledge, rollback: Rollback, *, dry_run: bool) -> JsonObject:
+    """The answer to a write that returned elements to a past state."""
     with scene(knowledge, None, timeout_s=10) as seen:
         commit = None
         if rollback.commit is not None:
@@ -343,7 +300,7 @@ def _lead_back(
         return seen.answer(
             commit=commit,
             changed=commit is not None,
-            dry_run=given["dry_run"],
+            dry_run=dry_run,
             counts=rollback.diff.counts,
             changes=list_changes(rollback.diff.elements),
             warnings=[],
@@ -355,3 +312,81 @@ def refuse_write() -> AccessDenied:
     return AccessDenied(
         "This server is read-only.", hint="Start it without --readonly to write through it."
     )
+
+
+OPERATIONS: Final = {
+    "add": WriteOperation(
+        {
+            "id": ID,
+            "type": _TEXT,
+            "name": _TEXT,
+            "content": _TEXT,
+            "attributes": _OBJECT,
+            "metadata": _OBJECT,
+            "relations": Argument("objects", default=(), most=1000),
+        },
+        _in_transaction(_add),
+    ),
+    "update": WriteOperation(
+        {
+            "id": ID,
+            "expect_version": _VERSION,
+            "name": _TEXT,
+            "content": _TEXT,
+            "attributes": _OBJECT,
+            "drop": Argument("texts", default=()),
+            "metadata": _OBJECT,
+        },
+        _in_transaction(_update),
+    ),
+    "link": WriteOperation(
+        _LINK | {"weight": Argument("any"), "attributes": _OBJECT, "metadata": _OBJECT},
+        _in_transaction(_link),
+    ),
+    "unlink": WriteOperation(_LINK | {"reason": _REASON}, _in_transaction(_unlink)),
+    "move": WriteOperation(
+        {
+            "id": ID,
+            "to": Argument(
+                "text", "The new URI, or the new name of a concept of KIP", required=True
+            ),
+            "subtree": Argument("flag", default=False),
+            "expect_version": _VERSION,
+        },
+        _in_transaction(_move),
+    ),
+    "delete": WriteOperation(
+        {"id": ID, "reason": _REASON, "expect_version": _VERSION}, _in_transaction(_delete)
+    ),
+    "archive": WriteOperation({"id": ID, "reason": _REASON}, _in_transaction(_archive)),
+    "restore": WriteOperation({"id": ID}, _in_transaction(_restore)),
+    "supersede": WriteOperation(
+        {
+            "id": ID,
+            "by": Argument("text", "The node that takes its place", required=True),
+            "until": Argument("text", "The time until which it holds", default=""),
+            "reason": _REASON,
+        },
+        _in_transaction(_supersede),
+    ),
+    "retain": WriteOperation(
+        {
+            "id": ID,
+            "rule": Argument("text", "Such as `archive 90d after updated`; none drops it"),
+        },
+        _in_transaction(_retain),
+    ),
+    "revert": WriteOperation(
+        {"commit": Argument("any", "A commit or its position", required=True), "dry_run": _DRY},
+        _revert,
+    ),
+    "rollback": WriteOperation(
+        {
+            "to": Argument("any", "A moment", required=True),
+            "paths": Argument("texts", default=()),
+            "dry_run": _DRY,
+        },
+        _rollback,
+    ),
+}
+"""Every write of the explorer, by the name that `op` has."""

@@ -372,12 +372,13 @@ class Explorer:
         if self.readonly and not may_propose:
             raise edits.refuse_write()
         op = checked("write", {"op": kinds}, {"op": given.get("op")})["op"]
+        operation = edits.OPERATIONS[op]
         rest = {key: value for key, value in given.items() if key != "op"}
-        values = checked(op, {**edits.OPERATIONS[op], **edits.COMMON}, rest)
+        values = checked(op, {**operation.parameters, **edits.COMMON}, rest)
         with working_for(current_client() or CLIENT):
             if may_propose:
                 return propose(self._knowledge, op, values)
-            return edits.write(self._knowledge, self.db, op, values)
+            return operation.run(self._knowledge, self.db, values)
 
     def act(self, action: str, given: Mapping[str, Any]) -> JsonObject:
         """Decide conflicts of an open merge, commit it, or abort it.

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, Final
+from collections.abc import Callable
+from typing import Final
 
 from mycel.errors import AccessDenied
+from mycel.explorer.edits import Values
 from mycel.explorer.moments import scene
 from mycel.explorer.naming import uri_beside
 from mycel.knowledge import node_writer
@@ -20,8 +21,6 @@ from mycel.model.values import JsonObject
 from mycel.store.query.reader import Reader
 from mycel.store.write.element_content import expect
 
-Given = Mapping[str, Any]
-
 
 def proposable(branch: str) -> list[str]:
     """The writes that the caller may propose on a branch, but not make."""
@@ -31,21 +30,21 @@ def proposable(branch: str) -> list[str]:
     return list(_CHANGES) if permission.allows("propose", branch) else []
 
 
-def propose(knowledge: Knowledge, op: str, given: Given) -> JsonObject:
+def propose(knowledge: Knowledge, op: str, values: Values) -> JsonObject:
     """Propose the changes that a write would make; they wait for a review.
 
     Raises:
         AccessDenied: the write is not one that can be proposed, or the caller may not propose it.
         VersionConflict: the node has changed since it was read.
     """
-    if op not in _CHANGES or given.get("subtree"):
+    if op not in _CHANGES or values.get("subtree"):
         raise AccessDenied(
             "You may propose changes here, and this one is not a change of single nodes.",
             hint=f"What can be proposed: {', '.join(_CHANGES)}.",
         )
     with knowledge.db.reading() as reader:
-        changes = _CHANGES[op](knowledge, reader, given)
-    message = given["message"] or given.get("reason", "")
+        changes = _CHANGES[op](knowledge, reader, values)
+    message = values["message"] or values.get("reason", "")
     outcome = submit(knowledge, changes, message=message, on_conflict="propose")
     with scene(knowledge, None, timeout_s=10) as seen:
         return seen.answer(
@@ -56,11 +55,11 @@ def propose(knowledge: Knowledge, op: str, given: Given) -> JsonObject:
         )
 
 
-def _add(knowledge: Knowledge, _reader: Reader, given: Given) -> list[JsonObject]:
-    uri = knowledge.uri(given["id"])
-    attributes = dict(given["attributes"] or {})
-    attributes |= {key: given[key] for key in ("name", "content") if given[key] is not None}
-    node = _with_values({"node": uri.text, "attributes": attributes}, given, "type", "metadata")
+def _add(knowledge: Knowledge, _reader: Reader, values: Values) -> list[JsonObject]:
+    uri = knowledge.uri(values["id"])
+    attributes = dict(values["attributes"] or {})
+    attributes |= {key: values[key] for key in ("name", "content") if values[key] is not None}
+    node = _with_values({"node": uri.text, "attributes": attributes}, values, "type", "metadata")
     links = [
         _with_values(
             {
@@ -75,42 +74,42 @@ def _add(knowledge: Knowledge, _reader: Reader, given: Given) -> list[JsonObject
             "attributes",
             "metadata",
         )
-        for link in given["relations"]
+        for link in values["relations"]
     ]
     return [node, *links]
 
 
-def _update(knowledge: Knowledge, reader: Reader, given: Given) -> list[JsonObject]:
-    uri = knowledge.uri(given["id"])
-    before = _expected(reader, uri, given)
+def _update(knowledge: Knowledge, reader: Reader, values: Values) -> list[JsonObject]:
+    uri = knowledge.uri(values["id"])
+    before = _expected(reader, uri, values)
     changes = node_writer.NodeChanges(
-        name=given["name"],
-        content=given["content"],
-        properties=given["attributes"],
-        drop=given["drop"],
-        metadata=given["metadata"],
+        name=values["name"],
+        content=values["content"],
+        properties=values["attributes"],
+        drop=values["drop"],
+        metadata=values["metadata"],
     )
     change = {
         "concept": _key(before),
         "attributes": node_writer.attributes_after(before, uri, changes),
     }
-    if given["metadata"] is not None:
-        change["metadata"] = before.metadata | given["metadata"]
+    if values["metadata"] is not None:
+        change["metadata"] = before.metadata | values["metadata"]
     return [change]
 
 
-def _link(knowledge: Knowledge, reader: Reader, given: Given) -> list[JsonObject]:
-    change = {"link": _link_key(knowledge, reader, given)}
-    return [_with_values(change, given, "weight", "attributes", "metadata")]
+def _link(knowledge: Knowledge, reader: Reader, values: Values) -> list[JsonObject]:
+    change = {"link": _link_key(knowledge, reader, values)}
+    return [_with_values(change, values, "weight", "attributes", "metadata")]
 
 
-def _unlink(knowledge: Knowledge, reader: Reader, given: Given) -> list[JsonObject]:
-    return [{"link": _link_key(knowledge, reader, given), "removed": True}]
+def _unlink(knowledge: Knowledge, reader: Reader, values: Values) -> list[JsonObject]:
+    return [{"link": _link_key(knowledge, reader, values), "removed": True}]
 
 
-def _move(knowledge: Knowledge, reader: Reader, given: Given) -> list[JsonObject]:
-    before = _expected(reader, knowledge.uri(given["id"]), given)
-    to = given["to"]
+def _move(knowledge: Knowledge, reader: Reader, values: Values) -> list[JsonObject]:
+    before = _expected(reader, knowledge.uri(values["id"]), values)
+    to = values["to"]
     if "://" not in before.name:
         name = to.removeprefix(f"kip:{before.type}/")
         return [{"concept": _key(before), "to": {"type": before.type, "name": name}}]
@@ -119,13 +118,13 @@ def _move(knowledge: Knowledge, reader: Reader, given: Given) -> list[JsonObject
     return [{"concept": _key(before), "to": new.text}]
 
 
-def _delete(knowledge: Knowledge, reader: Reader, given: Given) -> list[JsonObject]:
+def _delete(knowledge: Knowledge, reader: Reader, values: Values) -> list[JsonObject]:
     return [
-        {"concept": _key(_expected(reader, knowledge.uri(given["id"]), given)), "removed": True}
+        {"concept": _key(_expected(reader, knowledge.uri(values["id"]), values)), "removed": True}
     ]
 
 
-_CHANGES: Final[dict[str, Callable[[Knowledge, Reader, Given], list[JsonObject]]]] = {
+_CHANGES: Final[dict[str, Callable[[Knowledge, Reader, Values], list[JsonObject]]]] = {
     "add": _add,
     "update": _update,
     "link": _link,
@@ -135,20 +134,20 @@ _CHANGES: Final[dict[str, Callable[[Knowledge, Reader, Given], list[JsonObject]]
 }
 
 
-def _expected(reader: Reader, uri: Uri, given: Given) -> Concept:
+def _expected(reader: Reader, uri: Uri, values: Values) -> Concept:
     """The node of a URI, with the version that the caller has read."""
     node = node_at(reader, uri)
-    if given["expect_version"] is not None:
-        expect(given["expect_version"], node.version, uri.text)
+    if values["expect_version"] is not None:
+        expect(values["expect_version"], node.version, uri.text)
     return node
 
 
-def _link_key(knowledge: Knowledge, reader: Reader, given: Given) -> JsonObject:
-    source = knowledge.uri(given["source"])
+def _link_key(knowledge: Knowledge, reader: Reader, values: Values) -> JsonObject:
+    source = knowledge.uri(values["source"])
     return {
         "subject": _end(reader, source),
-        "predicate": given["relation"],
-        "object": _end(reader, uri_beside(knowledge, given["target"], source)),
+        "predicate": values["relation"],
+        "object": _end(reader, uri_beside(knowledge, values["target"], source)),
     }
 
 
@@ -163,5 +162,5 @@ def _key(node: Concept) -> JsonObject:
     return {"type": node.type, "name": node.name}
 
 
-def _with_values(change: JsonObject, given: Given, *names: str) -> JsonObject:
-    return change | {name: given[name] for name in names if given.get(name) is not None}
+def _with_values(change: JsonObject, values: Values, *names: str) -> JsonObject:
+    return change | {name: values[name] for name in names if values.get(name) is not None}

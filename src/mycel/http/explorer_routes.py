@@ -60,7 +60,7 @@ def _write(
 
 _VALUES_OF_WRITES: Final = {
     key: replace(parameter, required=False)
-    for parameters in (COMMON, *OPERATIONS.values())
+    for parameters in (COMMON, *(operation.parameters for operation in OPERATIONS.values()))
     for key, parameter in parameters.items()
 }
 _WRITE: Final = {
