@@ -65,7 +65,7 @@ function follow(context: { theme?: string } | undefined): void {
   if (context?.theme === 'dark' || context?.theme === 'light') chooseTheme(context.theme)
 }
 
-/** Links to the web are opened by the host: the frame of the App may not. */
+/** The host opens links to the web, because the frame of the App may not. */
 function openLink(event: MouseEvent, bridge: Bridge): void {
   const anchor = event.target instanceof Element ? event.target.closest<HTMLAnchorElement>('a[target=_blank]') : null
   if (!anchor) return

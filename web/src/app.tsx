@@ -14,7 +14,7 @@ import { SearchBox } from './screens/search-box'
 import { moment, number, plain } from './text/format'
 import { chooseTheme, theme } from './theme'
 
-/** The screens that a page has. One in a single file has fewer than the page of a server. */
+/** The screens that a page has. A page in a single file has fewer screens than the page of a server. */
 export type Screens = Partial<Record<Screen, (props: { explorer: Explorer }) => JSX.Element>> & {
   graph: (props: { explorer: Explorer }) => JSX.Element
 }

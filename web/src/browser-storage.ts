@@ -1,4 +1,4 @@
-/** Small values that the browser keeps. Where storage is refused, nothing is kept and nothing fails. */
+/** Small values in the storage of the browser. If storage is refused, they are not kept, without an error. */
 
 export function keep(store: 'local' | 'session', key: string, value: string | null): void {
   try {

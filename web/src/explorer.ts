@@ -1,4 +1,4 @@
-/** The state of the page, and everything that a reader can do with the graph that is shown. */
+/** The state of the page, and everything that a reader can do with the shown graph. */
 
 import { batch, computed, type Signal, signal } from '@preact/signals'
 import { arrange, type Runner, startPlace } from './graph/layout'
@@ -29,35 +29,38 @@ export class Explorer {
   readonly overview = signal<Overview | null>(null)
   /** The route that is drawn, if the view asks for one. */
   readonly route = signal<Route | null>(null)
-  /** What passes the filter by time and author, if there is one. */
+  /** The nodes and links that pass the filter by time and author, if there is one. */
   readonly touched = signal<Touched | null>(null)
-  /** What does not hold at the time that the view names, if it names one. */
+  /** The nodes and links that do not hold at the time of the view, if it has one. */
   readonly notHolding = signal<NotHoldingHere | null>(null)
   readonly busy = signal(0)
   readonly failed = signal<unknown>(null)
-  /** Ids that were added by others and wait to be shown. */
+  /** Ids of nodes that others have added and that are not shown yet. */
   readonly waiting = signal<ReadonlySet<string>>(new Set())
   readonly pulses = signal<ReadonlyMap<string, number>>(new Map())
   /** Grows when the canvas should show everything again. */
   readonly fitted = signal(0)
-  /** Grows when what the panel shows has changed in the graph. */
+  /** Grows when the node of the panel has changed in the graph. */
   readonly changed = signal(0)
   readonly steps = signal(0)
   readonly colours = new TypeColours()
-  /** The scene without nodes beyond the budget of a route, and without what a filter by time and author hides. */
+  /**
+   * The scene without nodes beyond the budget of a route, and without nodes and links that a filter by time and author
+   * hides.
+   */
   readonly within = computed(() => this.#cut())
   readonly visible = computed(() => this.#filter())
-  /** The size of the graph at the moment that is shown; null where it is not known. */
+  /** The size of the graph at the shown moment; null if it is not known. */
   readonly counts = computed(() => (this.view.value.at === null ? this.about.value : this.overview.value)?.counts ?? null)
 
   readonly #undo = new UndoStack<Shown>()
   #positions = new Positions('mycel:positions')
-  /** The newest reading of what is shown, and the newest one that was drawn. Older ones are not drawn any more. */
+  /** The numbers of the newest reading and of the newest drawn reading. Older readings are no longer drawn. */
   #reading = 0
   #drawnReading = 0
   #aboutAsked = 0
   #aboutRead = 0
-  /** The ids of the group that is shown, as of its first reading. Nodes that come into it later wait. */
+  /** The ids of the shown group, as of its first reading. Nodes that join the group later wait. */
   #members: { of: string; ids: Set<string> } = { of: '', ids: new Set() }
   /** Ids that this page has written itself: they do not wait. */
   readonly #own = new Set<string>()
@@ -95,8 +98,8 @@ export class Explorer {
   }
 
   /**
-   * Brings the scene in line with the view: reads what is not there yet, drops what is too much.
-   * Only the newest reading is drawn. It has the newest view, so that older ones are not missed.
+   * * Makes the scene show the view: reads missing nodes and drops others. Only the newest reading is drawn. It has the
+   * newest view, so nothing of older readings is missing.
    */
   async show(): Promise<void> {
     const reading = ++this.#reading
@@ -176,7 +179,7 @@ export class Explorer {
     for (const node of scene.nodes.values()) if (!placed.has(node.id)) start(scene, node, placed)
     await arrange(scene, this.runner, placed)
     if (reading !== this.#reading) return false
-    // They may have been dragged meanwhile.
+    // The nodes may have been dragged meanwhile.
     for (const old of this.scene.value.nodes.values()) {
       const node = scene.nodes.get(old.id)
       if (node) keepPlace(node, old)
@@ -194,7 +197,7 @@ export class Explorer {
     return true
   }
 
-  /** Lets nodes wait until they are asked for, except those that are shown. */
+  /** Lets nodes wait until the reader asks for them, except shown ones. */
   #wait(ids: readonly string[]): void {
     const { nodes } = this.scene.value
     const waiting = [...this.waiting.value, ...ids].filter((id) => !nodes.has(id))
@@ -286,7 +289,7 @@ export class Explorer {
     this.fitted.value++
   }
 
-  /** Shows what is within another budget: a part of what was read, so that nothing moves or flickers. */
+  /** Shows the nodes within another budget. They are a part of the nodes read before, so that nothing moves or flickers. */
   setBudget(cost: number): void {
     const { route } = this.view.value
     if (route?.kind === 'reach') this.look({ route: { ...route, cost } })
@@ -298,7 +301,7 @@ export class Explorer {
     void this.show()
   }
 
-  /** The nodes of the group that is shown which are not on the canvas, and could be. */
+  /** The nodes of the shown group that are not on the canvas and could be. */
   get restOfGroup(): number {
     const overview = this.overview.value
     if (!overview || this.view.value.group === null) return 0
@@ -307,14 +310,14 @@ export class Explorer {
     return Math.max(0, Math.min(overview.total - inGroups, room) - overview.shown)
   }
 
-  /** Shows the rest of the nodes of the group, as far as the canvas has room. What is shown stays where it is. */
+  /** Shows the rest of the nodes of the group, as far as the canvas has room. Shown nodes stay in their places. */
   async showRest(): Promise<void> {
     this.#step({ size: (this.overview.value?.shown ?? 0) + this.restOfGroup })
     await this.show()
     this.fitted.value++
   }
 
-  /** Brings the next neighbours of a node, always ones that are not shown yet. */
+  /** Adds the next neighbours of a node that are not shown yet. */
   async expand(id: string): Promise<void> {
     if (id.startsWith(GROUP_PREFIX)) return this.openGroup(id)
     const room = this.nodesMax - this.scene.value.nodes.size
@@ -328,7 +331,7 @@ export class Explorer {
       if (!samePlace(this.view.value, before) || !this.scene.value.nodes.has(id)) return
       if (!near.nodes.length) return say(near.total ? 'All neighbours of this node are shown.' : 'This node has no neighbours.')
       this.#step({ ids: [...new Set([...this.view.value.ids, ...near.nodes.map((card) => card.id)])] })
-      // A reading that is under way does not have them: it is done again.
+      // A reading in progress does not have the new nodes, so it is repeated.
       if (this.#drawnReading === this.#reading) await this.#add(near.nodes, near.links)
       else await this.show()
       say(
@@ -344,12 +347,12 @@ export class Explorer {
     await this.#place(++this.#reading, [...nodes, ...cards], all, this.overview.value)
   }
 
-  /** Notes that a node comes from this page, so that it is not told as new. */
+  /** Records that a node comes from this page, so that it is not announced as new. */
   wrote(id: string): void {
     this.#own.add(id)
   }
 
-  /** Adds nodes to what is shown, and reads the links again. */
+  /** Adds nodes to the shown ones, and reads the links again. */
   async bring(ids: string[]): Promise<void> {
     this.#step({ ids: [...new Set([...this.view.value.ids, ...ids])] })
     await this.show()
@@ -390,7 +393,7 @@ export class Explorer {
     )
   }
 
-  /** Shows nothing but a node and what is near it. */
+  /** Shows only a node and the nodes near it. */
   async only(id: string): Promise<void> {
     this.#step(
       {
@@ -426,7 +429,7 @@ export class Explorer {
     await this.show()
   }
 
-  /** Shows a saved view, with its nodes where they were. One step of undo leads back to what was shown. */
+  /** Shows a saved view, with its nodes in their saved places. One step of undo leads back to the view before. */
   async openSaved(view: View, places: Readonly<Record<string, [number, number, boolean]>>): Promise<void> {
     this.#step(shownOf(view))
     this.#positions.learn(places)
@@ -441,7 +444,7 @@ export class Explorer {
     void this.show()
   }
 
-  /** Leaves out what does not hold at a time; the empty text leaves out nothing. */
+  /** Leaves out nodes and links that do not hold at a time; the empty text leaves out nothing. */
   showHolding(holds: string): void {
     if (holds === this.view.value.holds) return
     this.look({ holds })
@@ -467,7 +470,7 @@ export class Explorer {
     this.moved()
   }
 
-  /** Notes that nodes were dragged. */
+  /** Records that nodes were dragged. */
   moved(): void {
     this.#positions.save(this.scene.value)
     this.drawn.value++
@@ -508,7 +511,7 @@ export class Explorer {
 
   // Live --------------------------------------------------------------------------------------
 
-  /** Takes in transactions that somebody wrote, one call after the other. Nothing that is shown moves. */
+  /** Takes in transactions of any writer, one call after the other. Shown nodes do not move. */
   async hear(changes: LiveChange[]): Promise<void> {
     const { branch } = this.source
     this.changed.value++
@@ -598,7 +601,7 @@ export class Explorer {
     )
   }
 
-  /** Does something that may fail. Failures of what is not wanted any more are not said. */
+  /** Runs work that may fail, and shows its error unless the work was given up. */
   async #attempt(work: () => Promise<unknown>, wanted = () => true): Promise<void> {
     this.busy.value++
     try {
@@ -614,7 +617,7 @@ export class Explorer {
   }
 }
 
-/** The filter that hides tests: files of tests and what is in them, and groups of them. */
+/** The filter that hides tests: files of tests with their symbols, and groups of these. */
 export const TESTS = 'tests'
 
 export const isTest = ({ card, group }: SceneNode): boolean => (group ?? card).test === true
@@ -638,7 +641,7 @@ export function describe(node: SceneNode, scene: Scene, cost?: number, touched?:
   return `${card.name}, ${kind}, ${count(card.degree, 'link')}${hidden ? `, ${hidden} not shown` : ''}${cost === undefined ? '' : `, cost ${costText(cost)}`}${touched ? ', changed as the filter says' : ''}${pinned ? ', pinned' : ''}`
 }
 
-/** Groups are left out where all of their nodes are shown anyway: a small graph is shown as it is. */
+/** Groups are left out if all of their nodes are shown, as in a small graph. */
 const withoutNeedlessGroups = (overview: Overview): Overview =>
   overview.nodes.length && overview.shown >= overview.total ? { ...overview, groups: [], links: [] } : overview
 
@@ -650,7 +653,7 @@ interface Tie {
 
 const TIES_EACH = 4
 
-/** The strongest ties of each group, both directions together: all of them would hide the groups. */
+/** The strongest ties of each group, both directions together, because all ties would hide the groups. */
 function strongestTies(ties: readonly Tie[]): Tie[] {
   const pairs = new Map<string, Tie>()
   for (const { source, target, count } of ties) {

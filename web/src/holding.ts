@@ -11,7 +11,7 @@ export interface NotHoldingHere {
   links: ReadonlySet<string>
 }
 
-/** Keeps `explorer.notHolding` in step with the view and the scene. */
+/** Updates `explorer.notHolding` when the view or the scene changes. */
 export function startHolding(explorer: Explorer): void {
   const asked = computed(() => JSON.stringify([explorer.view.value.holds, explorer.view.value.at, explorer.view.value.branch]))
   let turn = 0

@@ -1,4 +1,4 @@
-/** The stream of changes: it pauses in hidden tabs, comes back by itself, and loses nothing. */
+/** The stream of changes. It pauses in hidden tabs, reconnects by itself, and loses no change. */
 
 import { effect, signal } from '@preact/signals'
 import type { Explorer } from './explorer'
@@ -104,7 +104,7 @@ export class Live {
     this.#timer = window.setTimeout(() => void this.#flush(), TOGETHER_MS)
   }
 
-  /** Shows the changes that have come. Those that come meanwhile are shown after them. */
+  /** Shows the changes that have arrived. Changes that arrive meanwhile are shown afterwards. */
   async #flush(): Promise<void> {
     const queue = this.#queue
     this.#queue = []

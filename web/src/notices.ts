@@ -1,4 +1,4 @@
-/** Short messages to the reader: what happened, what went wrong, what to do next. */
+/** Short messages to the reader: events, errors, and next steps. */
 
 import { signal } from '@preact/signals'
 import { SourceError } from './source/errors'
@@ -16,13 +16,13 @@ export const notices = signal<readonly Notice[]>([])
 export const announcement = signal('')
 
 const SHOWN_MS = 7000
-/** A notice with a way back stays longer: it takes time to see that one wants it. */
+/** A notice with an undo button stays longer, because a reader needs time to decide. */
 const SHOWN_WITH_ACTION_MS = 15_000
 let last = 0
 
 export function say(text: string, options: Partial<Omit<Notice, 'id' | 'text'>> = {}): void {
   const notice: Notice = { id: ++last, tone: 'info', hint: null, action: null, ...options, text }
-  // One way back at a time: several would cover the panel.
+  // Only one notice has an undo button at a time, because several would cover the panel.
   const others = notices.value.filter((other) => other.text !== text && !(other.action && notice.action))
   notices.value = [...others.slice(-3), notice]
   announcement.value = text
@@ -33,7 +33,7 @@ export function dismiss(id: number): void {
   notices.value = notices.value.filter((notice) => notice.id !== id)
 }
 
-/** Says what went wrong. Requests that were given up on purpose say nothing. */
+/** Shows an error, unless the request was given up on purpose. */
 export function complain(error: unknown): void {
   if (error instanceof DOMException && error.name === 'AbortError') return
   if (error instanceof SourceError) {

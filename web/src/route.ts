@@ -1,4 +1,4 @@
-/** Routes by cost: what a node reaches within a budget, and the cheapest path between two nodes. */
+/** Routes by cost: the nodes within a budget of a node, and the cheapest path between two nodes. */
 
 import { linkKey } from './graph/scene'
 import type { Card, CutOff, Link, Moment, ReachedCard, Source, Way } from './source/types'
@@ -8,7 +8,7 @@ export type RouteAsked =
   | { kind: 'path'; from: string; to: string; way: Way }
   | { kind: 'reach'; from: string; way: Way; cost: number; most: number }
 
-/** The slider ends at this cost. The answer up to it is read once, and a smaller budget shows a part of it. */
+/** The maximum of the slider. The answer up to this cost is read once, and a smaller budget shows a part of it. */
 export const COST_MAX = 3
 export const COST_STEP = 0.05
 export const COST_START = 1
@@ -60,7 +60,7 @@ function measured(nodes: (Card | ReachedCard)[]): Pick<Route, 'nodes' | 'costs' 
   }
 }
 
-/** True for a node that is within the budget, or that the route does not know. */
+/** True for a node within the budget, or outside of the route. */
 export const isWithin = (route: Route, asked: RouteAsked | null, id: string): boolean =>
   asked?.kind !== 'reach' || (route.costs.get(id) ?? 0) <= asked.cost
 

@@ -9,7 +9,7 @@ import { stepInTime } from './screens/time-strip'
 
 export function startShortcuts(explorer: Explorer): void {
   document.addEventListener('keydown', (event) => {
-    // What is open is asked of the page: a dialog tells that it was closed a moment after it was.
+    // The page itself is asked for open dialogs, because a dialog reports its closing a moment late.
     if (event.defaultPrevented || event.isComposing || document.querySelector('dialog[open]')) return
     const target = event.composedPath()[0]
     if (target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName))) return
@@ -17,7 +17,7 @@ export function startShortcuts(explorer: Explorer): void {
   })
 }
 
-/** Does what a key says; returns false if it says nothing. */
+/** Runs the action of a key; returns false if the key has none. */
 function press(event: KeyboardEvent, explorer: Explorer): boolean {
   const { screen, table } = explorer.view.value
   const control = event.ctrlKey || event.metaKey

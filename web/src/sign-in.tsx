@@ -43,7 +43,7 @@ export async function takeTicket(): Promise<void> {
   }
 }
 
-/** The form that asks for the token. The page stays behind it, with what was typed there. */
+/** The form that asks for the token. The page stays behind it, with all typed text. */
 export function SignIn({ done }: { done: () => void }): JSX.Element | null {
   const [text, setText] = useState('')
   const box = useRef<HTMLDialogElement>(null)

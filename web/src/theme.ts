@@ -1,4 +1,4 @@
-/** Light and dark: what the system prefers, unless the reader has chosen. */
+/** Light and dark: the preference of the system, unless the reader has chosen. */
 
 import { computed, effect, signal } from '@preact/signals'
 import { keep, kept } from './browser-storage'

@@ -6,14 +6,14 @@ import { GROUP_PREFIX, linkKey } from './graph/scene'
 import { complain } from './notices'
 import type { SpanFilter } from './source/types'
 
-/** The filter that a view asks for. Without a condition it shows its fields and filters nothing. */
+/** The filter of a view. Without a condition it filters nothing, and only its fields are shown. */
 export interface SpanAsked {
   /** Times in ISO 8601, to the minute; empty for no bound. */
   since: string
   until: string
   /** Empty for anybody. */
   actors: readonly string[]
-  /** What happens to the rest. */
+  /** The display of the other nodes and links. */
   rest: 'dim' | 'hide'
 }
 
@@ -38,7 +38,7 @@ export const filterOf = ({ since, until, actors }: SpanAsked): SpanFilter => ({
   ...(actors.length > 0 && { actors: [...actors] }),
 })
 
-/** Keeps `explorer.touched` in step with the view and the scene. */
+/** Updates `explorer.touched` when the view or the scene changes. */
 export function startTouched(explorer: Explorer): void {
   const asked = computed(() => JSON.stringify([explorer.view.value.span, explorer.view.value.at, explorer.view.value.branch]))
   let turn = 0

@@ -1,4 +1,4 @@
-/** Steps back and forward through what was shown. */
+/** Steps back and forward through the shown states. */
 
 export class UndoStack<T> {
   #past: T[] = []
@@ -6,7 +6,7 @@ export class UndoStack<T> {
 
   constructor(private readonly limit = 100) {}
 
-  /** Notes the state before a step. Steps that were undone are forgotten. */
+  /** Records the state before a step. Undone steps are dropped. */
   push(before: T): void {
     this.#past.push(before)
     if (this.#past.length > this.limit) this.#past.shift()

@@ -1,4 +1,4 @@
-/** The view: everything that the address bar says. A link to it shows the same to somebody else. */
+/** The view: everything in the address bar. A link with it shows the same view to somebody else. */
 
 import { COST_MAX, COST_START, MOST, type RouteAsked, WAYS } from './route'
 import { SCREENS, type Screen } from './screens'
@@ -32,7 +32,7 @@ export interface View {
   selected: string | null
   tab: Tab
   at: Moment
-  /** A time, as a date or in ISO 8601: what does not hold then is left out. Empty for none. */
+  /** A time, as a date or in ISO 8601; nodes and links that do not hold then are left out. Empty for none. */
   holds: string
   table: boolean
   /** The two moments or branches that the screen `compare` compares. */
@@ -76,7 +76,7 @@ const escapeUri = (text: string): string =>
 const BETWEEN = '*'
 const escapeItem = (text: string): string => escapeUri(text).replaceAll(BETWEEN, '%2A')
 
-/** The fragment of the address of a view, without `#`. What is as at the start is left out. */
+/** The fragment of the address of a view, without `#`. Initial values are left out. */
 export function toFragment(view: View): string {
   const parts: string[] = []
   const say = (key: string, value: string | null) => {
@@ -125,7 +125,7 @@ function sayRoute(
   say('way', route.way)
 }
 
-/** The view of a fragment. Parts that cannot be read are as at the start. */
+/** The view of a fragment. Parts that cannot be read have their initial values. */
 export function fromFragment(fragment: string): View {
   const [path = '', query = ''] = splitOnce(fragment.replace(/^#/, ''), '?')
   const said = new Map<string, string>()

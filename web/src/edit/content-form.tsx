@@ -1,4 +1,4 @@
-/** Forms for a new node and for the text and attributes of one that exists, with a preview of the Markdown. */
+/** Forms for a new node, and for text and attributes of an existing node, with a preview of the Markdown. */
 
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'

@@ -1,4 +1,4 @@
-/** The dialog in which a reader writes. A write that fails keeps what was typed. */
+/** The dialog in which a reader writes. If a write fails, the typed text stays. */
 
 import type { JSX } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
@@ -103,7 +103,7 @@ function Body({ explorer, open, close }: { explorer: Explorer; open: Editing; cl
   )
 }
 
-/** A conflict of versions is said with both versions; what was typed stays. */
+/** A conflict of versions shows both versions, and the typed text stays. */
 function WriteFailure({
   error,
   open,
@@ -135,7 +135,7 @@ function WriteFailure({
   )
 }
 
-/** Shows what was written, with its commit and a way back. */
+/** Shows the written change with its commit, and a button to undo it. */
 async function shown(explorer: Explorer, change: Write, written: Written): Promise<void> {
   if (written.proposal) {
     const label = 'Show the proposals'

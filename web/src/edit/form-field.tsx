@@ -1,4 +1,4 @@
-/** What the forms of the dialog share: their properties, their id and a field with its label. */
+/** Parts that the forms of the dialog share: their properties, their id, and a field with its label. */
 
 import type { ComponentChildren, JSX } from 'preact'
 import type { Explorer } from '../explorer'

@@ -1,4 +1,4 @@
-/** A field for the name of a node. It says which node is meant before anything is written. */
+/** A field for the name of a node. It shows the meant node before anything is written. */
 
 import type { JSX } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
@@ -42,7 +42,7 @@ export function NodeField({ explorer, label, name, text, setText, near, isNew = 
   const current = wanted === text.trim() ? meant.value : null
   const several = current?.candidates ?? []
   const hits = several.length ? several : (found.value?.hits ?? []).filter(({ id }) => id !== text.trim()).slice(0, HITS)
-  // It stays open when the field loses the focus: the buttons below would move under the pointer.
+  // It stays open when the field loses the focus, because the buttons below would move under the pointer.
   const shown = several.length > 0 || (open && !current?.node && hits.length > 0)
   const take = (card: Card) => {
     setText(card.id)

@@ -62,7 +62,7 @@ export function fit(
   }
 }
 
-/** The camera after a zoom by a factor that keeps the point under the pointer where it is. */
+/** The camera after a zoom by a factor that keeps the point under the pointer in its place. */
 export function zoomAt(camera: Camera, frame: Frame, x: number, y: number, factor: number): Camera {
   const zoom = clampZoom(camera.zoom * factor)
   const [px, py] = toPlane(camera, frame, x, y)

@@ -10,7 +10,7 @@ import type { Pen, Stroke } from './pen'
 import type { Scene, SceneLink, SceneNode } from './scene'
 import { lineWidth, radius, tieWidth } from './size'
 
-/** What the reader looks at: it stands out, and the rest is dimmed. */
+/** The nodes or links that the reader looks at. They stand out, and the rest is dimmed. */
 export interface Focus {
   selected: ReadonlySet<string>
   hovered: string | null
@@ -27,7 +27,7 @@ export interface Picture {
   focus: Focus
   /** The part of the frame that the legend covers: no label is put there. */
   covered: Box | null
-  /** What passes a filter by time and author: the rest is dimmed. */
+  /** The nodes and links that pass a filter by time and author; the rest is dimmed. */
   touched: Touched | null
   /** The route whose links stand out and whose costs are written beside the nodes. */
   route: Route | null
@@ -43,14 +43,14 @@ interface Drawn {
 
 const LABEL_SIZE = 12.5
 const LABELS_MAX = 200
-/** Nodes that a label is looked for, the most important first. */
+/** The maximum number of nodes that get a label, the most important first. */
 const LABELS_TRIED = 500
 /** Beyond this many nodes they are drawn without a rim, thousands at once. */
 const RIMS_MAX = 600
 const LABEL_MAX = 34
-/** A label keeps clear of the links of its node, if these are no more. */
+/** A label keeps clear of the links of its node, if they are at most this many. */
 const LINKS_AVOIDED = 12
-/** So many nodes with far more links than others have labels, even if these cover other nodes. */
+/** The maximum number of nodes with far more links than others whose labels may cover other nodes. */
 const HUBS = 12
 const DASH = [6, 4] as const
 
@@ -276,7 +276,7 @@ function drawLabels(pen: Pen, picture: Picture, drawn: Map<string, Drawn>, lit: 
 
 function importance({ focus }: Picture, { node, lit, radius: size }: Drawn): number {
   const chosen = focus.hovered === node.id ? 1e6 : focus.selected.has(node.id) ? 1e5 : 0
-  // The size of a node ends to grow with its links; its importance does not.
+  // The size of a node stops growing with its links at some number; its importance does not.
   return (
     chosen +
     (lit ? 1e4 : 0) +

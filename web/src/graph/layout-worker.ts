@@ -1,4 +1,4 @@
-/** The worker in which layouts run, so that the page stays quick meanwhile. */
+/** The worker in which layouts run, so that the page stays responsive. */
 
 import { type Forces, settle } from './forces'
 

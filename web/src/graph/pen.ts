@@ -33,7 +33,7 @@ export interface Pen {
   arc(x: number, y: number, radius: number, from: number, to: number, stroke: Stroke): void
   text(text: string, x: number, y: number, lettering: Lettering): void
   measure(text: string, size: number, weight: number): number
-  /** Draws what was collected. What is drawn after it covers what was drawn before. */
+  /** Draws the collected strokes. Later drawings cover them. */
   flush(): void
 }
 
@@ -41,7 +41,7 @@ export const FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", 
 
 const widths = new Map<string, number>()
 
-/** The width of a text in pixels, remembered. */
+/** The width of a text in pixels, cached. */
 export function textWidth(context: CanvasRenderingContext2D, text: string, size: number, weight: number): number {
   const key = `${size} ${weight} ${text}`
   let width = widths.get(key)

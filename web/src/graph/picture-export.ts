@@ -1,4 +1,4 @@
-/** Pictures of what is shown: SVG and PNG. */
+/** Pictures of the shown graph: SVG and PNG. */
 
 import { type Frame, fit } from './camera'
 import { draw, type Picture } from './drawing'

@@ -4,7 +4,7 @@ import type { Stage } from './stage'
 
 const MOVED_PX = 4
 
-/** What a single pointer is doing. */
+/** The action of a single pointer. */
 type Gesture =
   | { kind: 'node'; id: string; moved: boolean; startX: number; startY: number }
   | { kind: 'pan'; moved: boolean; x: number; y: number }

@@ -12,7 +12,7 @@ export class Positions {
     this.#places = read(key)
   }
 
-  /** Places a node where it was the last time; returns false if it is not known. */
+  /** Puts a node in its last place; returns false if that is not known. */
   restore(node: SceneNode): boolean {
     const place = this.#places.get(node.id)
     if (!place) return false
@@ -20,12 +20,12 @@ export class Positions {
     return true
   }
 
-  /** Takes over places of a saved view. */
+  /** Uses the places of a saved view. */
   learn(places: Readonly<Record<string, [number, number, boolean]>>): void {
     for (const [id, place] of Object.entries(places)) this.#places.set(id, place)
   }
 
-  /** Notes the places of all nodes. The oldest ones are forgotten first. */
+  /** Records the places of all nodes. The oldest places are dropped first. */
   save(scene: Scene): void {
     for (const node of scene.nodes.values()) {
       if (node.group) continue

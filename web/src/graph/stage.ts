@@ -70,7 +70,7 @@ export class Stage {
 
   // Drawing -----------------------------------------------------------------------------------
 
-  /** Everything that the picture depends on; a change of any of it asks for a new picture. */
+  /** All values on which the picture depends; a change of any of them asks for a new picture. */
   #watch(): void {
     void [
       this.camera.value,
@@ -143,7 +143,7 @@ export class Stage {
     const first = this.frame.peek().width === 0
     this.frame.value = { width, height }
     if (first || this.#following) this.fit(true)
-    // At once: a canvas that gets another size is empty.
+    // Draw at once, because a resized canvas is empty.
     this.#draw()
   }
 

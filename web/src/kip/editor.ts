@@ -93,8 +93,8 @@ export function createEditor(host: HTMLElement, options: EditorOptions): Editor 
 }
 
 /**
- * Types over selected text, or deletes it, in place of the browser; returns false if the browser has to.
- * Chromium would give the line the look of the deleted text as an inline style, which the CSP refuses.
+ * * Replaces or deletes selected text instead of the browser; returns false if the browser has to do it. Chromium would
+ * copy the style of the deleted text to the line as an inline style, which the CSP refuses.
  */
 function replaceSelected(event: InputEvent, view: EditorView): boolean {
   const text = event.inputType.startsWith('delete') ? '' : event.inputType === 'insertText' ? event.data : null
@@ -117,7 +117,7 @@ function deleteSelected(view: EditorView): void {
   if (from !== to) view.dispatch({ changes: { from, to }, userEvent: 'delete.selection' })
 }
 
-/** The selected text: the browser knows it a moment before the editor hears of it. */
+/** The selected text, which the browser has a moment before the editor. */
 function selectedRange(view: EditorView): { from: number; to: number } {
   const selection = (view.root as Partial<DocumentOrShadowRoot> & { getSelection?: () => Selection | null }).getSelection?.()
   if (!selection?.anchorNode || !selection.focusNode || !view.contentDOM.contains(selection.anchorNode))

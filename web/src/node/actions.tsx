@@ -1,4 +1,4 @@
-/** The buttons of a node: what to show of it, and how to change it. */
+/** The buttons of a node, which show more of it or change it. */
 
 import type { JSX } from 'preact'
 import { editing, type NodeEditing } from '../edit/state'

@@ -1,4 +1,4 @@
-/** Buttons of a node that ask for a route from it: the path to another node, and what is within reach. */
+/** Buttons for a route from a node: the path to another node, and the nodes within reach. */
 
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'

@@ -9,7 +9,7 @@ export interface Loaded<T> {
   loading: boolean
 }
 
-/** The value of a promise that is asked for again when one of `needs` changes. The old value stays meanwhile. */
+/** The value of a promise, which is made again when one of `needs` changes. The old value stays meanwhile. */
 export function useLoad<T>(read: () => Promise<T>, needs: readonly unknown[]): Loaded<T> {
   const [state, setState] = useState<Loaded<T>>({ value: null, error: null, loading: true })
   useEffect(() => {

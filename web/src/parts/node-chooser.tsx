@@ -1,4 +1,4 @@
-/** A box that completes names of nodes: the arrows walk through what begins so, Enter takes it. */
+/** A box that completes names of nodes: the arrow keys walk through the completions, Enter takes one. */
 
 import type { JSX } from 'preact'
 import { useEffect, useId, useRef, useState } from 'preact/hooks'
@@ -13,7 +13,7 @@ const PAUSE_MS = 60
 interface Props {
   explorer: Explorer
   label: string
-  /** Not offered: it stands at the other end already. */
+  /** The node at the other end, which is not offered. */
   without: string
   choose: (card: Card) => void
   close: () => void

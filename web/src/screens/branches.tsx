@@ -36,7 +36,7 @@ export function BranchesScreen({ explorer }: { explorer: Explorer }): JSX.Elemen
   )
 }
 
-/** Shows a branch. What is on the canvas stays, as far as the branch has it. */
+/** Shows a branch. Nodes on the canvas stay if the branch has them. */
 function showBranch(explorer: Explorer, branch: string): void {
   const view = explorer.view.value
   void explorer.go({ ...view, screen: view.screen === 'branches' ? 'graph' : view.screen, branch, at: null })

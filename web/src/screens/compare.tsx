@@ -64,7 +64,7 @@ function Ends({ explorer }: { explorer: Explorer }): JSX.Element {
   )
 }
 
-/** A button for the comparison that is asked for most: what the last commit changed. */
+/** A button for the most frequent comparison: the changes of the last commit. */
 function LastChange({ explorer, moments }: { explorer: Explorer; moments: Moments }): JSX.Element | null {
   const last = moments.commits[0]
   return last ? (

@@ -119,7 +119,7 @@ function DecideAll({ merge, explorer, again }: Props): JSX.Element {
   )
 }
 
-/** What rules have chosen by themselves. */
+/** The values that rules have chosen. */
 const Choices = ({ choices }: { choices: Choice[] }): JSX.Element => (
   <details>
     <summary>{count(choices.length, 'value')} chosen by rules</summary>
@@ -228,7 +228,7 @@ function ConflictView({ conflict, merge, explorer, again }: Props & { conflict: 
   )
 }
 
-/** The text as the kind of value that both sides have: text as it is, all else as JSON. */
+/** The text as a value of the kind that both sides have: a text as it is, any other value as JSON. */
 function typed(text: string, { ours, theirs }: Conflict): unknown {
   if (typeof ours === 'string' || typeof theirs === 'string') return text
   try {

@@ -1,4 +1,4 @@
-/** The contested parts of a text, each with both sides and a field for what should stand there. */
+/** The contested parts of a text, each with both sides and a field for the result. */
 
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'

@@ -145,6 +145,6 @@ function relationRows(explorer: Explorer): Row[] {
   return sorted(rows)
 }
 
-/* What is missing stands last, as in every legend of the explorer. */
+/* Missing concepts come last, as in every legend of the explorer. */
 const sorted = (rows: Map<string, Row>): Row[] =>
   [...rows.values()].sort((a, b) => Number(a.kind === 'missing') - Number(b.kind === 'missing') || b.count - a.count)

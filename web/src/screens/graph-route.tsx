@@ -1,4 +1,4 @@
-/** The bar of a route: a path with its steps, or the budget of what is within reach. */
+/** The bar of a route: a path with its steps, or the budget of the nodes within reach. */
 
 import type { JSX } from 'preact'
 import { useEffect, useState } from 'preact/hooks'

@@ -63,7 +63,7 @@ export const toggleSpan = (explorer: Explorer): void => explorer.look({ span: ex
 
 const minute = (date: Date): string => `${date.toISOString().slice(0, 16)}:00Z`
 
-/** A time as a field for dates and times of the reader's place shows it. */
+/** A time in the form of a field for dates and times, in the reader's time zone. */
 function local(text: string): string {
   const date = new Date(text)
   return text ? new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16) : ''

@@ -1,4 +1,4 @@
-/** The health of the graph: what upkeep has found and what it has done. */
+/** The health of the graph: the findings and the actions of upkeep. */
 
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'

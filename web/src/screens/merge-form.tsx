@@ -1,4 +1,4 @@
-/** The form that starts a merge: a look at what it would change, the choice for contested values, and the merge. */
+/** The form that starts a merge: a preview of its changes, the choice for contested values, and the merge. */
 
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'

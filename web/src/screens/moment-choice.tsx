@@ -19,7 +19,7 @@ interface Props {
 const OTHER = 'other'
 
 interface Option {
-  /** Unique among all options: the end of a day is often that of a commit too. */
+  /** Unique among all options: the end of a day is often the end of a commit too. */
   key: string
   moment: string
   text: string

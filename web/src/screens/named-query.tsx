@@ -32,7 +32,7 @@ interface FormProps {
   busy: boolean
 }
 
-/** A field for each parameter. An empty one is left out, so that its default counts. */
+/** A field for each parameter. An empty field is left out, so that its default applies. */
 export function NamedQueryForm({ query, values, changed, run, close, busy }: FormProps): JSX.Element {
   const required = new Set(query.parameters.required ?? [])
   const [texts, setTexts] = useState(values)

@@ -1,4 +1,4 @@
-/** Proposed changes that wait for a review: what they would change, accept, reject with a reason, comment. */
+/** Proposed changes that wait for a review: their effects, and buttons to accept, reject or comment. */
 
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'

@@ -9,7 +9,7 @@ import type { Card, Hit, SearchKind } from '../source/types'
 import { SearchHits } from './search-hits'
 
 const PAUSE_MS = 60
-/** The names are asked for again after this time, and then after twice the time before, while their index is made. */
+/** While the index of names is made, names are asked for again after this time, which doubles with each attempt. */
 const AGAIN_MS = 300
 const KINDS: [SearchKind, string][] = [
   ['any', 'All'],
@@ -24,8 +24,10 @@ export function SearchBox({ explorer }: { explorer: Explorer }): JSX.Element {
   const [kind, setKind] = useState<SearchKind>('any')
   /** True if the hits are those of the full search. */
   const [full, setFull] = useState(false)
-  /** The moment and text of the last full search, unless something was typed since. Typing clears it, and no effect:
-   * an effect may run after the search was asked for. */
+  /**
+   * The moment and text of the last full search, unless the text was changed since. Typing clears it. An effect must
+   * not clear it, because it may run after the search was started.
+   */
   const sought = useRef<string | null>(null)
   const [place, setPlace] = useState(-1)
   const [open, setOpen] = useState(false)
@@ -44,7 +46,7 @@ export function SearchBox({ explorer }: { explorer: Explorer }): JSX.Element {
     let wait = AGAIN_MS
     const ask = () => {
       explorer.source.suggest(wanted, at, control.signal).then(({ hits: found, complete }) => {
-        // Names that arrive late do not replace what the full search finds.
+        // Names that arrive late do not replace the hits of the full search.
         if (control.signal.aborted || sought.current === `${at} ${wanted}`) return
         take(found, wanted, false)
         if (complete === false) timer = setTimeout(ask, wait)

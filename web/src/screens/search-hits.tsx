@@ -1,4 +1,4 @@
-/** The list of what a search found. The full search has two sections, notes and code, in the order of their value. */
+/** The hits of a search. The full search has two sections, notes and code, in the order of their value. */
 
 import type { JSX } from 'preact'
 import type { Explorer } from '../explorer'

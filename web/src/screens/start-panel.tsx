@@ -1,4 +1,4 @@
-/** The panel of the start: how large the graph is, what changed lately, what is missing. */
+/** The first panel: the size of the graph, its last changes, and missing concepts. */
 
 import type { JSX } from 'preact'
 import type { Explorer } from '../explorer'

@@ -1,4 +1,4 @@
-/** The strip below the graph: how much was written when, and a slider that shows the graph as of then. */
+/** The strip below the graph: the amount of writes over time, and a slider that shows the graph at a moment. */
 
 import type { JSX } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
@@ -21,7 +21,7 @@ export function TimeStrip({ explorer }: { explorer: Explorer }): JSX.Element | n
   const [dragged, setDragged] = useState<number | null>(null)
   const timer = useRef(0)
   useEffect(() => () => clearTimeout(timer.current), [])
-  // Its place is kept until it is read: the canvas would change its size under the reader's hand.
+  // Its place is reserved until it is read, because the canvas would otherwise change its size.
   if (!value)
     return (
       <footer class="time-strip">
@@ -79,7 +79,7 @@ export function TimeStrip({ explorer }: { explorer: Explorer }): JSX.Element | n
   )
 }
 
-/** The field of a date: what does not hold then is left out of the graph and of a search. */
+/** The field for a date: nodes and links that do not hold then are left out of the graph and of searches. */
 function HoldsAt({ explorer }: { explorer: Explorer }): JSX.Element {
   const { holds } = explorer.view.value
   const lapsed = explorer.notHolding.value

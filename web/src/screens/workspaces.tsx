@@ -61,7 +61,7 @@ function Served({ explorer }: { explorer: Explorer }): JSX.Element {
   )
 }
 
-/** What the server does, and who asked for what: for its administrators. */
+/** The activity of the server and its audit log, for administrators. */
 function ServerState({ explorer }: { explorer: Explorer }): JSX.Element {
   const { value: status, error } = useLoad(() => explorer.source.serverStatus(), [explorer, explorer.changed.value])
   const { value: records } = useLoad(() => explorer.source.audit(), [explorer, explorer.changed.value])

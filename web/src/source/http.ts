@@ -267,7 +267,7 @@ export class HttpSource implements T.Source {
       throw away()
     }
     if (answer.ok) return answer
-    // An answer to an older token says nothing about the one that was given since.
+    // An answer to an older token says nothing about the present one.
     if (answer.status === 401 && token === this.tokens.get()) this.tokens.refused()
     throw errorFrom(await answer.json().catch(() => null), answer.status)
   }

@@ -1,4 +1,4 @@
-/** The graph inside a chat: what the tool returned, and more of it through the tool `explore`. */
+/** The graph inside a chat: the result of a tool, and more of the graph through the tool `explore`. */
 
 import type { Bridge } from './bridge'
 import { errorFrom, SourceError } from './errors'
@@ -28,7 +28,7 @@ export class AppSource extends SnapshotSource {
     super(data)
   }
 
-  /** The counts of the whole graph where the host lets them be read, else those of the result. */
+  /** The counts of the whole graph if the host lets the App read them, else the counts of the result. */
   override async about(): Promise<T.About> {
     const own = await super.about()
     return this.#ask<T.About>('about', {}).then(

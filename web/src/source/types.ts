@@ -1,4 +1,4 @@
-/** The shapes of what the explorer reads. Every source (HTTP, snapshot, MCP App) returns these. */
+/** The types of the values that the explorer reads. Every source (HTTP, snapshot, MCP App) returns these. */
 
 import type { View } from '../view'
 
@@ -13,7 +13,7 @@ export interface Card {
   /** The number of links at it in the graph, shown or not. Comparisons do not count it. */
   degree: number
   version?: number
-  /** True for a file of tests and what is in it. */
+  /** True for a file of tests and for its symbols. */
   test?: boolean
   /** The kind of a symbol of code: class, function, method. */
   symbol?: string
@@ -274,7 +274,7 @@ export interface MissingPage {
   next_cursor?: string
 }
 
-/** Something that is not well, and the nodes that it is about. */
+/** A finding of upkeep, and the nodes that it is about. */
 export interface Finding {
   text: string
   /** The id of the task that asks about it, or empty. */
@@ -389,7 +389,7 @@ export interface SavedHead {
   time: string
 }
 
-/** The part of a view that is saved; what is left out is as at the start, and without a group none is shown. */
+/** The saved part of a view. Omitted fields have their initial values; without a group, no group is shown. */
 export type SavedPart = Pick<View, 'by' | 'size' | 'ids' | 'less' | 'hide' | 'table'> &
   Partial<Pick<View, 'group' | 'route' | 'span' | 'selected' | 'at' | 'holds'>>
 
@@ -467,7 +467,7 @@ export interface Served {
   is_admin: boolean
 }
 
-/** What a server of many is doing, for administrators. */
+/** The activity of a server of many workspaces, for administrators. */
 export interface ServerStatus {
   version: string
   started_at: string
@@ -499,7 +499,7 @@ export interface Proposal {
   ended?: { by: string; time: string; reason: string }
 }
 
-/** A proposal with its comments, and what it would change now. */
+/** A proposal with its comments, and the changes that it would make now. */
 export interface ProposalDetail extends Proposal {
   comments: { actor: string; time: string; text: string }[]
   diff?: ElementDiff[]
@@ -529,7 +529,7 @@ export interface Branch {
   merged: boolean
 }
 
-/** What decides where both branches have changed a value. A test compares these words with those of Python. */
+/** The rule for values that both branches have changed. A test compares these words with the words of Python. */
 export const MERGE_POLICIES = ['ask', 'newest', 'ours', 'theirs'] as const
 
 export type MergePolicy = (typeof MERGE_POLICIES)[number]
@@ -596,7 +596,7 @@ export interface Written {
 /** A moment of the graph: a position of the journal, or null for now. */
 export type Moment = number | null
 
-/** What a source can do besides reading. */
+/** The abilities of a source besides reading. */
 export interface Abilities {
   time: boolean
   query: boolean
@@ -664,7 +664,7 @@ export interface Source {
   moments(): Promise<Moments>
   /** The actors who wrote in a span. */
   authors(span: SpanFilter, at: Moment): Promise<Authors>
-  /** Of some nodes and their links those that were written in a span; without ids, of the whole graph the newest. */
+  /** The nodes and links among some ids that were written in a span; without ids, the newest of the whole graph. */
   touched(ids: string[] | null, span: SpanFilter, at: Moment): Promise<TouchedPart>
   /** Of some nodes and the links among them, those that do not hold at a time. */
   notHolding(ids: string[], time: string, at: Moment): Promise<NotHolding>
@@ -690,7 +690,7 @@ export interface Source {
   abandon(merge: string): Promise<void>
   /** The workspaces of the server that the reader may see. */
   served(): Promise<Served>
-  /** What the server is doing; for administrators. */
+  /** The activity of the server, for administrators. */
   serverStatus(): Promise<ServerStatus>
   /** The newest records of the server's audit log; for administrators. */
   audit(): Promise<AuditRecord[]>
@@ -704,6 +704,6 @@ export interface Source {
 export interface Listener {
   opened(): void
   change(change: LiveChange): void
-  /** The stream cannot continue from the position: what is shown has to be read again. */
+  /** The stream cannot continue from the position, so the shown graph has to be read again. */
   gap(position: number): void
 }

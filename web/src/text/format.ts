@@ -52,6 +52,6 @@ export function splitUri(uri: string): [string, string] {
   return place < 0 ? ['', uri] : [uri.slice(0, place + 1), uri.slice(place + 1)]
 }
 
-/** Any value as text: strings as they are, the rest as JSON. */
+/** Any value as text: strings unchanged, all others as JSON. */
 export const valueText = (value: unknown): string =>
   value === undefined || value === null ? '' : typeof value === 'string' ? value : JSON.stringify(value, null, 2)

@@ -1,10 +1,9 @@
 /**
  * Markdown as HTML that is safe to show. It is loaded when a content is first shown.
  *
- * HTML inside it is shown as text, but for a few plain tags such as <br> and <details>; what is left is
- * sanitised again. Links to nodes of the graph become buttons of the
- * explorer; links to the web open in a new tab without a referrer. Pictures from elsewhere are not
- * loaded, because that would tell their server who reads: they become links.
+ * HTML inside it is shown as text, except a few plain tags such as <br> and <details>; the result is sanitised again.
+ * Links to nodes of the graph become buttons of the explorer; links to the web open in a new tab without a referrer.
+ * Pictures from elsewhere are not loaded, because that would tell their server who reads: they become links.
  */
 
 import DOMPurify from 'dompurify'
