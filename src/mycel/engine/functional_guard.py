@@ -13,7 +13,7 @@ others by these rules:
    former period of its link. A warning says so.
 4. A period that begins at the same time as the new one stays as it is, unless the new one ends
    before it does. Then it begins where the new one ends. Otherwise the two values contradict each
-   other, and a cycle asks about them.
+   other: a warning names both, and a cycle asks about them.
 
 A period is new if its link is new, if it overlaps no period that the link had, or if somebody adds
 it to `former_periods`. Other changes of dates are corrections. They move no other value; if values
@@ -31,6 +31,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
+from mycel.engine.due import link_text
 from mycel.engine.periods import write_periods
 from mycel.model import times
 from mycel.model.elements import Proposition
@@ -247,4 +248,18 @@ def _give_way(
             write_periods(tx, other, present, periods)
         else:
             write_periods(tx, other, periods[-1], periods[:-1])
+    if any(period.overlaps(effective) for period in periods):
+        _warn_both(tx, new, other, effective)
     return has_ended
+
+
+def _warn_both(tx: Transaction, one: Proposition, other: Proposition, period: Period) -> None:
+    """Warn about two values of which none gives way, once for both."""
+    links = sorted((one, other), key=lambda link: link.number)
+    sentences = [f"{link_text(tx.reader, link)} ({link.id})" for link in links]
+    warning = (
+        f"{' and '.join(sentences)} both hold {period.words}, but {one.predicate} has one value"
+        " at a time. End one with a valid_until; otherwise a cycle asks which one is right."
+    )
+    if warning not in tx.warnings:
+        tx.warnings.append(warning)

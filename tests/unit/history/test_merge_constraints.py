@@ -154,3 +154,39 @@ def test_a_merge_says_what_the_guards_warn_about(tmp_path: Path) -> None:
         for dry_run in (True, False):
             merge = db.merge("draft", dry_run=dry_run)
             assert any("'old': archived" in warning for warning in merge.warnings)
+
+
+def test_a_merge_names_two_values_of_which_a_predicate_may_have_one(tmp_path: Path) -> None:
+    with mycel.open(tmp_path / "graph.db") as db:
+        with db.transaction() as tx:
+            tx.define_type("Org")
+            tx.define_predicate("works_at", {"functional": True})
+            for name in ("Acme", "Initech", "Umbrella"):
+                tx.put_concept("Org", name)
+        db.branches.create("draft")
+
+        def work_at(graph: mycel.Graph, name: str) -> None:
+            metadata = {"valid_from": "2025-01-01"}
+            graph.write(
+                lambda tx: tx.put_proposition(
+                    ("Person", "$self"), "works_at", ("Org", name), metadata=metadata
+                )
+            )
+
+        work_at(db, "Acme")
+        with db.open_branch("draft") as draft:
+            work_at(draft, "Initech")
+        for dry_run in (True, False):
+            (warning,) = db.merge("draft", dry_run=dry_run).warnings
+            assert "works_at Org 'Acme'" in warning
+            assert "works_at Org 'Initech'" in warning
+            assert "both hold from 2025-01-01" in warning
+        with db.transaction() as tx:  # An ordinary write says it too.
+            tx.put_proposition(
+                ("Person", "$self"),
+                "works_at",
+                ("Org", "Umbrella"),
+                metadata={"valid_from": "2025-01-01"},
+            )
+            tx.check()
+            assert len(tx.warnings) == 2
