@@ -68,8 +68,10 @@ ON_POSTGRES := \
 	tests/unit/knowledge/test_uris.py \
 	tests/unit/search/test_notes_about.py \
 	tests/unit/search/test_search_as_of.py \
+	tests/properties/test_former_periods.py \
 	tests/properties/test_search_filters.py \
 	tests/properties/test_traversal.py \
+	tests/adapters/test_former_doors.py \
 	tests/adapters/mcp/test_history_tool.py \
 	tests/adapters/http/test_working.py
 # Tests of PostgreSQL itself, which compare it with files: they run beside those, with both.

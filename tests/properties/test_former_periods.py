@@ -393,3 +393,43 @@ def test_a_link_holds_in_all_its_periods_in_every_state(story: list[tuple[Any, .
             pair.check(past=False)
         pair.check(past=True)
         assert not db.verify(replay=True).problems
+
+
+closed = st.tuples(st.sampled_from(YEARS), st.sampled_from(YEARS)).filter(
+    lambda ends: len({*ends}) == 2
+)
+dated = st.tuples(st.just("write"), predicates, names, closed).map(
+    lambda step: (*step[:3], *sorted(step[3]))
+)
+forgets = st.tuples(st.just("forget_former"), predicates, names)
+branch_steps = st.lists(dated | dated | forgets, max_size=6)
+
+
+@given(st.lists(dated | writes, max_size=5), branch_steps, branch_steps)
+@settings(max_examples=settings.default.max_examples * 3)
+def test_a_merge_unites_what_two_branches_say_about_periods(
+    common: list[tuple[Any, ...]], ours: list[tuple[Any, ...]], theirs: list[tuple[Any, ...]]
+) -> None:
+    with PREPARED.opened() as db:
+        pair = Pair(db, models())
+        for step in common:
+            run(pair, step, {})
+        base = {name: model.copy() for name, model in pair.models.items()}
+        db.branches.create("side")
+        with db.open_branch("side") as side_db:
+            side = Pair(side_db, {name: model.copy() for name, model in base.items()})
+            for step in theirs:
+                run(side, step, {})
+            for step in ours:
+                run(pair, step, {})
+            assert not db.merge("side").conflicts
+        model = pair.models["visits"]
+        model.merge(base["visits"], side.models["visits"])
+        for time in MOMENTS:
+            assert pair.holding("visits", time, None) == model.holding(time), (time, model.links)
+        # Both branches may correct dates so that values overlap; what both agree on stays.
+        pair_values, side_values = pair.models["lives_in"], side.models["lives_in"]
+        for time in MOMENTS:
+            found = pair.holding("lives_in", time, None)
+            assert found <= pair_values.holding(time) | side_values.holding(time)
+        assert not db.verify(replay=True).problems

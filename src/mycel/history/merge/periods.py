@@ -30,15 +30,18 @@ from mycel.store.query.diff import ABSENT
 
 
 def merged_periods(base: Values, ours: Values, theirs: Values) -> JsonObject | None:
-    """The metadata that says when the merged element holds; None to merge each key for itself."""
+    """The metadata that says when the merged element holds; None to merge each key for itself.
+
+    `base` is empty if both sides have made the element.
+    """
     old, own, other = (_metadata(values) for values in (base, ours, theirs))
-    if own in (old, other) or other == old:
+    if own == other or (base and old in (own, other)):
         return None
     has_former = any(former_periods(metadata) for metadata in (old, own, other))
     if not has_former and present_period(own).overlaps(present_period(other)):
         return None
     before, one, another = (all_periods(metadata) for metadata in (old, own, other))
-    if any(base.get(("metadata", key)) is UNKNOWN for key in PERIOD_KEYS):
+    if not base or any(base.get(("metadata", key)) is UNKNOWN for key in PERIOD_KEYS):
         before = []  # Nothing counts as ended if it is not known what there was.
     periods = _merged(before, one, another)
     return with_periods({}, periods[-1], periods[:-1]) if periods else None
