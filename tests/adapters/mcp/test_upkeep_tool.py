@@ -59,9 +59,12 @@ def test_the_examples_of_the_topic_work_and_the_health_is_below_them(tmp_path: P
     with connected(tmp_path / "graph.db") as session:
         text = session.ok("describe_graph", topic="upkeep").text
         lines = text.splitlines()
-        metadata = [json.loads(found) for found in re.findall(r'\{"\w+": (?:"[^"]*"|true)\}', text)]
+        metadata = [
+            json.loads(found) for found in re.findall(r'\{"\w+": (?:"[^"]*"|true|\[.*\])\}', text)
+        ]
         assert [key for (key,) in metadata] == [
-            *("expires_at", "valid_until", "pinned", "hold", "retention", "retention")
+            *("expires_at", "valid_until", "former_periods", "pinned", "hold"),
+            *("retention", "retention"),
         ]
         for at, values in enumerate(metadata):
             concept = {"uri": f"n{at}", "content": "A fact.", "metadata": values}

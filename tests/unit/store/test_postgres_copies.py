@@ -32,6 +32,11 @@ def fill(db: mycel.Graph) -> None:
     db.history.tag("first")
     db.write(lambda tx: tx.update(people[1], attributes={"age": 99}))
     db.write(lambda tx: tx.retire(people[2], reason="moved away"))
+    periods = [{"valid_from": "2019-01-01", "valid_until": "2021-01-01"}]
+    dates = {"valid_from": "2024-01-01", "former_periods": periods}
+    db.write(lambda tx: tx.update(people[6], metadata=dates))
+    db.history.tag("second")
+    db.write(lambda tx: tx.update(people[6], drop_metadata=["former_periods"]))
     db.purge(people[3], "asked for")
     db.write(lambda tx: tx.put_concept("Person", "été 海港", {"email": "é@example.org"}))
 
@@ -43,6 +48,11 @@ def state(db: mycel.Graph) -> list[object]:
         db.snapshot(),
         db.execute(people.format(found)).rows,
         db.execute(people.format(f'{found} AS OF "first"')).rows,
+        *(
+            db.execute(people.format(f'{found} {moment} FOR TIME "{year}-06-01"')).rows
+            for moment in ("", 'AS OF "second"')
+            for year in (2020, 2022, 2025)
+        ),
         [(element.id, round(score, 9)) for element, score in db.search("summer 海 p1 example")],
         [(commit.commit, commit.message) for commit in db.history.log()],
         db.execute(

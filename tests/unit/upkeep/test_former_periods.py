@@ -1,0 +1,234 @@
+"""Links keep the periods in which they held before, and everything that asks when goes by them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+import mycel
+from tests.cases import each_case
+from tests.prepared import Prepared
+from tests.unit.upkeep.test_cycle import step, tasks
+
+ADA, LINK = '{type: "Person", name: "ada"}', '?l ({name: "ada"}, "lives_in", {name: "%s"})'
+OSLO = {"valid_from": "2019-01-01", "valid_until": "2021-01-01"}
+STORY = (("oslo", "2019-01-01"), ("bergen", "2021-01-01"), ("oslo", "2024-01-01"))
+
+
+def prepare(db: mycel.Graph) -> None:
+    with db.transaction() as tx:
+        tx.define_type("City")
+        tx.define_predicate("lives_in", {"functional": True})
+        tx.define_predicate("likes", {"opposite": "dislikes"})
+        tx.define_predicate("dislikes")
+        tx.put_concept("Person", "ada")
+        for name in ("oslo", "bergen", "paris"):
+            tx.put_concept("City", name)
+
+
+CITIES = Prepared(prepare)
+
+
+@pytest.fixture
+def db() -> Iterator[mycel.Graph]:
+    with CITIES.opened() as opened:
+        yield opened
+        assert not opened.verify(replay=True).problems
+
+
+def write(
+    db: mycel.Graph, city: str, begins: str | None = None, ends: str | None = None, **more: object
+) -> tuple[str, ...]:
+    """Write a link that says where ada lives. Returns the warnings."""
+    dates = {"valid_from": begins, "valid_until": ends}
+    given = {key: date for key, date in dates.items() if date is not None} | more
+    command = (
+        f'UPSERT {{ PROPOSITION {{ ({ADA}, "lives_in", {{type: "City", name: :city}}) }}'
+        " WITH METADATA :given }"
+    )
+    return db.execute(command, {"city": city, "given": given}).warnings
+
+
+def tell(db: mycel.Graph) -> None:
+    for city, begins in STORY:
+        write(db, city, begins)
+
+
+def metadata(db: mycel.Graph, city: str) -> dict[str, object]:
+    (found,) = db.execute(f"FIND(?l.metadata) WHERE {{ {LINK % city} }}").value
+    keys = ("valid_from", "valid_until", "former_periods", "status")
+    return {key: found[key] for key in keys if key in found}
+
+
+def cities(db: mycel.Graph, *years: int, clause: str = "") -> list[list[str]]:
+    query = f'FIND(?c.name) {clause} FOR TIME :time WHERE {{ ({ADA}, "lives_in", ?c) }}'
+    return [
+        sorted(name for (name,) in db.execute(query, {"time": f"{year}-06-01"}).rows)
+        for year in years
+    ]
+
+
+def test_a_value_that_comes_back_keeps_its_first_time(db: mycel.Graph) -> None:
+    tell(db)
+    assert metadata(db, "oslo") == {"valid_from": "2024-01-01", "former_periods": [OSLO]}
+    assert cities(db, 2018, 2020, 2022, 2025) == [[], ["oslo"], ["bergen"], ["oslo"]]
+    version = db.execute(f"FIND(?l.metadata._version) WHERE {{ {LINK % 'oslo'} }}").value
+    tell(db)
+    again = db.execute(f"FIND(?l.metadata._version) WHERE {{ {LINK % 'oslo'} }}").value
+    assert again == version, "commands that are repeated say nothing new"
+
+
+def test_a_former_time_that_is_wrong_is_left_out_or_dropped(db: mycel.Graph) -> None:
+    tell(db)
+    db.execute(f'DELETE METADATA {{"former_periods"}} FROM ?l WHERE {{ {LINK % "oslo"} }}')
+    assert cities(db, 2020, 2022, 2025) == [[], ["bergen"], ["oslo"]]
+    write(db, "oslo", former_periods=[{"valid_until": "2020-01-01"}])
+    assert cities(db, 1990, 2020, 2025) == [["oslo"], [], ["oslo"]]
+    # Dates that are written with the key are taken as they are.
+    write(db, "oslo", "2017-01-01", "2018-01-01", former_periods=None)
+    assert cities(db, 1990, 2017, 2025) == [[], ["oslo"], []]
+
+
+def test_a_time_before_the_present_one_is_held_in_too(db: mycel.Graph) -> None:
+    write(db, "oslo", "2024-01-01")
+    (warning,) = write(db, "oslo", "2010-01-01", "2012-01-01")
+    assert "holds from 2024-01-01; it also held from 2010-01-01 until 2012-01-01" in warning
+    assert cities(db, 2011, 2013, 2025) == [["oslo"], [], ["oslo"]]
+    db.history.revert(next(db.history.log(limit=1)).seq)
+    assert metadata(db, "oslo") == {"valid_from": "2024-01-01"}
+
+
+def test_a_new_value_splits_a_former_one(db: mycel.Graph) -> None:
+    tell(db)
+    (warning,) = write(db, "paris", "2022-01-01", "2023-01-01")
+    assert "That holds again from then on" in warning
+    assert cities(db, 2021, 2022, 2023, 2024) == [["bergen"], ["paris"], ["bergen"], ["oslo"]]
+    write(db, "paris", "2020-01-01", "2020-09-01")
+    assert cities(db, 2019, 2020, 2022) == [["oslo"], ["paris"], ["paris"]]
+    periods = metadata(db, "oslo")["former_periods"]
+    assert periods == [
+        {"valid_from": "2019-01-01", "valid_until": "2020-01-01"},
+        {"valid_from": "2020-09-01", "valid_until": "2021-01-01"},
+    ]
+    assert step(db.sleep(), "contradictions").asked == 0
+
+
+def test_former_periods_that_somebody_adds_take_their_time_from_others(db: mycel.Graph) -> None:
+    tell(db)
+    write(
+        db,
+        "paris",
+        "2030-01-01",
+        former_periods=[{"valid_from": "2020-01-01", "valid_until": "2020-09-01"}],
+    )
+    assert cities(db, 2019, 2020, 2022, 2025, 2031) == [
+        *(["oslo"], ["paris"], ["bergen"], ["oslo"], ["paris"])
+    ]
+
+
+def test_corrections_that_overlap_a_former_period_are_asked_about_once(db: mycel.Graph) -> None:
+    tell(db)
+    assert step(db.sleep(), "contradictions").asked == 0
+    write(db, "bergen", "2018-01-01")
+    assert cities(db, 2020) == [["bergen", "oslo"]]
+    assert step(db.sleep(), "contradictions").asked == 1
+    ((_, reason),) = tasks(db)
+    assert "lives_in of Person 'ada' has several values at a time" in reason
+    assert step(db.sleep(), "contradictions").asked == 0
+
+
+def test_opposite_links_contradict_each_other_in_former_periods_too(db: mycel.Graph) -> None:
+    with db.transaction() as tx:
+        for city, period in (("oslo", OSLO), ("bergen", {"valid_until": "2000-01-01"})):
+            ends = ("Person", "ada"), ("City", city)
+            past = {"valid_from": "2024-01-01", "former_periods": [period]}
+            tx.put_proposition(ends[0], "likes", ends[1], metadata=past)
+            tx.put_proposition(ends[0], "dislikes", ends[1], metadata=OSLO)
+    assert step(db.sleep(), "contradictions").asked == 1
+
+
+def test_what_is_superseded_holds_no_longer_in_any_period(db: mycel.Graph) -> None:
+    periods = [
+        {"valid_from": "2010-01-01", "valid_until": "2011-01-01"},
+        {"valid_from": "2030-01-01"},
+    ]
+    with db.transaction() as tx:
+        tx.put_concept(
+            "City", "old", metadata={"valid_until": "2001-01-01", "former_periods": periods}
+        )
+        tx.put_concept("City", "new", metadata={"valid_from": "2031-01-01"})
+    db.execute('SUPERSEDE ?a WITH ?b WHERE { ?a {name: "old"} ?b {name: "new"} }')
+    query = 'FIND(?c.name) FOR TIME :time WHERE { ?c {type: "City"} FILTER(?c.name == "old") }'
+    years = [
+        year
+        for year in (2000, 2005, 2010, 2030, 2031)
+        if db.execute(query, {"time": f"{year}-06-01"}).rows
+    ]
+    assert years == [2000, 2010, 2030]
+
+
+def test_caveats_go_by_all_periods(db: mycel.Graph) -> None:
+    notes = mycel.Knowledge(db, workspace="w")
+    past = {"valid_until": "2001-01-01", "former_periods": [{"valid_from": "2010-01-01"}]}
+    notes.add("tide", content="The tide turns at six.", metadata=past)
+    (hit,) = notes.search("tide turns")
+    assert hit.found.caveats == ("also held from 2010-01-01",)
+    (hit,) = notes.search("tide turns", for_time="2011-01-01")
+    assert hit.found.caveats == ("also held from 2010-01-01",)
+    assert "tide" not in str([hit.uri for hit in notes.search("tide", for_time="2005-01-01")])
+    notes.update("tide", metadata={"former_periods": [OSLO]})
+    assert notes.get("tide").caveats == (
+        "no longer valid since 2001-01-01",
+        "also held from 2019-01-01 until 2021-01-01",
+    )
+
+
+MISTAKES = {
+    "no list": ({"valid_from": "2019-01-01"}, "is no list of periods"),
+    "no object": (["2019-01-01"], "is no object with valid_from"),
+    "another key": ([{**OSLO, "why": "school"}], "is no object with valid_from"),
+    "no time": ([{"valid_from": "soon"}], "not ISO 8601"),
+    "empty": ([{}], "not ISO 8601"),
+    "turned": (
+        [{"valid_from": "2021-01-01", "valid_until": "2019-01-01"}],
+        "ends before it begins",
+    ),
+}
+
+
+def test_what_is_no_period_has_no_effect_and_gets_a_warning(db: mycel.Graph) -> None:
+    with each_case() as case:
+        for name, (periods, said) in MISTAKES.items():
+            with case(name):
+                (warning,) = write(db, "oslo", "2024-01-01", former_periods=periods)
+                assert "The former_periods" in warning
+                assert said in warning
+                assert cities(db, 2020, 2025) == [[], ["oslo"]]
+
+
+def test_periods_travel_with_capsules_and_branches(db: mycel.Graph) -> None:
+    tell(db)
+    years = (2018, 2020, 2022, 2025)
+    expected = cities(db, *years)
+    capsule = db.execute('EXPORT ?l WHERE { ?l (?p, "lives_in", ?c) }').value
+    assert "former_periods" in str(capsule)
+    with CITIES.opened() as other:
+        other.execute(capsule["capsule"])
+        assert cities(other, *years) == expected
+        assert metadata(other, "oslo") == metadata(db, "oslo")
+    db.branches.create("draft")
+    with db.open_branch("draft") as draft:
+        write(draft, "oslo", "2010-01-01", "2012-01-01")
+        write(db, "oslo", "2014-01-01", "2015-01-01")
+        assert not db.merge("draft").conflicts
+    assert cities(db, 2011, 2013, 2014, *years) == [["oslo"], [], ["oslo"], *expected]
+
+
+def test_a_purged_link_leaves_no_period_behind(db: mycel.Graph) -> None:
+    tell(db)
+    (number,) = db.execute(f"FIND(?l.id) WHERE {{ {LINK % 'oslo'} }}").value
+    db.purge(number, reason="asked for")
+    with db._store.reading() as reader:
+        rows = reader.fetch_all("SELECT element FROM former_period")
+    assert rows == []
