@@ -17,7 +17,7 @@ When the entity is created, `engine.missing_concepts` gives it the placeholder's
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Collection, Iterable, Iterator, Mapping, Set
 from hashlib import sha256
 from typing import Any, Final, NamedTuple
 from unicodedata import normalize
@@ -30,13 +30,16 @@ from mycel.engine.missing_concepts import (
 )
 from mycel.errors import InvalidIdentifier
 from mycel.knowledge.vocabulary import OBSERVATIONS_KEY
+from mycel.model import ids
 from mycel.model.elements import Concept
 from mycel.model.limits import IDENTIFIER_BYTES_MAX
 from mycel.model.names import CONCEPT_TYPE, PROPOSITION_TYPE, check_identifier
 from mycel.model.values import parse_object
+from mycel.store.query import lookup
+from mycel.store.query.bulk import members
 from mycel.store.query.bulk.members import Member
 from mycel.store.query.reader import Reader
-from mycel.store.write.bulk import ConceptRow
+from mycel.store.write.bulk import ConceptRow, PropositionRow
 from mycel.store.write.transaction import Transaction
 
 TYPE_KEY: Final = "entityType"
@@ -235,6 +238,65 @@ def require_placeholders(tx: Transaction, names: Iterable[str]) -> list[str]:
     if name_list and tx.get_concept(CONCEPT_TYPE, MISSING_ENTITY) is None:
         tx.define_type(MISSING_ENTITY, _MISSING_DEFINITION)
     return tx.put_concepts(ConceptRow(MISSING_ENTITY, name) for name in name_list)
+
+
+def put_entities(tx: Transaction, entities: Iterable[Entity]) -> list[Entity]:
+    """Create the entities whose names do not exist. Returns the new ones, one for each name."""
+    by_name: dict[str, Entity] = {}
+    for entity in entities:
+        by_name.setdefault(entity.name, entity)
+    there = _numbers(tx.reader, type_numbers(tx.reader), by_name)
+    new = [entity for name, entity in by_name.items() if name not in there]
+    types = require_types(tx, {entity.entity_type for entity in new})
+    tx.put_concepts(
+        ConceptRow(types[entity.entity_type], entity.name, entity.attributes()) for entity in new
+    )
+    return new
+
+
+def put_relations(tx: Transaction, relations: Iterable[EntityRelation]) -> list[EntityRelation]:
+    """Create the relations that do not exist, between entities or placeholders. Returns them."""
+    ordered = list(dict.fromkeys(relations))
+    ends = _ends(tx, {name for relation in ordered for name in relation[:2]})
+    links: dict[tuple[int, int, int], tuple[EntityRelation, PropositionRow]] = {}
+    own: dict[int, dict[str, EntityRelation]] = {}
+    for relation in ordered:
+        source, target = ends[relation.source], ends[relation.target]
+        if source == target:
+            own.setdefault(source, {})[relation.relation_type] = relation
+            continue
+        predicate = require_predicate(tx, relation.relation_type)
+        row = PropositionRow(ids.concept_id(source), predicate, ids.concept_id(target))
+        links[source, tx.reader.predicate_number(predicate), target] = relation, row
+    there = lookup.links_between(tx.reader, list(links))
+    fresh = [link for key, link in links.items() if key not in there]
+    tx.put_propositions(row for _, row in fresh)
+    new = {relation for relation, _ in fresh}
+    for number, by_type in own.items():
+        new_types = relate_to_itself(tx, ids.concept_id(number), by_type)
+        new.update(by_type[relation_type] for relation_type in new_types)
+    return [relation for relation in ordered if relation in new]
+
+
+def _ends(tx: Transaction, names: set[str]) -> dict[str, int]:
+    """The numbers of entities or of their placeholders, created where needed.
+
+    Until the commit, the relations of a new entity are at its placeholder.
+    """
+    reader = tx.reader
+    missing = reader.find_type(MISSING_ENTITY)
+    ends = _numbers(reader, type_numbers(reader), names)
+    ends |= {} if missing is None else _numbers(reader, [missing], names)
+    absent = sorted(names - ends.keys())
+    return ends | dict(
+        zip(absent, map(ids.parse_id, require_placeholders(tx, absent)), strict=True)
+    )
+
+
+def _numbers(reader: Reader, types: Collection[int], names: Collection[str]) -> dict[str, int]:
+    """The numbers of the entities or placeholders that have one of these names."""
+    rows = entities_among(reader, members.find_by_name(reader, types, names))
+    return {row.name: row.number for row in rows}
 
 
 def predicate_of(tx: Transaction, relation_type: str) -> str | None:

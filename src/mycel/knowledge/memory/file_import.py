@@ -11,37 +11,29 @@ reasons.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from mycel.api.graph import Graph
-from mycel.engine.missing_concepts import MISSING_ENTITY
 from mycel.errors import ConstraintViolation, InvalidSyntax, MycelError, ResourceExhausted
 from mycel.knowledge.memory.entities import (
     Entity,
     EntityRelation,
-    entities_among,
     find_entity,
     observe,
-    relate_to_itself,
-    require_placeholders,
-    require_predicate,
+    put_entities,
+    put_relations,
     require_types,
-    type_numbers,
 )
-from mycel.model import ids
 from mycel.model.client_names import importing
 from mycel.model.json_text import read_json
 from mycel.model.limits import LINE_BYTES_MAX
 from mycel.model.names import check_name, count, kind_of, shorten
 from mycel.model.values import object_text
 from mycel.store.file.plain_files import bounded_lines
-from mycel.store.query import lookup
-from mycel.store.query.bulk import members
-from mycel.store.write.bulk import ConceptRow, PropositionRow
 from mycel.store.write.transaction import Transaction
 from mycel.text.redaction import redact
 
@@ -223,7 +215,6 @@ class _Import:
     def __init__(self, tx: Transaction, report: MemoryImport) -> None:
         self._tx = tx
         self._done = report
-        self._predicates: dict[str, str] = {}
 
     def entities(self, items: Iterable[Item]) -> Iterator[Entity]:
         """The entities among the items; counts invalid items as skipped."""
@@ -246,20 +237,12 @@ class _Import:
 
     def put_entities(self, batch: list[Entity]) -> None:
         """Create entities, and add observations to those that exist."""
-        new: dict[str, Entity] = {}
-        again: dict[str, list[Entity]] = {}
-        there = self._find_numbers(type_numbers(self._tx.reader), {entity.name for entity in batch})
-        for entity in batch:
-            if entity.name in there or entity.name in new:
-                again.setdefault(entity.name, []).append(entity)
-            else:
-                new[entity.name] = entity
-        types = require_types(self._tx, {entity.entity_type for entity in new.values()})
-        self._tx.put_concepts(
-            ConceptRow(types[entity.entity_type], entity.name, entity.attributes())
-            for entity in new.values()
-        )
+        new = {entity.name: entity for entity in put_entities(self._tx, batch)}
         self._done.entities_created += len(new)
+        again: dict[str, list[Entity]] = {}
+        for entity in batch:
+            if new.get(entity.name) is not entity:
+                again.setdefault(entity.name, []).append(entity)
         for name, entities in again.items():
             self._add(name, entities)
 
@@ -279,62 +262,9 @@ class _Import:
 
     def put_relations(self, batch: list[EntityRelation]) -> None:
         """Create the relations that do not exist."""
-        ends = self._ends(
-            {
-                name
-                for entity_relation in batch
-                for name in (entity_relation.source, entity_relation.target)
-            }
-        )
-        rows: dict[tuple[int, int, int], PropositionRow] = {}
-        own: dict[int, list[str]] = {}
-        for relation in batch:
-            source, target = ends[relation.source], ends[relation.target]
-            if source == target:
-                own.setdefault(source, []).append(relation.relation_type)
-                continue
-            predicate = self._predicate(relation.relation_type)
-            number = self._tx.reader.predicate_number(predicate)
-            key = source, number, target
-            if key in rows:
-                self._done.relations_unchanged += 1
-            rows[key] = PropositionRow(ids.concept_id(source), predicate, ids.concept_id(target))
-        there = lookup.links_between(self._tx.reader, list(rows))
-        new = [row for key, row in rows.items() if key not in there]
-        self._tx.put_propositions(new)
+        new = put_relations(self._tx, batch)
         self._done.relations_created += len(new)
-        self._done.relations_unchanged += len(there)
-        for number, relation_types in own.items():
-            links = relate_to_itself(self._tx, ids.concept_id(number), relation_types)
-            self._done.relations_created += len(links)
-            self._done.relations_unchanged += len(relation_types) - len(links)
-
-    def _ends(self, names: set[str]) -> dict[str, int]:
-        """The numbers of entities or of their placeholders, created where needed.
-
-        Until the commit, the relations of a new entity are at its placeholder.
-        """
-        reader = self._tx.reader
-        missing = reader.find_type(MISSING_ENTITY)
-        ends = self._find_numbers(type_numbers(reader), names)
-        ends |= {} if missing is None else self._find_numbers([missing], names)
-        absent = sorted(names - ends.keys())
-        placeholders = require_placeholders(self._tx, absent)
-        return ends | {
-            name: ids.parse_id(id_) for name, id_ in zip(absent, placeholders, strict=True)
-        }
-
-    def _predicate(self, relation_type: str) -> str:
-        known = self._predicates.get(relation_type)
-        if known is None:
-            known = self._predicates[relation_type] = require_predicate(self._tx, relation_type)
-        return known
-
-    def _find_numbers(self, types: Collection[int], names: set[str]) -> dict[str, int]:
-        """The numbers of the entities or placeholders that have one of these names."""
-        reader = self._tx.reader
-        rows = entities_among(reader, members.find_by_name(reader, types, names))
-        return {row.name: row.number for row in rows}
+        self._done.relations_unchanged += len(batch) - len(new)
 
 
 def _kind_of(item: Any) -> str:

@@ -29,10 +29,8 @@ from mycel.knowledge.memory.entities import (
     find_entity,
     observe,
     predicate_of,
-    relate_to_itself,
-    require_placeholders,
-    require_predicate,
-    require_types,
+    put_entities,
+    put_relations,
     texts,
     type_numbers,
 )
@@ -104,39 +102,13 @@ class EntityGraph:
 
     def create_entities(self, entities: Iterable[Entity]) -> list[Entity]:
         """Create entities whose names do not exist. Returns the new ones."""
-        by_name: dict[str, Entity] = {}
-        for entity in entities:
-            by_name.setdefault(entity.name, entity)
-
-        def work(tx: Transaction) -> list[Entity]:
-            new = [entity for name, entity in by_name.items() if find_entity(tx, name) is None]
-            types = require_types(tx, {entity.entity_type for entity in new})
-            for entity in new:
-                tx.put_concept(types[entity.entity_type], entity.name, entity.attributes())
-            return new
-
-        return self._db.write(work) if by_name else []
+        batch = list(entities)
+        return self._db.write(lambda tx: put_entities(tx, batch)) if batch else []
 
     def create_relations(self, relations: Iterable[EntityRelation]) -> list[EntityRelation]:
         """Create relations; missing ends get placeholders. Returns the new ones."""
-        entity_relations = list(dict.fromkeys(relations))
-
-        def work(tx: Transaction) -> list[EntityRelation]:
-            end_concepts = {
-                name: find_end(tx, name)
-                for entity_relation in entity_relations
-                for name in _ends(entity_relation)
-            }
-            ends = {name: end.id for name, end in end_concepts.items() if end is not None}
-            absent = [name for name in end_concepts if name not in ends]
-            ends |= zip(absent, require_placeholders(tx, absent), strict=True)
-            return [
-                entity_relation
-                for entity_relation in entity_relations
-                if _relate(tx, entity_relation, ends)
-            ]
-
-        return self._db.write(work) if entity_relations else []
+        batch = list(relations)
+        return self._db.write(lambda tx: put_relations(tx, batch)) if batch else []
 
     def add_observations(
         self, additions: Iterable[tuple[str, Sequence[str]]]
@@ -302,28 +274,12 @@ def _require(tx: Transaction, name: str) -> Concept:
     return concept
 
 
-def _ends(relation: EntityRelation) -> tuple[str, str]:
-    return relation.source, relation.target
-
-
 def _placeholders_near(tx: Transaction, concept: Concept) -> set[int]:
     """The placeholders among the other ends of a concept's relations, by number."""
     reader = tx.reader
     links = (reader.link(number) for number in reader.touching(concept.number))
     near = placeholders_of(reader, (link for link in links if link is not None))
     return near - {concept.number}
-
-
-def _relate(tx: Transaction, relation: EntityRelation, ends: dict[str, str]) -> bool:
-    """Write a relation between elements with these ids. Returns False if it exists."""
-    source, target = ends[relation.source], ends[relation.target]
-    if source == target:
-        return bool(relate_to_itself(tx, source, [relation.relation_type]))
-    predicate = require_predicate(tx, relation.relation_type)
-    if tx.get_edge(source, predicate, target) is not None:
-        return False
-    tx.add_edge(source, predicate, target)
-    return True
 
 
 def _unrelate(tx: Transaction, relation: EntityRelation) -> bool:
