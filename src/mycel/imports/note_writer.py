@@ -10,9 +10,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
@@ -20,6 +18,7 @@ from typing import Any, Final
 from mycel.engine.archive import ARCHIVED_BECAUSE, archive_element, restore_element
 from mycel.imports.note_files import ImportedNote, NoteLink
 from mycel.imports.turn_writer import segment
+from mycel.imports.turns import ImportCounts
 from mycel.knowledge.knowledge import Knowledge
 from mycel.knowledge.node_values import NewNode, NewRelation
 from mycel.knowledge.uris import FILE, build
@@ -45,31 +44,16 @@ GONE: Final = "its file is gone"
 _RESERVED: Final = re.compile(r"[^A-Za-z0-9_]+")
 
 
-@dataclass(slots=True)
-class NoteCounts:
-    """The result of writing notes."""
-
-    written: int = 0
-    known: int = 0
-    """Notes whose source has not changed."""
-    deleted: int = 0
-    """Notes that the user deleted; they stay deleted."""
-    archived: int = 0
-    """Notes whose files are gone."""
-    links: int = 0
-    secrets: Counter[str] = field(default_factory=Counter)
-
-
 class NoteWriter:
     """Writes the notes of one source into a graph."""
 
-    def __init__(self, knowledge: Knowledge, source: str) -> None:
+    def __init__(self, knowledge: Knowledge, source: str, counts: ImportCounts) -> None:
         self._knowledge, self._source = knowledge, source
         self._titles: dict[str, str] = {}
         self._aliases: dict[str, str] = {}
         self._place = ""
         self._present: set[str] = set()
-        self.counts: Final = NoteCounts()
+        self.counts: Final = counts
 
     def _uri(self, path: str) -> str:
         parts = [self._source, *(part for part in path.split("/") if part not in ("", ".", ".."))]

@@ -7,10 +7,10 @@ and the next run continues after them, because turns and notes are recognised by
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from mycel.errors import ConstraintViolation
 from mycel.imports import exports, note_files, transcripts
@@ -19,11 +19,13 @@ from mycel.imports.kinds import CONVERSATIONS, ImportSource, SourceKind
 from mycel.imports.note_files import ImportedNote, NoteItems
 from mycel.imports.note_writer import BATCH_NOTES, NoteWriter
 from mycel.imports.turn_writer import BATCH_TURNS, TurnWriter
-from mycel.imports.turns import SourceProblem, Turn, TurnItems
+from mycel.imports.turns import ImportCounts, SourceProblem, Turn, TurnItems
 from mycel.knowledge.knowledge import Knowledge
 from mycel.model.client_names import importing
 from mycel.model.names import count
 from mycel.text.redaction import redact
+
+T = TypeVar("T")
 
 PROBLEMS_SHOWN: Final = 100
 """The maximum number of problems that are listed; all are counted."""
@@ -93,18 +95,10 @@ class Preview:
 
 
 @dataclass(slots=True)
-class ImportResult:
-    source: ImportSource
-    written: int = 0
-    known: int = 0
-    """Items that were there before."""
-    deleted: int = 0
-    """Items that the user deleted; they stay deleted."""
-    archived: int = 0
-    """Notes whose files are gone."""
-    conversations: int = 0
-    links: int = 0
-    secrets: Counter[str] = field(default_factory=Counter)
+class ImportResult(ImportCounts):
+    """The result of an import."""
+
+    source: ImportSource = field(kw_only=True)
     problems: Problems = field(default_factory=Problems)
 
     def to_dict(self) -> dict[str, Any]:
@@ -190,41 +184,28 @@ def _items_of(source: ImportSource, path: Path) -> Iterator[Turn | ImportedNote 
 def _import_turns(
     knowledge: Knowledge, source: ImportSource, progress: ImportProgress
 ) -> ImportResult:
-    outcome = ImportResult(source)
-    writer = TurnWriter(knowledge.db, knowledge.workspace, source.kind)
-    batch: list[Turn] = []
+    outcome = ImportResult(source=source)
+    writer = TurnWriter(knowledge.db, knowledge.workspace, source.kind, outcome)
     read = 0
-    for item in _items(source):
-        if isinstance(item, SourceProblem):
-            outcome.problems.add(item)
-        elif isinstance(item, Turn):
-            batch.append(item)
-        if len(batch) >= BATCH_TURNS:
-            writer.write(batch)
-            read += len(batch)
-            progress(read)
-            batch.clear()
-    if batch:
+    for batch in _batches(_items(source), Turn, BATCH_TURNS, outcome.problems):
         writer.write(batch)
-    counts = writer.counts
-    outcome.written, outcome.known, outcome.deleted = counts.written, counts.known, counts.deleted
-    outcome.conversations, outcome.links = counts.conversations, counts.links
-    outcome.secrets = counts.secrets
+        read += len(batch)
+        progress(read)
     return outcome
 
 
 def _import_notes(
     knowledge: Knowledge, source: ImportSource, progress: ImportProgress
 ) -> ImportResult:
-    outcome = ImportResult(source)
-    writer = NoteWriter(knowledge, source.kind)
+    outcome = ImportResult(source=source)
+    writer = NoteWriter(knowledge, source.kind, outcome)
     # Links name notes by their titles, so titles are read first.
     writer.announce(item for item in _items(source) if isinstance(item, ImportedNote))
     read = 0
     for path in source.files:
         writer.enter(path)
         problems = outcome.problems.count
-        for batch in _batches(source, path, outcome.problems):
+        for batch in _batches(_items_of(source, path), ImportedNote, BATCH_NOTES, outcome.problems):
             writer.write(batch)
             read += len(batch)
             progress(read)
@@ -232,22 +213,20 @@ def _import_notes(
             writer.archive_gone(note_files.note_paths(path))
         elif source.kind == "instructions" and outcome.problems.count == problems:
             writer.archive_gone()
-    counts = writer.counts
-    outcome.written, outcome.known, outcome.deleted = counts.written, counts.known, counts.deleted
-    outcome.archived = counts.archived
-    outcome.links, outcome.secrets = counts.links, counts.secrets
     return outcome
 
 
-def _batches(source: ImportSource, path: Path, problems: Problems) -> Iterator[list[ImportedNote]]:
-    """The notes of a folder or file, some at a time."""
-    batch: list[ImportedNote] = []
-    for item in _items_of(source, path):
+def _batches(
+    items: Iterable[object], kind: type[T], size: int, problems: Problems
+) -> Iterator[list[T]]:
+    """The turns or notes among items, some at a time; problems are noted."""
+    batch: list[T] = []
+    for item in items:
         if isinstance(item, SourceProblem):
             problems.add(item)
-        elif isinstance(item, ImportedNote):
+        elif isinstance(item, kind):
             batch.append(item)
-        if len(batch) >= BATCH_NOTES:
+        if len(batch) >= size:
             yield batch
             batch = []
     if batch:

@@ -14,13 +14,12 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any, Final
 
 from mycel.api.graph import Graph
 from mycel.imports.session_words import decision_in
-from mycel.imports.turns import Turn
+from mycel.imports.turns import ImportCounts, Turn
 from mycel.knowledge.uris import FILE, build
 from mycel.model import ids
 from mycel.model.elements import Concept
@@ -56,32 +55,18 @@ _PATHS: Final = re.compile(r"[\w./-]+")
 _CODE_TYPES: Final = frozenset(("Resource", "Symbol", "Section", EVENT))
 
 
-@dataclass(slots=True)
-class TurnCounts:
-    """The result of writing turns."""
-
-    written: int = 0
-    known: int = 0
-    """Turns that were there before."""
-    deleted: int = 0
-    """Turns that the user deleted; they stay deleted."""
-    conversations: int = 0
-    """Conversations that were new."""
-    links: int = 0
-    secrets: Counter[str] = field(default_factory=Counter)
-    """Secrets that were redacted in what was written, by kind."""
-
-
 class TurnWriter:
     """Writes turns of one source into a graph, a batch in a transaction."""
 
-    def __init__(self, db: Graph, workspace: str, source: str) -> None:
+    def __init__(
+        self, db: Graph, workspace: str, source: str, counts: ImportCounts | None = None
+    ) -> None:
         self._db, self._workspace, self._source = db, workspace, source
         self._names: dict[str, int] | None = None
         self._firsts: frozenset[str] = frozenset()
         self._secrets: Final = dict[tuple[str, str], Counter[str]]()
         """The secrets that were found in the turns of the current batch, by kind."""
-        self.counts: Final = TurnCounts()
+        self.counts: Final = counts or ImportCounts()
 
     def conversation_uri(self, conversation: str) -> str:
         """The URI of a conversation of the source."""

@@ -1,4 +1,4 @@
-"""The model of conversations that imports and hooks share.
+"""The model of conversations that imports and hooks share, and the counts of what is written.
 
 A turn is what one speaker said at once. Its id is its identity: the same turn is never written
 twice, and one that the user deleted is not written again.
@@ -6,7 +6,9 @@ twice, and one that the user deleted is not written again.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Final, NamedTuple
 
@@ -41,6 +43,24 @@ class SourceProblem(NamedTuple):
 
     place: str
     why: str
+
+
+@dataclass(slots=True)
+class ImportCounts:
+    """The result of writing turns or notes."""
+
+    written: int = 0
+    known: int = 0
+    """Turns that were there before, and notes whose source has not changed."""
+    deleted: int = 0
+    """Items that the user deleted; they stay deleted."""
+    archived: int = 0
+    """Notes whose files are gone."""
+    conversations: int = 0
+    """Conversations that were new."""
+    links: int = 0
+    secrets: Counter[str] = field(default_factory=Counter)
+    """Secrets that were redacted in what was written, by kind."""
 
 
 TurnItem = Turn | SourceProblem
