@@ -12,10 +12,14 @@ from mycel.store.file.use_counts import Followed
 def followed_links(start: int, nodes: Sequence[Reached]) -> list[Followed]:
     """The last link of the path to each reached element."""
     links: list[Followed] = []
+    numbers: dict[str, int] = {}  # A path leads over elements that were reached before.
     for element, _, _, path in nodes:
         if path:
-            step, end = path[-1], element.number
-            before = start if len(path) == 1 else parse_id(path[-2].node)
+            step, before = path[-1], start
+            end = numbers[step.node] = element.number
+            if len(path) > 1:
+                node = path[-2].node
+                before = numbers[node] if node in numbers else parse_id(node)
             subject, object_ = (before, end) if step.direction == "out" else (end, before)
             links.append((subject, step.relation, object_))
     return links

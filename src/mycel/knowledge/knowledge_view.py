@@ -527,7 +527,7 @@ class KnowledgeView:
         """Count uses of the nodes that a traversal reached, and of the links that it followed."""
         counts = self.db.use_counts
         if counts.is_on:
-            counts.note([element.number for element, *_ in nodes])
+            counts.note([node.element.number for node in nodes])
             counts.note_followed(followed_links(start, nodes))
 
     def refresh_context(self) -> Shown:
@@ -703,7 +703,7 @@ class KnowledgeView:
                 for hit in hits
             ]
         recalled = recalled_nodes.gathered(Question(question), hits, around, max_tokens)
-        self.db.use_counts.note(ids.parse_id(node.node.id) for node in recalled.nodes)
+        self.db.use_counts.note([ids.parse_id(node.node.id) for node in recalled.nodes])
         if filters.get("as_of") is not None or filters.get("for_time") is not None:
             return recalled
         starts = distant_starts(recalled.nodes, self.workspace)

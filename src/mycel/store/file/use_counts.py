@@ -1,15 +1,16 @@
 """Use counts: how often elements were read or loaded, and links followed.
 
 They are in the file `<graph>-use` beside the graph and are no part of it: no root covers them,
-nothing is journaled, and a lost count does no harm. A read only adds to numbers in memory. These
-are written when the graph is closed, when many have gathered, and when upkeep asks for them. A
-graph in memory or on a server has only the counts of this process.
+nothing is journaled, and a lost count does no harm. A read only adds to lists in memory. They are
+counted, and the counts written, when the graph is closed, when many have gathered, and when upkeep
+asks for them. A graph in memory or on a server has only the counts of this process.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -19,6 +20,8 @@ import apsw
 FORMAT: Final = 1
 PENDING_MAX: Final = 5_000
 """The number of elements and links with counts in memory at which the counts are written."""
+READS_MAX: Final = 500
+"""The number of reads in memory at which they are counted."""
 _BUSY_MS: Final = 200
 _TABLES: Final = (
     "CREATE TABLE IF NOT EXISTS use (element INTEGER PRIMARY KEY, uses INTEGER NOT NULL,"
@@ -46,38 +49,53 @@ class UseCounts:
         self._path: Final = path
         self._clock_us: Final = clock_us
         self.is_on: Final = is_on
-        self._uses: dict[int, int] = {}
+        self._read: list[tuple[int, Sequence[int]]] = []
+        """Reads that are not counted yet: the time of each, and its elements."""
+        self._steps: list[Followed] = []
+        """Links that were followed and are not counted yet. Counting them one by one would cost
+        a read twice as much as noting them."""
+        self._uses = Counter[int]()
         self._last: dict[int, int] = {}
-        self._followed: dict[Followed, int] = {}
+        self._followed = Counter[Followed]()
 
-    def note(self, numbers: Iterable[int]) -> None:
-        """Count a use of these elements: they were read, loaded or shown as an answer."""
+    def note(self, numbers: Sequence[int]) -> None:
+        """Note a use of these elements: they were read, loaded or shown as an answer."""
         if not self.is_on:
             return
-        now_us, uses, last = self._clock_us(), self._uses, self._last
-        for number in numbers:
-            # The time comes first: another thread may take the counts meanwhile.
-            last[number] = now_us
-            uses[number] = uses.get(number, 0) + 1
-        if len(uses) > PENDING_MAX:
-            self.save()
+        self._read.append((self._clock_us(), numbers))
+        if len(self._read) > READS_MAX:
+            self._count()
 
-    def note_followed(self, links: Iterable[Followed]) -> None:
-        """Count a use of these links: each led from one element to another."""
+    def note_followed(self, links: Sequence[Followed]) -> None:
+        """Note a use of these links: each led from one element to another."""
         if not self.is_on:
             return
-        followed = self._followed
-        for link in links:
-            followed[link] = followed.get(link, 0) + 1
-        if len(followed) > PENDING_MAX:
-            self.save()
+        self._steps += links
+        if len(self._steps) > PENDING_MAX:
+            self._count()
+
+    def _count(self) -> None:
+        """Count what was noted, and write the counts if many have gathered."""
+        read, self._read = self._read, []
+        for now_us, numbers in read:
+            # The times come first: another thread may take the counts meanwhile.
+            self._last.update(dict.fromkeys(numbers, now_us))
+            self._uses.update(numbers)
+        steps, self._steps = self._steps, []
+        self._followed.update(steps)
+        if max(len(self._uses), len(self._followed)) > PENDING_MAX:
+            self._write()
 
     def save(self) -> None:
-        """Write the gathered counts. They are dropped if the file cannot be written."""
+        """Count and write what was noted. It is dropped if the file cannot be written."""
+        self._count()
+        self._write()
+
+    def _write(self) -> None:
         if self._path is None or not (self._uses or self._followed):
             return
         pending = self._take()
-        followed, self._followed = self._followed, {}
+        followed, self._followed = self._followed, Counter()
         with suppress(apsw.Error, OSError), closing(self._open()) as connection, connection:
             connection.executemany(
                 "INSERT INTO use VALUES (?, ?, ?) ON CONFLICT (element) DO UPDATE"
@@ -107,19 +125,19 @@ class UseCounts:
 
     def forget_followed(self) -> None:
         """Set the counts of followed links to 0, after upkeep has derived weights from them."""
-        self._followed = {}
+        self._steps, self._followed = [], Counter()
         if self._path is not None and self._path.exists():
             with suppress(apsw.Error, OSError), closing(self._open()) as connection:
                 connection.execute("DELETE FROM followed")
 
     def after_fork(self) -> None:
-        """In a forked child: forget the gathered counts, which the parent writes."""
+        """In a forked child: forget what was noted, which the parent writes."""
         self._take()
-        self._followed = {}
+        self._read, self._steps, self._followed = [], [], Counter()
 
     def _take(self) -> dict[int, Use]:
         """Take the gathered counts of elements; counting in memory starts again at 0."""
-        (uses, self._uses), (last, self._last) = (self._uses, {}), (self._last, {})
+        (uses, self._uses), (last, self._last) = (self._uses, Counter()), (self._last, {})
         return {number: Use(count, last[number]) for number, count in list(uses.items())}
 
     def _rows(self, query: str) -> list[tuple[Any, ...]]:
