@@ -16,8 +16,8 @@ others by these rules:
    other: a warning names both, and a cycle asks about them.
 
 A period is new if its link is new, if it overlaps no period that the link had, or if somebody adds
-it to `former_periods`. Other changes of dates are corrections. They move no other value; if values
-then overlap, a cycle asks about them.
+it to `former_periods`. Other changes of dates are corrections. They move no other value, nor does a
+merge of two subjects; if values then overlap, a cycle asks about them.
 
 A graph has one link per predicate between two elements, so a former value returns as its old link:
 a command gives that link a `valid_from` after its end. Without a later `valid_from` the link stays
@@ -78,6 +78,8 @@ class FunctionalGuard:
         """Note the new periods of a link; the number of a new link is not known yet."""
         if isinstance(change.name_or_ends, str) or change.kind == "retire":
             return
+        if change.number is not None and tx.memo.get(write_periods) == change.number:
+            return
         subject, object_ = change.name_or_ends
         place = (subject, change.type_or_predicate, object_)
         if periods := _new_periods(change):
@@ -95,7 +97,6 @@ class FunctionalGuard:
             for claimed in all_periods(link.metadata):
                 if any(period.overlaps(claimed) for period in periods):
                     _claim(tx, place, claimed)
-        tx.memo.pop(_is_shortened, None)  # Of what was written just now.
         for place, metadata in shortened.items():
             _warn_shortened(tx, place, metadata)
         _warn_kept(tx, tx.memo.pop(FORMER_PERIODS, ()))

@@ -29,7 +29,7 @@ _LOOK_ALIKES: Final = {
     ),
     **dict.fromkeys(("valid_to", "valid_till", "validuntil", "valid_through"), "valid_until"),
     **dict.fromkeys(("valid_since", "validfrom", "valid_after"), "valid_from"),
-    **dict.fromkeys(("former_period", "periods", "previous_periods"), FORMER_PERIODS),
+    **dict.fromkeys(("former_period", "previous_periods"), FORMER_PERIODS),
     **dict.fromkeys(("pin", "is_pinned"), "pinned"),
     **dict.fromkeys(("holds", "on_hold", "legal_hold"), "hold"),
     **dict.fromkeys(("retain", "retention_rule", "retention_policy"), RETENTION),

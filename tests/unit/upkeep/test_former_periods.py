@@ -232,3 +232,21 @@ def test_a_purged_link_leaves_no_period_behind(db: mycel.Graph) -> None:
     with db._store.reading() as reader:
         rows = reader.fetch_all("SELECT element FROM former_period")
     assert rows == []
+
+
+def test_values_of_two_subjects_that_become_one_are_asked_about(db: mycel.Graph) -> None:
+    tell(db)
+    with db.transaction() as tx:
+        tx.put_concept("Person", "Ada L")
+        ends = ("Person", "Ada L"), ("City", "oslo")
+        tx.put_proposition(
+            ends[0],
+            "lives_in",
+            ends[1],
+            metadata={"valid_from": "2022-01-01", "valid_until": "2023-01-01"},
+        )
+    db.execute('MERGE CONCEPT ?a INTO ?b WHERE { ?a {name: "Ada L"} ?b {name: "ada"} }')
+    assert cities(db, 2020, 2021, 2022, 2025) == [
+        *(["oslo"], ["bergen"], ["bergen", "oslo"], ["oslo"])
+    ]
+    assert step(db.sleep(), "contradictions").asked == 1
