@@ -1,7 +1,7 @@
 """The workspaces of a server of many, each an application of its own below `/ws/NAME`.
 
 A workspace has everything that a server of one graph has: the application is the same. It is opened
-by its first request and closed when nobody has used it for a while (`sharing.open_workspaces`), so
+by its first request and closed when nobody has used it for a while (`api.open_pool`), so
 an idle workspace costs nothing.
 
 The rights of a request decide, before its body is read, which application answers. A request that
@@ -26,6 +26,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from mycel.api.graph import Graph
 from mycel.api.open_branches import OpenBranches
+from mycel.api.open_pool import OpenPool
 from mycel.errors import AccessDenied, DuplicateExists, InternalError, MycelError, NotFound
 from mycel.http.policy import Policy
 from mycel.http.request_guard import GRANT
@@ -33,13 +34,14 @@ from mycel.http.responses import refusal
 from mycel.http.worker_pool import PERMISSION, Workers
 from mycel.model.permission import permitted
 from mycel.remote.http_client import PATH_HEADER
-from mycel.sharing.open_workspaces import OpenWorkspaces
 from mycel.sharing.scoped_copy import FOLDER, MainAlone, ScopedCopy
 from mycel.sharing.scopes import ALL, Grant, Pattern, WorkspaceAccess
 from mycel.sharing.workspace_folder import WorkspaceFolder, unknown_workspace
 from mycel.store.file.branch_files import MAIN
 
 PREFIX: Final = "/ws/"
+OPEN_MAX: Final = 64
+"""The maximum number of open workspaces, used or not. Each has its own files, caches and index."""
 WORKSPACE: Final = "mycel.workspace"
 """The key of a scope for the name of its workspace."""
 
@@ -160,8 +162,8 @@ class WorkspaceMounts:
         self._open_graph: Final = open_graph
         self._create_graph: Final = create_graph
         self._make_app: Final = make_app
-        self.open: Final[OpenWorkspaces[OpenWorkspace]] = OpenWorkspaces()
-        self.copies: Final[OpenWorkspaces[OpenWorkspace]] = OpenWorkspaces()
+        self.open: Final[OpenPool[OpenWorkspace]] = OpenPool("workspaces", open_max=OPEN_MAX)
+        self.copies: Final[OpenPool[OpenWorkspace]] = OpenPool("workspaces", open_max=OPEN_MAX)
         """Copies of open workspaces, by name and patterns. Each copy counts as a user of its
         workspace."""
 

@@ -2,7 +2,6 @@
 
 workspace_folder   the graphs in a folder, by name
 workspace_database the graphs in a database, by name
-open_workspaces    open workspaces, closed when nobody uses them
 scopes             what a token may do, where
 oauth              tokens of an external issuer
 tokens             tokens: made, listed, revoked, recognised

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import mycel
-from mycel.sharing.open_workspaces import OpenWorkspaces
+from mycel.api.open_pool import OpenPool
 from mycel.sharing.scopes import parse_scope
 from mycel.sharing.tokens import TokenBook
 from mycel.store.log.server_records import ServerRecords
@@ -312,7 +312,7 @@ def test_what_nobody_uses_is_closed_and_what_is_used_is_not() -> None:
         def close(self) -> None:
             closed.append(self.name)
 
-    open_ = OpenWorkspaces[Thing](idle_s=0.01, open_max=2)
+    open_ = OpenPool[Thing]("things", idle_s=0.01, open_max=2)
     with open_.using("a", lambda: Thing("a")) as first:
         with open_.using("b", lambda: Thing("b")):
             pass

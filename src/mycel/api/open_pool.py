@@ -1,7 +1,7 @@
-"""Workspaces that a server has open, each with the objects that serve it.
+"""Graphs that a server keeps open for its callers: workspaces and branches.
 
-A workspace is opened by the first request for it, shared by all its users, and closed when nobody
-has used it for a while; its memory then goes back to the system. So idle workspaces cost nothing.
+One is opened by the first request for it, shared by all its users, and closed when nobody has used
+it for a while; its memory then goes back to the system. So idle ones cost nothing.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from threading import Condition, Timer
 from time import monotonic
 from typing import Final, Generic, Protocol, TypeVar
 
-from mycel.errors import DatabaseClosed, ResourceExhausted
+from mycel.errors import DatabaseClosed, InternalError, ResourceExhausted
 from mycel.model.allowance import RETRY_AFTER
 from mycel.store.file.process_memory import return_memory
 
 IDLE_S: Final = 60.0
-"""The time after which an unused workspace is closed."""
-OPEN_MAX: Final = 64
-"""The maximum number of open workspaces, used or not. Each has its own files, caches and index."""
+"""The time after which an unused one is closed."""
+CLOSING_S: Final = 5.0
+"""The time for which closing the pool waits for users."""
 
 
 class Closable(Protocol):
@@ -34,7 +34,7 @@ Opened = TypeVar("Opened", bound=Closable)
 
 
 class _Entry(Generic[Opened]):
-    """One workspace and the number of its users; without a value, it is still being opened."""
+    """One that is open, and the number of its users; without a value, it is still being opened."""
 
     __slots__ = ("unused_since", "users", "value")
 
@@ -44,22 +44,32 @@ class _Entry(Generic[Opened]):
         self.unused_since = 0.0
 
 
-class OpenWorkspaces(Generic[Opened]):
-    """Open workspaces by key, for any number of threads."""
+class OpenPool(Generic[Opened]):
+    """Open graphs by key, for any number of threads."""
 
-    def __init__(self, *, idle_s: float = IDLE_S, open_max: int = OPEN_MAX) -> None:
+    def __init__(
+        self,
+        noun: str,
+        *,
+        open_max: int,
+        unused_max: int | None = None,
+        idle_s: float = IDLE_S,
+    ) -> None:
+        """Take the word for several, and the numbers that may be open, and open without a user."""
+        self._noun: Final = noun
         self._idle_s: Final = idle_s
         self._open_max: Final = open_max
+        self._unused_max: Final = open_max if unused_max is None else unused_max
         self._changed: Final = Condition()
         self._entries: Final[OrderedDict[Hashable, _Entry[Opened]]] = OrderedDict()
-        """The open workspaces by key, least recently used first."""
+        """The open ones by key, least recently used first."""
         self._discarded: Final[list[_Entry[Opened]]] = []
         """Entries that get no new users, but still have some."""
         self._timer: Timer | None = None
         self._is_closed = False
 
     def __len__(self) -> int:
-        """The number of open workspaces."""
+        """The number of those that are open."""
         return len(self._entries)
 
     def keys(self) -> list[Hashable]:
@@ -68,7 +78,7 @@ class OpenWorkspaces(Generic[Opened]):
 
     @contextmanager
     def using(self, key: Hashable, open_: Callable[[], Opened]) -> Iterator[Opened]:
-        """Hold the workspace of a key for the time of a block; it is opened if needed.
+        """Hold the one with a key for the time of a block; it is opened if needed.
 
         Raises:
             ResourceExhausted: too many are in use.
@@ -81,7 +91,7 @@ class OpenWorkspaces(Generic[Opened]):
             self.give(value)
 
     def take(self, key: Hashable, open_: Callable[[], Opened]) -> Opened:
-        """Begin to use the workspace of a key. Every take needs one `give`."""
+        """Begin to use the one with a key. Every take needs one `give`."""
         with self._changed:
             while (entry := self._entries.get(key)) is not None and entry.value is None:
                 self._changed.wait()  # Another thread is opening it.
@@ -109,7 +119,7 @@ class OpenWorkspaces(Generic[Opened]):
         return value
 
     def take_open(self, key: Hashable) -> Opened | None:
-        """Like `take`, but returns None if the workspace is not open.
+        """Like `take`, but returns None if it is not open.
 
         It never waits for an opening.
         """
@@ -122,48 +132,63 @@ class OpenWorkspaces(Generic[Opened]):
             return entry.value
 
     def give(self, value: Opened) -> None:
-        """End one use of a workspace."""
+        """End one use."""
+        closing: list[Opened] = []
         with self._changed:
             known = (*self._entries.values(), *self._discarded)
             entry = next(entry for entry in known if entry.value is value)
             entry.users -= 1
             entry.unused_since = monotonic()
+            if entry in self._discarded:
+                if not entry.users:
+                    self._discarded.remove(entry)
+                    closing.append(value)
+            else:
+                unused = [key for key, entry in self._entries.items() if _is_unused(entry)]
+                closing = [self._remove(key) for key in unused[: -self._unused_max]]
             self._watch()
             self._changed.notify_all()
-            if entry.users or entry not in self._discarded:
-                return
-            self._discarded.remove(entry)
-        value.close()
+        for unneeded in closing:
+            unneeded.close()
 
     def discard(self, value: Opened) -> None:
-        """Stop sharing a workspace: the next user opens it again. A user of it calls this."""
+        """Stop sharing one: the next user opens it again. A user of it calls this."""
         with self._changed:
             for key, entry in list(self._entries.items()):
                 if entry.value is value:
                     del self._entries[key]
                     self._discarded.append(entry)
 
+    def close_unused(self, key: Hashable) -> None:
+        """Close the one with a key, if it is open and nobody uses it."""
+        with self._changed:
+            entry = self._entries.get(key)
+            value = self._remove(key) if entry is not None and _is_unused(entry) else None
+        if value is not None:
+            value.close()
+
+    def _remove(self, key: Hashable) -> Opened:
+        value = self._entries.pop(key).value
+        if value is None:
+            raise InternalError(f"{key!r} is still being opened.")
+        return value
+
     def _make_room(self) -> Opened | None:
         """If too many are open, remove the least recently used one, which the caller closes."""
         if len(self._entries) < self._open_max:
             return None
         for key, entry in self._entries.items():
-            if not entry.users and entry.value is not None:
-                del self._entries[key]
-                return entry.value
+            if _is_unused(entry):
+                return self._remove(key)
         raise ResourceExhausted(
-            f"{self._open_max} workspaces are in use at the moment, which is the limit.",
+            f"{self._open_max} {self._noun} are in use at the moment, which is the limit.",
             hint="Retry in a moment.",
             data={RETRY_AFTER: 1},
         )
 
     def _watch(self) -> None:
-        """Wake up when the first of the unused workspaces will have been unused for long."""
-        unused = [
-            entry.unused_since
-            for entry in self._entries.values()
-            if not entry.users and entry.value is not None
-        ]
+        """Wake up when the first of the unused ones will have been unused for long."""
+        unused = [entry.unused_since for entry in self._entries.values() if _is_unused(entry)]
         if unused and self._timer is None and not self._is_closed:
             wait_s = min(unused) + self._idle_s - monotonic()
             self._timer = Timer(max(wait_s, self._idle_s / 10), self._sweep)
@@ -171,19 +196,18 @@ class OpenWorkspaces(Generic[Opened]):
             self._timer.start()
 
     def _sweep(self) -> None:
-        """Close workspaces that are unused for long; if others are open, check again later."""
+        """Close those that are unused for long; if others are open, check again later."""
         latest = monotonic() - self._idle_s
         with self._changed:
             self._timer = None
-            idle = [
-                (key, entry.value)
+            keys = [
+                key
                 for key, entry in self._entries.items()
-                if not entry.users and entry.value is not None and entry.unused_since <= latest
+                if _is_unused(entry) and entry.unused_since <= latest
             ]
-            for key, _ in idle:
-                del self._entries[key]
+            idle = list(map(self._remove, keys))
             self._watch()
-        for _, value in idle:
+        for value in idle:
             value.close()
         if idle:
             # An application is a circle of objects, which only the collector frees.
@@ -191,17 +215,25 @@ class OpenWorkspaces(Generic[Opened]):
             gc.collect()
             return_memory()
 
-    def close(self) -> None:
-        """Close all workspaces, used ones when their users end; none can be opened afterwards."""
+    def close(self, patience_s: float = CLOSING_S) -> None:
+        """Close all; what is still used after some time is closed when its users end.
+
+        None can be opened afterwards.
+        """
         with self._changed:
             self._is_closed = True
             if self._timer is not None:
                 self._timer.cancel()
             self._changed.wait_for(
-                lambda: not any(entry.users for entry in self._entries.values()), timeout=5
+                lambda: not any(entry.users for entry in self._entries.values()), patience_s
             )
             entries = list(self._entries.values())
             self._entries.clear()
+            self._discarded.extend(entry for entry in entries if entry.users)
         for entry in entries:
-            if entry.value is not None:
+            if entry.value is not None and not entry.users:
                 entry.value.close()
+
+
+def _is_unused(entry: _Entry[Opened]) -> bool:
+    return not entry.users and entry.value is not None
