@@ -17,7 +17,7 @@ from mycel.model.names import SLEEP_TASK, SYSTEM_ACTOR
 from mycel.store.file.use_counts import Use
 from mycel.store.query import retention
 from mycel.store.query.reader import Reader
-from mycel.upkeep.tasks import priority_of, task_elements
+from mycel.upkeep.tasks import is_moot, priority_of, task_elements
 
 Section = Literal["stale", "contested", "duplicate", "orphaned", "events"]
 SECTIONS: Final[tuple[Section, ...]] = get_args(Section)
@@ -103,7 +103,11 @@ def read_health(
     """
     findings: dict[Section, list[HealthFinding]] = {name: [] for name in SECTIONS}
     tasks = (reader.concept(number) for number in retention.instances(reader, SLEEP_TASK))
-    waiting = [task for task in tasks if task is not None and is_open_task(task)]
+    waiting = [
+        task
+        for task in tasks
+        if task is not None and is_open_task(task) and not is_moot(reader, task)
+    ]
     for task in sorted(waiting, key=lambda task: -priority_of(task)):
         section = ACTIONS.get(str(task.attributes.get("requested_action")))
         if section is not None:

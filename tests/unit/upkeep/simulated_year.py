@@ -164,7 +164,7 @@ class Year:
         readers = [each for each in self.young if not each.name.endswith("0")]
         if readers:  # One in ten is never used again.
             used = random.sample(readers, min(len(readers), self.per_day // 4))
-            db.use_counts.note(self.numbers[each.name] for each in used)
+            db.use_counts.note([self.numbers[each.name] for each in used])
             for each in used:
                 each.used_us = self.clock.now_us
         confirmed = [each for each in self.young if random.random() < 0.01]

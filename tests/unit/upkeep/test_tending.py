@@ -479,3 +479,11 @@ def test_elements_that_a_link_says_are_two_are_not_merged_or_asked_about(
         tx.put_concept("Org", "INITECH")
         tx.put_proposition(("Org", "Initech"), predicate, ("Org", "INITECH"))
     assert step(db.sleep(), "duplicates").asked == 0
+
+
+def test_health_leaves_out_tasks_about_what_is_gone(db: mycel.Graph) -> None:
+    put_pair(db)
+    assert db.upkeep.health().tasks == 1
+    db.execute('ARCHIVE ?o WHERE { ?o {type: "Org", name: "ACME!"} }')
+    assert db.tasks.next() is None
+    assert db.upkeep.health().tasks == 0
