@@ -21,7 +21,7 @@ from tests.prepared import Prepared
 STORY = (("oslo", "2019-01-01"), ("bergen", "2021-03-01"), ("oslo", "2024-01-01"))
 HOMES = {"2018": [], "2020": ["oslo"], "2022": ["bergen"], "2025": ["oslo"]}
 FORMER = "also held from 2019-01-01 until 2021-03-01"
-ADA, OSLO = "concept://town/ada", "concept://town/oslo"
+ADA, OSLO, BERGEN = (f"concept://town/{name}" for name in ("ada", "oslo", "bergen"))
 
 
 def prepare(db: mycel.Graph) -> None:
@@ -99,10 +99,18 @@ def test_in_python_and_in_the_explorer(graph: Path) -> None:
         before = notes.traverse(ADA, for_time="2025-07-01", as_of=known).nodes[1:]
         assert [node.node.uri.rpartition("/")[2] for node in before] == ["bergen"]
         explorer = Explorer(db, notes)
-        ids = {"ids": [ADA, OSLO, "concept://town/bergen"]}
+        ids = {"ids": [ADA, OSLO, BERGEN]}
         answer = explorer.view("not_holding", {**ids, "time": "2020-07-01"})
-        assert [link["target"] for link in answer["links"]] == ["concept://town/bergen"]
+        assert [link["target"] for link in answer["links"]] == [BERGEN]
         assert explorer.view("node", {"id": oslo.id})["caveats"] == [FORMER]
+        rows = explorer.view("relations", {"id": ADA})["relations"]
+        assert {row["target"]: (row["holds"], row.get("caveats")) for row in rows} == {
+            OSLO: ("from 2024-01-01", [FORMER]),
+            BERGEN: (
+                "from 2021-03-01 until 2024-01-01",
+                ["no longer valid since 2024-01-01"],
+            ),
+        }
 
 
 def test_over_mcp(graph: Path) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import mycel
+from mycel.knowledge.node_values import NewRelation
 from tests.browser.conftest import Shop, Tab, playwright
 
 expect = playwright.expect
@@ -46,6 +47,24 @@ def test_what_does_not_hold_on_a_date_leaves_the_graph(
     expect(hits.filter(has_text="Old price")).to_have_count(0)
     page.get_by_role("button", name="any time").click()
     here.drawn(3)
+
+
+def test_a_relation_says_when_it_holds_and_held_before(
+    tab: Callable[..., Tab], serve: Callable[..., Shop]
+) -> None:
+    shop = serve(write=write)
+    with mycel.open(shop.path) as db:
+        links = mycel.Knowledge(db, workspace="shop")
+        for dates in (
+            {"valid_from": "2019-01-01", "valid_until": "2021-03-01"},
+            {"valid_from": "2024-01-01"},
+        ):
+            links.remember([], [NewRelation("hub", "costs", "new", metadata=dates)])
+    page = tab(shop).graph(f"#/graph?s={HUB}").page
+    page.get_by_role("tab", name="Relations").click()
+    row = page.locator(".relation-row", has_text="New price")
+    expect(row).to_contain_text("holds from 2024-01-01; also held from 2019-01-01 until 2021-03-01")
+    expect(page.locator(".relation-row", has_text="Old price")).not_to_contain_text("hold")
 
 
 def test_a_node_is_superseded_and_gets_a_rule_in_the_page(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from mycel.engine.missing_concepts import MISSING, MISSING_ENTITY, SCHEME
@@ -20,6 +20,7 @@ from mycel.knowledge.vocabulary import RESOURCE, STAMP
 from mycel.model import ids, times
 from mycel.model.directions import Direction, Way, ways_of
 from mycel.model.elements import Concept, Element, Proposition
+from mycel.model.periods import present_period
 from mycel.model.retention import RETENTION, retention_in_words
 from mycel.model.values import JsonObject
 from mycel.search.caveats import ElementValues, find_caveats
@@ -61,7 +62,7 @@ def node(scene: Scene, id_: str) -> JsonObject:
             "deleted_by": element.tombstoned_by,
             "reason": element.tombstoned_reason or "",
         }
-    if caveats := _caveats(scene, element):
+    if caveats := _caveats(scene, [element]).get(element.number):
         payload["caveats"] = caveats
     if removed_at is None:
         payload["retention"] = _retention(scene, element)
@@ -73,12 +74,22 @@ def node(scene: Scene, id_: str) -> JsonObject:
     return scene.answer(**payload)
 
 
-def _caveats(scene: Scene, element: Element) -> list[str]:
-    """Warnings to show with a node of this state; none for what a bootstrap wrote."""
-    if element.tombstoned or element.metadata == AUTHOR:
-        return []
-    values = {element.number: ElementValues(element.metadata, element.attributes)}
-    return list(find_caveats(scene.reader, values, element_uri).texts(element.number))
+def _caveats(scene: Scene, elements: Iterable[Element]) -> dict[int, list[str]]:
+    """Warnings to show with elements of this state; none for what a bootstrap wrote."""
+    values = {
+        element.number: ElementValues(element.metadata, element.attributes)
+        for element in elements
+        if not element.tombstoned and element.metadata != AUTHOR
+    }
+    caveats = find_caveats(scene.reader, values, element_uri)
+    return {number: list(caveats.texts(number)) for number in caveats.caveats}
+
+
+def _holding(link: Proposition, caveats: Mapping[int, list[str]]) -> JsonObject:
+    """When a link holds, in words, and its warnings; empty for a link without either."""
+    period = present_period(link.metadata)
+    row: JsonObject = {"holds": period.words} if period.is_dated else {}
+    return row | ({"caveats": caveats[link.number]} if link.number in caveats else {})
 
 
 def _retention(scene: Scene, element: Element) -> JsonObject:
@@ -183,11 +194,12 @@ def relations(
     page = links_page(reader, number, direction, predicates, limit, cursor)
     links = reader.elements(place.link for place in page)
     scene.cards.read([number, *(place.other for place in page)])
+    texts = _caveats(scene, links.values())
     rows = []
     for way, link, _, other in page:
         element = links.get(link)
         if isinstance(element, Proposition):
-            rows.append(_relation(scene, element, way, other))
+            rows.append(_relation(scene, element, way, other) | _holding(element, texts))
     counted = neighbours.counts_by_predicate(reader, number)
     types: dict[str, dict[str, int]] = {}
     for predicate, side, count in counted:

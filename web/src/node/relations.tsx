@@ -35,6 +35,13 @@ export function NodeRelations({ explorer, id }: { explorer: Explorer; id: string
                 <span class="weight" title="Weight: a low one is a close relation">
                   {relation.weight}
                 </span>
+                {relation.holds || relation.caveats ? (
+                  <span class="note">
+                    <Name
+                      text={[relation.holds && `holds ${relation.holds}`, ...(relation.caveats ?? [])].filter(Boolean).join('; ')}
+                    />
+                  </span>
+                ) : null}
               </li>
             ))}
           </ul>

@@ -219,6 +219,10 @@ export interface NodeDetail extends Card {
 export interface Relation extends Link {
   direction: 'out' | 'in'
   other: Card
+  /** When the link holds, in words such as `from 2024-01-01`; missing if it has no dates. */
+  holds?: string
+  /** Reasons for care, and when it held before. */
+  caveats?: string[]
 }
 
 export interface Relations {
