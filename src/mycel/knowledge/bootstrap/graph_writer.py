@@ -38,6 +38,7 @@ from mycel.knowledge.bootstrap_stamp import AUTHOR
 from mycel.knowledge.vocabulary import STAMP
 from mycel.model import ids
 from mycel.model.records import canonical_weight
+from mycel.model.retention import is_kept
 from mycel.model.values import EMPTY_OBJECT, parse_object
 from mycel.search.validity import MISSING_SINCE
 from mycel.store.query import lookup
@@ -434,6 +435,7 @@ class _Work:
             if type_name == words.RESOURCE and not existing.name.startswith(PACKAGE):
                 continue
             is_empty = existing.attributes == EMPTY_OBJECT
+            is_empty = is_empty and not is_kept(parse_object(existing.metadata))
             is_ours = type_name != MISSING and ownership.is_ours(existing, KEYS[type_name])
             if is_ours if type_name != MISSING else is_empty:
                 self._tx.retire(ids.concept_id(existing.number), reason=ownership.GONE)

@@ -164,6 +164,25 @@ def test_a_vault_is_a_workspace(shop: mycel.Knowledge, root: Path, write: Write)
     assert "front_matter" not in shop.get("file://shop/Tea.md").properties
 
 
+def test_what_is_pinned_outlasts_its_file_and_its_last_relation(
+    shop: mycel.Knowledge, root: Path, write: Write
+) -> None:
+    write("Tea.md", "See [[coffee]].\n")
+    write("basics/Water.md", "# Water\n\nHot.\n")
+    bootstrap(shop)
+    pinned = ("concept://shop/coffee", "file://shop/basics/Water.md")
+    for uri in pinned:
+        shop.db.execute(
+            "UPDATE ?x SET METADATA { pinned: true } WHERE { ?x {name: :uri} }", uri=uri
+        )
+    write("Tea.md", "Nothing.\n")
+    (root / "basics/Water.md").unlink()
+    bootstrap(shop)
+    for uri in pinned:
+        found = shop.db.execute("FIND(?x.name) WHERE { ?x {name: :uri} }", uri=uri).value
+        assert found == [uri]
+
+
 def test_wikilinks_in_properties_are_links_of_the_note(
     shop: mycel.Knowledge, root: Path, write: Write
 ) -> None:
